@@ -1,0 +1,195 @@
+//! What a preview finds: one verdict per pod, with every cause.
+
+use jiff::Timestamp;
+
+use crate::model::{
+    AllocationResult, DeviceId, DeviceSelector, Gap, NamespacedName, NodeName, ObjectName, Pod,
+    ResourceClaim, Taint, Warning,
+};
+
+/// A taint that a preview is asked about, whether a rule for it exists or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsideredTaint {
+    /// The existing rule that it stands for. That rule's own taint is then left out of account.
+    pub rule: Option<ObjectName>,
+    /// Which devices it would taint; what `None` selects depends on the Kubernetes version.
+    pub selector: Option<DeviceSelector>,
+    /// The taint as it would act. `time_added` is always there.
+    pub taint: Taint,
+}
+
+/// The answer to a preview.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impact<'a> {
+    /// One per considered taint, in the order of the question.
+    pub rules: Vec<RuleImpact<'a>>,
+    /// Every device that a considered taint selects, published or allocated, by name.
+    pub devices: Vec<DeviceImpact<'a>>,
+    /// Every pod that refers to a claim which holds such a device, by namespace and name.
+    pub pods: Vec<PodImpact<'a>>,
+    /// Oddities of the selected devices and rules.
+    pub warnings: Vec<Warning>,
+    /// What could not be evaluated.
+    pub gaps: Vec<Gap>,
+}
+
+/// What one considered taint would do, all others left aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleImpact<'a> {
+    /// The taint.
+    pub considered: &'a ConsideredTaint,
+    /// What the controller would count.
+    pub counts: Counts,
+}
+
+/// What the eviction controller counts for a rule with effect None (semantics: P, N, D, A).
+///
+/// Upstream: `device_taint_eviction.go`, `countPods` and the loops after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Counts {
+    /// Matching devices in slices of each pool's newest generation; duplicates count twice.
+    pub published_devices: usize,
+    /// Matching entries in allocation results; a shared device counts once per share.
+    pub allocated_devices: usize,
+    /// Pods that would be evicted now or later, without those already terminating.
+    pub pods: usize,
+    /// Namespaces of those pods.
+    pub namespaces: usize,
+}
+
+/// A device that a considered taint selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceImpact<'a> {
+    /// The device.
+    pub id: DeviceId,
+    /// Its node, when it is local to one.
+    pub node: Option<&'a NodeName>,
+    /// Whether a slice of the pool's newest generation has it.
+    pub published: bool,
+    /// The claims that hold it, by namespace and name, each once.
+    pub claims: Vec<&'a ResourceClaim>,
+    /// The taints that it has already, of every effect; the considered ones are not among them.
+    pub taints: Vec<DeviceTaint<'a>>,
+}
+
+/// A taint on a device, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTaint<'a> {
+    /// Whose it is.
+    pub origin: Origin<'a>,
+    /// The taint.
+    pub taint: &'a Taint,
+}
+
+/// Where a taint comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin<'a> {
+    /// A considered taint, by its place in the question.
+    Considered(usize),
+    /// Another rule that exists.
+    Rule(&'a ObjectName),
+    /// The driver, by the name of its slice.
+    ResourceSlice(&'a ObjectName),
+}
+
+/// What happens to one pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodImpact<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// The decision.
+    pub verdict: Verdict,
+    /// Every taint with effect `NoExecute` on its devices that is not tolerated forever, earliest
+    /// first; those of other rules and of drivers too. Empty when nothing drives the pod off.
+    pub causes: Vec<Cause<'a>>,
+    /// The claims through which it uses a selected device, in the order of the pod's spec.
+    pub claims: Vec<ClaimUse<'a>>,
+    /// Whether a claim of these tolerates a considered taint only by a toleration without effect:
+    /// good enough for the scheduler, not for the eviction controller.
+    pub tolerates_schedule_only: bool,
+}
+
+impl PodImpact<'_> {
+    /// Whether something else than the considered taints evicts the pod too.
+    #[must_use]
+    pub fn has_foreign_cause(&self) -> bool {
+        self.causes.iter().any(|cause| !cause.is_considered())
+    }
+
+    /// When the first of its causes takes effect, whoever's it is.
+    #[must_use]
+    pub fn earliest(&self) -> Option<Timestamp> {
+        self.causes.first().map(|cause| cause.at)
+    }
+}
+
+/// The decision about one pod, of the considered taints together with all that is there already.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// A considered taint is among its causes: it is deleted at the earliest of them.
+    Evicted {
+        /// When; it may lie in the past, which means at once.
+        at: Timestamp,
+    },
+    /// It uses a selected device and tolerates the considered taints forever.
+    Tolerates,
+    /// It is on its way out already.
+    Terminating,
+    /// It refers to a claim with a selected device, and yet the controller does not evict it.
+    NotEvicted(NotEvicted),
+}
+
+/// Why the controller leaves a pod alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotEvicted {
+    /// No considered taint has effect `NoExecute`.
+    EffectDoesNotEvict,
+    /// It has no node yet.
+    NotScheduled,
+    /// The claim is not reserved for this pod (compared by UID).
+    NotReserved,
+    /// The claim is reserved for the pod's PodGroup, and the gate that honours it is off.
+    PodGroupReservation,
+    /// The claim bears the name of the pod's generated claim, but was not generated for it.
+    NotOwned,
+    /// It uses the device through an extended resource, where this version does not look.
+    ExtendedResource,
+    /// The device is in no current slice, and this version looks only there.
+    NotPublished,
+    /// An outdated entry of `reservedFor` before the pod's hides it from this version until the
+    /// pod itself changes.
+    HiddenByStaleReservation,
+}
+
+/// One reason for a pod to leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause<'a> {
+    /// Whose taint.
+    pub origin: Origin<'a>,
+    /// On which of the pod's devices.
+    pub device: &'a DeviceId,
+    /// The taint.
+    pub taint: &'a Taint,
+    /// When it takes effect for this pod, its tolerations taken into account.
+    pub at: Timestamp,
+}
+
+impl Cause<'_> {
+    /// Whether it is one of the taints that were asked about.
+    #[must_use]
+    pub fn is_considered(&self) -> bool {
+        match self.origin {
+            Origin::Considered(_) => true,
+            Origin::Rule(_) | Origin::ResourceSlice(_) => false,
+        }
+    }
+}
+
+/// How a pod uses selected devices: through one claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimUse<'a> {
+    /// The claim's name.
+    pub claim: &'a NamespacedName,
+    /// The selected devices in it, in the order of the allocation.
+    pub results: Vec<&'a AllocationResult>,
+}

@@ -1,0 +1,66 @@
+//! Claims: who holds which devices, and what they put up with.
+
+use super::{DeviceId, NamespacedName, ObjectName, Toleration, Uid};
+
+/// A `ResourceClaim`, reduced to its status: the spec plays no part once devices are allocated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceClaim {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Distinguishes it from a later claim of the same name.
+    pub uid: Uid,
+    /// The owner that manages the claim: the pod that a claim was generated for, or a PodGroup.
+    pub controller: Option<Controller>,
+    /// The devices, once allocated.
+    pub allocation: Option<Allocation>,
+    /// Who may use the claim now, in the API's order.
+    pub reserved_for: Vec<ConsumerReference>,
+}
+
+/// What was allocated for a claim; never changes until the claim is deallocated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// One entry per allocated device or share of one.
+    pub results: Vec<AllocationResult>,
+}
+
+/// One device, or share of one, that a claim holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocationResult {
+    /// Name of the request (or `request/subrequest`) that it satisfies.
+    pub request: String,
+    /// The device; it need not be published any more.
+    pub device: DeviceId,
+    /// Whether it was allocated for administration, beside other users of the device.
+    pub admin_access: bool,
+    /// Which share of a device that allows several, if so.
+    pub share_id: Option<String>,
+    /// Tolerations copied from the request when it was allocated (since 1.35).
+    pub tolerations: Vec<Toleration>,
+}
+
+/// An entry of `status.reservedFor`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsumerReference {
+    /// Empty for the core group.
+    pub api_group: String,
+    /// Plural, such as `pods` or `podgroups`.
+    pub resource: String,
+    /// Name of the consumer, in the claim's namespace.
+    pub name: ObjectName,
+    /// The consumer's identity.
+    pub uid: Uid,
+}
+
+/// The owner reference with `controller: true`: what manages an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Controller {
+    /// Such as `apps/v1`.
+    pub api_version: String,
+    /// Such as `ReplicaSet`.
+    pub kind: String,
+    /// The owner's name.
+    pub name: ObjectName,
+    /// The owner's identity.
+    pub uid: Uid,
+}

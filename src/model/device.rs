@@ -1,0 +1,105 @@
+//! Devices, as drivers publish them in slices.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{DeviceId, DeviceName, DriverName, NodeName, ObjectName, PoolName, Taint};
+
+/// Part of a pool, as one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceSlice {
+    /// The object's name; says nothing about its pool.
+    pub name: ObjectName,
+    /// Driver that publishes the slice.
+    pub driver: DriverName,
+    /// Pool that the slice is part of.
+    pub pool: Pool,
+    /// Which nodes can use its devices.
+    pub nodes: SliceNodes,
+    /// The devices, in the driver's order.
+    pub devices: Vec<Device>,
+}
+
+impl ResourceSlice {
+    /// The full name of one of this slice's devices.
+    #[must_use]
+    pub fn id_of(&self, device: &Device) -> DeviceId {
+        DeviceId {
+            driver: self.driver.clone(),
+            pool: self.pool.name.clone(),
+            device: device.name.clone(),
+        }
+    }
+
+    /// The one node that can use `device`, or `None` when there are several or it is not said.
+    #[must_use]
+    pub fn node_of<'a>(&'a self, device: &'a Device) -> Option<&'a NodeName> {
+        match &self.nodes {
+            SliceNodes::One(node) => Some(node),
+            SliceNodes::PerDevice => device.node.as_ref(),
+            SliceNodes::Several => None,
+        }
+    }
+}
+
+/// A pool as one of its slices describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Unique within the driver.
+    pub name: PoolName,
+    /// Raised whenever the driver replaces the pool's slices; only slices of the highest one count.
+    pub generation: i64,
+    /// How many slices of this generation make the pool complete.
+    pub slice_count: i64,
+}
+
+/// Which nodes can use the devices of a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SliceNodes {
+    /// Exactly this one (`spec.nodeName`).
+    One(NodeName),
+    /// Each device says for itself (`spec.perDeviceNodeSelection`).
+    PerDevice,
+    /// All of them, or those that a selector chooses.
+    Several,
+}
+
+/// One device of a slice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Unique within the pool, unless the driver is at fault.
+    pub name: DeviceName,
+    /// The node that can use it, when the slice leaves that to each device.
+    pub node: Option<NodeName>,
+    /// Taints that the driver set, in its order.
+    pub taints: Vec<Taint>,
+    /// Attributes by name, for selection by expression; names without a domain are the driver's.
+    pub attributes: BTreeMap<Arc<str>, AttributeValue>,
+    /// Capacities by name, each as the quantity is written.
+    pub capacity: BTreeMap<Arc<str>, Arc<str>>,
+    /// Whether several claims may share the device (consumable capacity).
+    pub allow_multiple_allocations: bool,
+}
+
+/// Value of a device attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeValue {
+    /// A number.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// A text.
+    String(Arc<str>),
+    /// A semantic version.
+    Version(Arc<str>),
+    /// Several numbers (behind a feature gate up to 1.37).
+    Ints(Vec<i64>),
+    /// Several truth values (behind a feature gate up to 1.37).
+    Bools(Vec<bool>),
+    /// Several texts (behind a feature gate up to 1.37).
+    Strings(Vec<Arc<str>>),
+    /// Several semantic versions (behind a feature gate up to 1.37).
+    Versions(Vec<Arc<str>>),
+    /// A type that this plugin does not know; an expression that asks for it cannot be evaluated.
+    Unknown,
+}

@@ -1,0 +1,108 @@
+//! Names and identities, one type each, so that a pool is never taken for a driver.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The name as it stands in the API.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<Arc<str>> for $name {
+            fn from(text: Arc<str>) -> Self {
+                Self(text)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.pad(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// Name of a DRA driver, such as `gpu.example.com`.
+    DriverName
+);
+name!(
+    /// Name of a pool of devices; unique within its driver, may contain `/`.
+    PoolName
+);
+name!(
+    /// Name of a device; unique within its pool.
+    DeviceName
+);
+name!(
+    /// Name of a node.
+    NodeName
+);
+name!(
+    /// Name of a namespace.
+    Namespace
+);
+name!(
+    /// Name of any other object.
+    ObjectName
+);
+name!(
+    /// What makes an object this object and not a later one of the same name.
+    Uid
+);
+
+/// One device of the cluster, printed `DRIVER/POOL/DEVICE` as Kubernetes does.
+///
+/// Upstream: `structured/schedulerapi` `DeviceID`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceId {
+    /// Driver that publishes the device.
+    pub driver: DriverName,
+    /// Pool that the device is part of.
+    pub pool: PoolName,
+    /// The device's name within the pool.
+    pub device: DeviceName,
+}
+
+impl fmt::Display for DeviceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}/{}", self.driver, self.pool, self.device)
+    }
+}
+
+/// Name of an object that lives in a namespace, printed `NAMESPACE/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespacedName {
+    /// The namespace.
+    pub namespace: Namespace,
+    /// The name within it.
+    pub name: ObjectName,
+}
+
+impl fmt::Display for NamespacedName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}

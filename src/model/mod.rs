@@ -1,0 +1,32 @@
+//! The facts: what a cluster says about devices, taints, claims and pods.
+//!
+//! Plain values without behaviour of the control plane. Built by `wire`, read by `engine`. Knows no
+//! file format, no clock and no network. Values that a newer Kubernetes may add (effects, operators,
+//! selector fields) are kept as they are, never dropped.
+//!
+//! ```text
+//! DeviceTaintRule ─selects─▶ device ◀─publishes─ ResourceSlice
+//!                               ▲
+//!                 ResourceClaim ┘ (allocation result)  ◀─reserved for─ Pod
+//! ```
+
+mod claim;
+mod device;
+mod ids;
+mod pod;
+mod rule;
+mod snapshot;
+mod taint;
+mod toleration;
+
+pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
+pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
+pub use ids::{
+    DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
+    Uid,
+};
+pub use pod::{ClaimSource, Deletion, Phase, Pod, PodClaim, QosClass};
+pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition};
+pub use snapshot::{Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
+pub use taint::{Effect, Taint};
+pub use toleration::{Operator, Toleration};

@@ -1,0 +1,156 @@
+//! Pods, as far as claims, eviction and its consequences go.
+
+use jiff::Timestamp;
+
+use super::{Controller, NamespacedName, NodeName, ObjectName, Uid};
+
+/// A pod that uses at least one claim; others are of no interest and never kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: Uid,
+    /// Where it runs; absent while it is not scheduled.
+    pub node: Option<NodeName>,
+    /// How far it is.
+    pub phase: Phase,
+    /// Set once somebody has deleted it.
+    pub deletion: Option<Deletion>,
+    /// The entries of `spec.resourceClaims`, resolved as far as the pod's status says.
+    pub claims: Vec<PodClaim>,
+    /// The claim that was made for its extended resources, if any; in the pod's namespace.
+    pub extended_resource_claim: Option<ObjectName>,
+    /// The PodGroup it is scheduled with, if any; in the pod's namespace.
+    pub pod_group: Option<ObjectName>,
+    /// What manages it; absent for a bare pod.
+    pub controller: Option<Controller>,
+    /// Quality of service, when the server has said.
+    pub qos_class: Option<QosClass>,
+    /// Scheduling priority; zero when absent.
+    pub priority: i32,
+    /// Name of the priority class; empty when there is none.
+    pub priority_class_name: String,
+    /// Seconds it gets to stop, when it is deleted without saying otherwise.
+    pub grace_period_seconds: i64,
+}
+
+/// An entry of a pod's `spec.resourceClaims`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodClaim {
+    /// The entry's name within the pod.
+    pub name: String,
+    /// Where the claim comes from.
+    pub source: ClaimSource,
+}
+
+/// Where a pod's claim comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimSource {
+    /// An existing claim, by name.
+    Claim(ObjectName),
+    /// Generated from a template.
+    Template {
+        /// Name of the generated claim, from `status.resourceClaimStatuses`; absent while there is
+        /// no entry, or one that says that no claim was needed.
+        generated: Option<ObjectName>,
+    },
+    /// Neither, or something newer than this plugin: never resolved, as upstream.
+    Unknown,
+}
+
+/// How far a pod is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Not all containers were started.
+    Pending,
+    /// At least one container runs.
+    Running,
+    /// All containers ended well.
+    Succeeded,
+    /// All containers ended, at least one not well.
+    Failed,
+    /// `Unknown`, absent, or a newer phase; shown as is.
+    Unknown(String),
+}
+
+impl Phase {
+    /// The phase as it is spelled in the API.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Unknown(text) => text,
+        }
+    }
+
+    /// Whether no container will run again.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed => true,
+            Self::Pending | Self::Running | Self::Unknown(_) => false,
+        }
+    }
+}
+
+impl From<&str> for Phase {
+    fn from(text: &str) -> Self {
+        match text {
+            "Pending" => Self::Pending,
+            "Running" => Self::Running,
+            "Succeeded" => Self::Succeeded,
+            "Failed" => Self::Failed,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+/// A pod's quality of service.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum QosClass {
+    /// Limits equal requests everywhere.
+    Guaranteed,
+    /// Some requests.
+    Burstable,
+    /// No requests.
+    BestEffort,
+    /// From a newer API; shown as is.
+    Unknown(String),
+}
+
+impl QosClass {
+    /// The class as it is spelled in the API.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Guaranteed => "Guaranteed",
+            Self::Burstable => "Burstable",
+            Self::BestEffort => "BestEffort",
+            Self::Unknown(text) => text,
+        }
+    }
+}
+
+impl From<&str> for QosClass {
+    fn from(text: &str) -> Self {
+        match text {
+            "Guaranteed" => Self::Guaranteed,
+            "Burstable" => Self::Burstable,
+            "BestEffort" => Self::BestEffort,
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+/// A pod on its way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deletion {
+    /// When its grace period ends (`deletionTimestamp`).
+    pub at: Timestamp,
+    /// The grace period that was granted, in seconds.
+    pub grace_period_seconds: Option<i64>,
+}

@@ -1,0 +1,65 @@
+//! Rules that taint devices from outside their driver.
+
+use jiff::Timestamp;
+
+use super::{DeviceName, DriverName, ObjectName, PoolName, Taint, Uid};
+
+/// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceTaintRule {
+    /// The rule's name.
+    pub name: ObjectName,
+    /// Distinguishes it from a later rule of the same name.
+    pub uid: Uid,
+    /// Which state of the object this is; opaque.
+    pub resource_version: String,
+    /// Raised by every change of the spec.
+    pub generation: i64,
+    /// Which devices; what an absent selector means depends on the Kubernetes version.
+    pub selector: Option<DeviceSelector>,
+    /// The taint that the selected devices get.
+    pub taint: Taint,
+    /// What the eviction controller last said, since 1.35.
+    pub condition: Option<EvictionCondition>,
+}
+
+/// Which devices a rule taints: all that every given field equals.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeviceSelector {
+    /// Driver, byte for byte; absent means any.
+    pub driver: Option<DriverName>,
+    /// Pool, byte for byte; absent means any.
+    pub pool: Option<PoolName>,
+    /// Device, byte for byte; absent means any.
+    pub device: Option<DeviceName>,
+    /// `deviceClassName`, in rules of 1.33 and 1.34 only; later versions do not know it.
+    pub device_class: Option<ObjectName>,
+    /// CEL `selectors`, in rules of 1.33 and 1.34 only; later versions do not know them.
+    pub expressions: Vec<String>,
+    /// Fields that this plugin does not know, by name; today's controller ignores them.
+    pub unknown_fields: Vec<String>,
+}
+
+/// The condition `EvictionInProgress` of a rule, written by the eviction controller since 1.35.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvictionCondition {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Such as `PodsPendingEviction`.
+    pub reason: String,
+    /// The controller's counts in words.
+    pub message: String,
+    /// Generation of the rule that the controller had seen.
+    pub observed_generation: i64,
+    /// When any of it last changed.
+    pub last_transition: Option<Timestamp>,
+}
+
+/// A `DeviceClass`, as far as rules of 1.33 and 1.34 refer to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceClass {
+    /// The class's name.
+    pub name: ObjectName,
+    /// CEL expressions; a device must satisfy all of them.
+    pub expressions: Vec<String>,
+}
