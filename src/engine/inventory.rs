@@ -1,7 +1,14 @@
 //! Which devices are there, and who uses them?
 
-use crate::engine::DeviceTaint;
-use crate::model::{DeviceId, NodeName, Pod, ResourceClaim};
+use std::collections::HashMap;
+
+use super::devices::DeviceTable;
+use super::preview::{existing_rules, taints_of};
+use super::select::RuleIndex;
+use super::{DeviceTaint, Semantics};
+use crate::model::{
+    ConsumerReference, DeviceId, NamespacedName, NodeName, ResourceClaim, Snapshot,
+};
 
 /// One device as the cluster is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +25,80 @@ pub struct DeviceState<'a> {
     pub taints: Vec<DeviceTaint<'a>>,
     /// The claims that hold it, by namespace and name, each once.
     pub claims: Vec<&'a ResourceClaim>,
-    /// The pods that those claims are reserved for, by namespace and name, each once.
-    pub pods: Vec<&'a Pod>,
+    /// The consumers that those claims are reserved for, by namespace and name, each once; mostly
+    /// pods. They are named in the claims, so that no pod has to be read.
+    pub consumers: Vec<Consumer<'a>>,
+}
+
+/// Who a claim is reserved for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Consumer<'a> {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Plural, such as `pods` or `podgroups`.
+    pub resource: &'a str,
+}
+
+/// Every device of the cluster, published or allocated, by name.
+#[must_use]
+pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceState<'a>> {
+    let rules = RuleIndex::new(
+        existing_rules(snapshot, &[]).collect(),
+        &snapshot.classes,
+        semantics,
+    );
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let mut holders: HashMap<u32, Vec<&'a ResourceClaim>> = HashMap::new();
+    for claim in &snapshot.claims {
+        let results = claim
+            .allocation
+            .iter()
+            .flat_map(|allocation| &allocation.results);
+        for place in results.filter_map(|result| table.find(&result.device)) {
+            holders.entry(place).or_default().push(claim);
+        }
+    }
+    let mut states = Vec::with_capacity(table.entries.len());
+    for place in table.sorted() {
+        let entry = table.entry(place);
+        let mut claims = holders.remove(&place).unwrap_or_default();
+        let allocations = claims.len();
+        claims.sort_by_key(|claim| &claim.name);
+        claims.dedup_by_key(|claim| &claim.name);
+        states.push(DeviceState {
+            id: entry.id(),
+            node: entry.node(),
+            published: entry.published.is_some(),
+            allocations,
+            taints: taints_of(entry, &rules),
+            consumers: consumers(&claims),
+            claims,
+        });
+    }
+    states
+}
+
+fn consumers<'a>(claims: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
+    let mut consumers: Vec<Consumer<'a>> = claims
+        .iter()
+        .flat_map(|claim| {
+            claim
+                .reserved_for
+                .iter()
+                .map(|reference| consumer(claim, reference))
+        })
+        .collect();
+    consumers.sort();
+    consumers.dedup();
+    consumers
+}
+
+fn consumer<'a>(claim: &ResourceClaim, reference: &'a ConsumerReference) -> Consumer<'a> {
+    Consumer {
+        name: NamespacedName {
+            namespace: claim.name.namespace.clone(),
+            name: reference.name.clone(),
+        },
+        resource: &reference.resource,
+    }
 }

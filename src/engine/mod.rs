@@ -11,18 +11,30 @@
 //! |---|---|
 //! | Which Kubernetes version behaves how? | [`semantics`] |
 
+//! | What would these taints do? | [`preview`](mod@preview) |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
+mod claims;
+mod devices;
+mod eviction;
+pub mod expression;
+mod filter;
 pub mod impact;
 pub mod inventory;
+mod preview;
+mod select;
 pub mod semantics;
+#[cfg(test)]
+mod tests;
+pub mod tolerate;
 
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Verdict,
 };
-pub use inventory::DeviceState;
+pub use inventory::{Consumer, DeviceState, devices};
+pub use preview::preview;
 pub use semantics::Semantics;

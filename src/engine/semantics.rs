@@ -6,21 +6,226 @@ use crate::model::Minor;
 ///
 /// The one place that knows versions; everything else asks for a behaviour by name. Chosen once per
 /// run: from the server's version, from what the files show, or by the user.
+///
+/// Source: the registries, trackers and controllers of Kubernetes 1.33.13, 1.34.4, 1.35.4, 1.36.3,
+/// 1.37.0 and 1.37.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semantics {
     /// The version this describes.
     pub version: Minor,
+    /// Whether a rule without a selector evicts from every published device (up to 1.34), or from
+    /// none.
+    pub nil_selector_evicts: bool,
+    /// Whether a rule without a selector blocks the allocation of every device (up to 1.37.0).
+    pub nil_selector_blocks: bool,
+    /// Whether rules may choose by device class and CEL expression (up to 1.34); later versions drop
+    /// both fields, which leaves a wider selector behind.
+    pub selects_by_expression: bool,
+    /// Whether a rule reaches an allocated device that no current slice publishes (since 1.35).
+    pub reaches_unpublished: bool,
+    /// Whether the allocator copies a request's tolerations to the allocation result (since 1.35).
+    /// Without that no toleration ever spares a pod.
+    pub copies_tolerations: bool,
+    /// Whether the effect `None` exists (since 1.35).
+    pub has_effect_none: bool,
+    /// Whether the controller writes a condition to rules (since 1.35).
+    pub has_condition: bool,
+    /// Whether an effect that nobody knows blocks allocation (up to 1.34).
+    pub unknown_effect_blocks: bool,
+    /// Whether the API server sets `timeAdded` anew when a rule's effect changes (since 1.36).
+    pub server_renews_time_added: bool,
+    /// Whether an outdated entry of `reservedFor` hides the consumers behind it from a new rule
+    /// until their pods change (up to 1.35).
+    pub stale_reservation_hides: bool,
+    /// Whether the controller evicts pods that got their devices through an extended resource
+    /// (since 1.37.2, as far as the released libraries show).
+    pub evicts_extended_resources: bool,
+    /// Whether a reservation for a PodGroup counts for its pods: the feature gate
+    /// `DRAWorkloadResourceClaims`, off by default in every version, unknown before 1.36.
+    pub honours_pod_groups: bool,
 }
 
 impl Semantics {
-    /// The newest version that is known.
+    /// The newest version that is known; newer ones are taken to behave like it.
     pub const NEWEST: Minor = Minor {
         minor: 37,
         patch: None,
     };
-    /// The oldest version that is known.
+    /// The oldest version that knows device taints.
     pub const OLDEST: Minor = Minor {
         minor: 33,
         patch: None,
     };
+
+    /// How `version` behaves with its default feature gates, or `None` for a version before
+    /// [`Semantics::OLDEST`].
+    ///
+    /// A version without a patch behaves like the minor's first release. One newer than
+    /// [`Semantics::NEWEST`] behaves like the newest that is known.
+    #[must_use]
+    pub fn of(version: Minor) -> Option<Self> {
+        let minor = version.minor;
+        if minor < Self::OLDEST.minor {
+            return None;
+        }
+        let at_least = |wanted: u32, patch: u32| {
+            minor > wanted || (minor == wanted && version.patch.unwrap_or(0) >= patch)
+        };
+        Some(Self {
+            version,
+            nil_selector_evicts: minor <= 34,
+            nil_selector_blocks: !at_least(37, 1),
+            selects_by_expression: minor <= 34,
+            reaches_unpublished: minor >= 35,
+            copies_tolerations: minor >= 35,
+            has_effect_none: minor >= 35,
+            has_condition: minor >= 35,
+            unknown_effect_blocks: minor <= 34,
+            server_renews_time_added: minor >= 36,
+            stale_reservation_hides: minor <= 35,
+            evicts_extended_resources: at_least(37, 2),
+            honours_pod_groups: false,
+        })
+    }
+
+    /// The newest known version with its default feature gates.
+    #[must_use]
+    pub fn newest() -> Self {
+        Self {
+            version: Self::NEWEST,
+            nil_selector_evicts: false,
+            nil_selector_blocks: true,
+            selects_by_expression: false,
+            reaches_unpublished: true,
+            copies_tolerations: true,
+            has_effect_none: true,
+            has_condition: true,
+            unknown_effect_blocks: false,
+            server_renews_time_added: true,
+            stale_reservation_hides: false,
+            evicts_extended_resources: false,
+            honours_pod_groups: false,
+        }
+    }
+
+    /// The same with the feature gate `DRAWorkloadResourceClaims` on, where the version has it.
+    #[must_use]
+    pub fn with_pod_groups(self) -> Self {
+        Self {
+            honours_pod_groups: self.version.minor >= 36,
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(minor: u32, patch: Option<u32>) -> Semantics {
+        Semantics::of(Minor { minor, patch }).expect("a known version")
+    }
+
+    #[test]
+    fn versions_before_device_taints_are_unknown() {
+        assert_eq!(
+            Semantics::of(Minor {
+                minor: 32,
+                patch: None
+            }),
+            None
+        );
+    }
+
+    #[test]
+    fn newest_is_what_the_table_says_about_it() {
+        assert_eq!(Semantics::newest(), version(37, None));
+    }
+
+    #[test]
+    fn a_version_from_the_future_behaves_like_the_newest_patch() {
+        let future = version(41, None);
+        assert!(future.evicts_extended_resources && !future.nil_selector_blocks);
+    }
+
+    #[test]
+    fn behaviour_changes_where_upstream_changed_it() {
+        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 7]);
+        // 1.33, 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2
+        let rows: [Row; 11] = [
+            (
+                "nil selector evicts",
+                |s| s.nil_selector_evicts,
+                [true, true, false, false, false, false, false],
+            ),
+            (
+                "nil selector blocks",
+                |s| s.nil_selector_blocks,
+                [true, true, true, true, true, false, false],
+            ),
+            (
+                "class and expressions",
+                |s| s.selects_by_expression,
+                [true, true, false, false, false, false, false],
+            ),
+            (
+                "reaches unpublished",
+                |s| s.reaches_unpublished,
+                [false, false, true, true, true, true, true],
+            ),
+            (
+                "copies tolerations",
+                |s| s.copies_tolerations,
+                [false, false, true, true, true, true, true],
+            ),
+            (
+                "effect None",
+                |s| s.has_effect_none,
+                [false, false, true, true, true, true, true],
+            ),
+            (
+                "condition",
+                |s| s.has_condition,
+                [false, false, true, true, true, true, true],
+            ),
+            (
+                "unknown effect blocks",
+                |s| s.unknown_effect_blocks,
+                [true, true, false, false, false, false, false],
+            ),
+            (
+                "timeAdded renewed",
+                |s| s.server_renews_time_added,
+                [false, false, false, true, true, true, true],
+            ),
+            (
+                "stale reservation hides",
+                |s| s.stale_reservation_hides,
+                [true, true, true, false, false, false, false],
+            ),
+            (
+                "extended resources",
+                |s| s.evicts_extended_resources,
+                [false, false, false, false, false, false, true],
+            ),
+        ];
+        let versions = [
+            version(33, None),
+            version(34, None),
+            version(35, None),
+            version(36, None),
+            version(37, Some(0)),
+            version(37, Some(1)),
+            version(37, Some(2)),
+        ];
+        for (name, behaviour, expected) in rows {
+            assert_eq!(versions.each_ref().map(behaviour), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn pod_groups_cannot_be_switched_on_before_they_exist() {
+        assert!(!version(35, None).with_pod_groups().honours_pod_groups);
+        assert!(version(36, None).with_pod_groups().honours_pod_groups);
+    }
 }

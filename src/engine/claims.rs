@@ -1,0 +1,145 @@
+//! What do taints do to each claim?
+//!
+//! Everything about a claim that does not depend on which pod uses it: which of its devices are
+//! selected, and which taints would drive its users away, and when.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::devices::DeviceTable;
+use super::select::RuleIndex;
+use super::tolerate::{Deadline, deadline, tolerates, tolerates_eviction};
+use super::{Cause, DeviceTaint, Origin};
+use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
+
+/// A claim that a considered taint selects a device of, or that something evicts from.
+#[derive(Debug)]
+pub(crate) struct AffectedClaim<'a> {
+    pub(crate) claim: &'a ResourceClaim,
+    /// The devices that a considered taint selects, in the order of the allocation.
+    pub(crate) selected: Vec<&'a AllocationResult>,
+    /// Everything that evicts its users, unordered.
+    pub(crate) causes: Vec<Cause<'a>>,
+    /// Whether a considered `NoExecute` taint is tolerated forever on some device.
+    pub(crate) tolerated: bool,
+    /// Whether only a toleration without effect stands against a considered taint.
+    pub(crate) schedule_only: bool,
+    /// Whether a considered taint selects a device where this version does not look.
+    pub(crate) unpublished: bool,
+}
+
+impl AffectedClaim<'_> {
+    pub(crate) fn is_evicted_by_considered(&self) -> bool {
+        self.causes.iter().any(Cause::is_considered)
+    }
+}
+
+/// The affected claims, found by name.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimTable<'a> {
+    pub(crate) affected: Vec<AffectedClaim<'a>>,
+    by_name: HashMap<(&'a str, &'a str), u32>,
+}
+
+impl<'a> ClaimTable<'a> {
+    /// Evaluates every allocated claim.
+    ///
+    /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
+    pub(crate) fn new(
+        claims: &'a [ResourceClaim],
+        devices: &DeviceTable<'a>,
+        rules: &RuleIndex<'a>,
+        now: Timestamp,
+    ) -> Self {
+        let mut table = Self::default();
+        for claim in claims {
+            let Some(affected) = evaluate(claim, devices, rules, now) else {
+                continue;
+            };
+            let place = u32::try_from(table.affected.len()).unwrap_or(u32::MAX);
+            table.by_name.insert(key_of(&claim.name), place);
+            table.affected.push(affected);
+        }
+        table
+    }
+
+    pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<&AffectedClaim<'a>> {
+        let place = self.by_name.get(&(namespace, name))?;
+        self.affected.get(*place as usize)
+    }
+}
+
+fn key_of(name: &NamespacedName) -> (&str, &str) {
+    (name.namespace.as_str(), name.name.as_str())
+}
+
+fn evaluate<'a>(
+    claim: &'a ResourceClaim,
+    devices: &DeviceTable<'a>,
+    rules: &RuleIndex<'a>,
+    now: Timestamp,
+) -> Option<AffectedClaim<'a>> {
+    let mut affected = AffectedClaim {
+        claim,
+        selected: Vec::new(),
+        causes: Vec::new(),
+        tolerated: false,
+        schedule_only: false,
+        unpublished: false,
+    };
+    for result in &claim.allocation.as_ref()?.results {
+        let Some(place) = devices.find(&result.device) else {
+            continue;
+        };
+        let entry = devices.entry(place);
+        for taint in entry.driver_taints() {
+            affected.weigh(result, taint, now);
+        }
+        let mut selected = false;
+        for place in &entry.rules {
+            let rule = rules.rule(*place);
+            selected |= matches!(rule.origin, Origin::Considered(_));
+            if entry.reached {
+                affected.weigh(result, rule.as_device_taint(), now);
+            }
+        }
+        affected.unpublished |= selected && !entry.reached;
+        if selected {
+            affected.selected.push(result);
+        }
+    }
+    (!affected.selected.is_empty() || !affected.causes.is_empty()).then_some(affected)
+}
+
+impl<'a> AffectedClaim<'a> {
+    /// Takes one taint on one allocated device into account.
+    fn weigh(&mut self, result: &'a AllocationResult, taint: DeviceTaint<'a>, now: Timestamp) {
+        let DeviceTaint { origin, taint } = taint;
+        if taint.effect != Effect::NoExecute {
+            return;
+        }
+        let considered = matches!(origin, Origin::Considered(_));
+        match deadline(taint, &result.tolerations, now) {
+            Deadline::Never => self.tolerated |= considered,
+            Deadline::At(at) => {
+                self.schedule_only |= considered && only_schedulable(result, taint);
+                self.causes.push(Cause {
+                    origin,
+                    device: &result.device,
+                    taint,
+                    at,
+                });
+            }
+        }
+    }
+}
+
+/// Whether the scheduler takes `taint` as tolerated, and the eviction controller does not.
+fn only_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
+    let mut tolerations = result.tolerations.iter();
+    tolerations
+        .clone()
+        .any(|toleration| tolerates(toleration, taint))
+        && !tolerations.any(|toleration| tolerates_eviction(toleration, taint))
+}

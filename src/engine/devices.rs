@@ -1,0 +1,234 @@
+//! Every device of the cluster, published or allocated, with the taints it gets.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::select::{DeviceKey, RuleIndex};
+use super::{DeviceTaint, Origin, Semantics};
+use crate::model::{Device, DeviceId, Gap, NodeName, ResourceClaim, ResourceSlice, Warning};
+
+/// A device in a slice of its pool's newest generation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Published<'a> {
+    pub(crate) slice: &'a ResourceSlice,
+    pub(crate) device: &'a Device,
+}
+
+/// One device.
+#[derive(Debug)]
+pub(crate) struct DeviceEntry<'a> {
+    pub(crate) key: DeviceKey<'a>,
+    /// Where it is published; if its pool has the name twice, in the slice that comes first by name.
+    pub(crate) published: Option<Published<'a>>,
+    /// How often its name is published; more than once is the driver's mistake.
+    pub(crate) times_published: usize,
+    /// Places of the rules that select it, ascending.
+    pub(crate) rules: Vec<u32>,
+    /// Whether taints of rules take effect on it.
+    pub(crate) reached: bool,
+}
+
+impl<'a> DeviceEntry<'a> {
+    pub(crate) fn id(&self) -> DeviceId {
+        DeviceId {
+            driver: self.key.driver.into(),
+            pool: self.key.pool.into(),
+            device: self.key.device.into(),
+        }
+    }
+
+    pub(crate) fn node(&self) -> Option<&'a NodeName> {
+        let Published { slice, device } = self.published?;
+        slice.node_of(device)
+    }
+
+    /// The driver's own taints, in its order.
+    pub(crate) fn driver_taints(&self) -> impl Iterator<Item = DeviceTaint<'a>> {
+        let published = self.published.into_iter();
+        published.flat_map(|Published { slice, device }| {
+            device.taints.iter().map(|taint| DeviceTaint {
+                origin: Origin::ResourceSlice(&slice.name),
+                taint,
+            })
+        })
+    }
+}
+
+/// All devices, found by name.
+#[derive(Debug)]
+pub(crate) struct DeviceTable<'a> {
+    pub(crate) entries: Vec<DeviceEntry<'a>>,
+    by_key: HashMap<DeviceKey<'a>, u32>,
+    /// What could not be evaluated about which rules select which device.
+    pub(crate) gaps: BTreeSet<Gap>,
+}
+
+impl<'a> DeviceTable<'a> {
+    /// Lists the devices of `slices` and of the allocations of `claims`, and asks `rules` for each.
+    ///
+    /// Upstream: `pool.addSlice` and `pool.getDevice` in `device_taint_eviction.go`. Whether a pool
+    /// is complete plays no part there.
+    pub(crate) fn new(
+        slices: &'a [ResourceSlice],
+        claims: &'a [ResourceClaim],
+        rules: &RuleIndex<'_>,
+        semantics: &Semantics,
+    ) -> Self {
+        let mut table = Self {
+            entries: Vec::new(),
+            by_key: HashMap::new(),
+            gaps: BTreeSet::new(),
+        };
+        for slice in current_slices(slices) {
+            for device in &slice.devices {
+                table.publish(Published { slice, device });
+            }
+        }
+        for result in claims
+            .iter()
+            .filter_map(|claim| claim.allocation.as_ref())
+            .flat_map(|allocation| &allocation.results)
+        {
+            table.place_of(key_of(&result.device));
+        }
+        for entry in &mut table.entries {
+            let published = entry
+                .published
+                .map(|Published { slice, device }| (&slice.driver, device));
+            let matching = rules.matching(entry.key, published);
+            entry.rules = matching.places;
+            entry.reached = published.is_some() || semantics.reaches_unpublished;
+            table.gaps.extend(matching.gaps);
+        }
+        table
+    }
+
+    /// The device of that name; every allocated device is there.
+    pub(crate) fn find(&self, id: &DeviceId) -> Option<u32> {
+        self.by_key.get(&key_of(id)).copied()
+    }
+
+    pub(crate) fn entry(&self, place: u32) -> &DeviceEntry<'a> {
+        &self.entries[place as usize]
+    }
+
+    /// Places of all devices, by name.
+    pub(crate) fn sorted(&self) -> Vec<u32> {
+        let mut places: Vec<u32> = (0u32..).take(self.entries.len()).collect();
+        places.sort_by_key(|place| self.entry(*place).key);
+        places
+    }
+
+    fn publish(&mut self, published: Published<'a>) {
+        let key = DeviceKey {
+            driver: published.slice.driver.as_str(),
+            pool: published.slice.pool.name.as_str(),
+            device: published.device.name.as_str(),
+        };
+        let place = self.place_of(key);
+        let entry = &mut self.entries[place as usize];
+        entry.published.get_or_insert(published);
+        entry.times_published += 1;
+    }
+
+    fn place_of(&mut self, key: DeviceKey<'a>) -> u32 {
+        let next = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        let place = *self.by_key.entry(key).or_insert(next);
+        if place == next {
+            self.entries.push(DeviceEntry {
+                key,
+                published: None,
+                times_published: 0,
+                rules: Vec::new(),
+                reached: false,
+            });
+        }
+        place
+    }
+}
+
+pub(crate) fn key_of(id: &DeviceId) -> DeviceKey<'_> {
+    DeviceKey {
+        driver: id.driver.as_str(),
+        pool: id.pool.as_str(),
+        device: id.device.as_str(),
+    }
+}
+
+/// The slices of each pool's newest generation, by name.
+fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
+    let mut newest: HashMap<(&str, &str), i64> = HashMap::new();
+    for slice in slices {
+        let generation = newest
+            .entry(pool_of(slice))
+            .or_insert(slice.pool.generation);
+        *generation = slice.pool.generation.max(*generation);
+    }
+    let mut current: Vec<&ResourceSlice> = slices
+        .iter()
+        .filter(|slice| newest.get(&pool_of(slice)) == Some(&slice.pool.generation))
+        .collect();
+    current.sort_by_key(|slice| &slice.name);
+    current
+}
+
+fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
+    (slice.driver.as_str(), slice.pool.name.as_str())
+}
+
+/// What is odd about the pools of the devices that `selected` accepts: pools that lack slices, and
+/// names that occur twice.
+pub(crate) fn pool_warnings<'a>(
+    slices: &'a [ResourceSlice],
+    table: &DeviceTable<'a>,
+    selected: impl Fn(&DeviceEntry<'a>) -> bool,
+) -> Vec<Warning> {
+    let mut present: BTreeMap<(&str, &str), (i64, i64)> = BTreeMap::new();
+    for slice in current_slices(slices) {
+        let (count, _) = present
+            .entry(pool_of(slice))
+            .or_insert((0, slice.pool.slice_count));
+        *count += 1;
+    }
+    let mut warnings = Vec::new();
+    let mut reported: Option<(&str, &str)> = None;
+    for place in table.sorted() {
+        let entry = table.entry(place);
+        if !selected(entry) {
+            continue;
+        }
+        let pool = (entry.key.driver, entry.key.pool);
+        if let Some((count, expected)) = present.get(&pool)
+            && count != expected
+            && reported != Some(pool)
+        {
+            reported = Some(pool);
+            warnings.push(incomplete_pool(pool, *count, *expected));
+        }
+        if entry.times_published > 1 {
+            warnings.push(duplicate_device(entry));
+        }
+    }
+    warnings
+}
+
+fn incomplete_pool((driver, pool): (&str, &str), count: i64, expected: i64) -> Warning {
+    Warning {
+        code: "incomplete-pool",
+        message: format!(
+            "pool {driver}/{pool} has {count} of {expected} slices: the driver is replacing it, and its taints may change"
+        ),
+        fix: Some("look again once the driver has published the whole pool".to_owned()),
+    }
+}
+
+fn duplicate_device(entry: &DeviceEntry<'_>) -> Warning {
+    Warning {
+        code: "duplicate-device",
+        message: format!(
+            "device {} is published {} times in its pool: which one's taints the controller sees is left to chance",
+            entry.id(),
+            entry.times_published
+        ),
+        fix: Some("this is a mistake of the driver; report it there".to_owned()),
+    }
+}

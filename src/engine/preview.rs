@@ -1,0 +1,233 @@
+//! What would these taints do?
+//!
+//! Takes a [`Snapshot`] and the taints that are asked about, and gives one [`Impact`]: what each of
+//! them counts on its own, as the controller does, and what happens to each pod when all of them are
+//! there, beside the taints of drivers and of other rules.
+
+use jiff::Timestamp;
+
+use super::claims::ClaimTable;
+use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
+use super::eviction::{Court, StaleReservations};
+use super::select::{RuleIndex, RuleTaint};
+use super::{
+    ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, RuleImpact,
+    Semantics,
+};
+use crate::model::{Namespace, ResourceClaim, Snapshot};
+
+/// What the `considered` taints would do to the cluster in `snapshot` at `now`.
+///
+/// A considered taint that stands for an existing rule replaces it. Taints of drivers and of other
+/// rules count for when a pod leaves, not for which devices and pods are listed.
+///
+/// Costs O(rules + devices + claims + pods).
+#[must_use]
+pub fn preview<'a>(
+    snapshot: &'a Snapshot,
+    considered: &'a [ConsideredTaint],
+    now: Timestamp,
+    semantics: &Semantics,
+) -> Impact<'a> {
+    let rules = RuleIndex::new(rules_of(snapshot, considered), &snapshot.classes, semantics);
+    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let claims = ClaimTable::new(&snapshot.claims, &devices, &rules, now);
+    let stale = if semantics.stale_reservation_hides {
+        StaleReservations::new(&snapshot.pods)
+    } else {
+        StaleReservations::default()
+    };
+    let court = Court {
+        claims: &claims,
+        stale: &stale,
+        semantics,
+    };
+    let mut pods: Vec<PodImpact<'a>> = snapshot
+        .pods
+        .iter()
+        .filter_map(|pod| court.judge(pod))
+        .collect();
+    pods.sort_by_key(|impact| &impact.pod.name);
+
+    let selected = |entry: &DeviceEntry<'a>| is_selected(entry, considered);
+    let mut warnings = pool_warnings(&snapshot.slices, &devices, selected);
+    warnings.extend(rules.warnings());
+    Impact {
+        rules: count(considered, &devices, &claims, &pods),
+        devices: selected_devices(considered, &devices, &claims, &rules),
+        pods,
+        warnings,
+        gaps: devices.gaps.into_iter().collect(),
+    }
+}
+
+/// The considered taints in their order, then the rules that exist beside them.
+fn rules_of<'a>(snapshot: &'a Snapshot, considered: &'a [ConsideredTaint]) -> Vec<RuleTaint<'a>> {
+    let asked = considered
+        .iter()
+        .enumerate()
+        .map(|(place, considered)| RuleTaint {
+            origin: Origin::Considered(place),
+            selector: considered.selector.as_ref(),
+            taint: &considered.taint,
+        });
+    asked.chain(existing_rules(snapshot, considered)).collect()
+}
+
+/// The rules of the cluster that no considered taint stands for.
+pub(crate) fn existing_rules<'a>(
+    snapshot: &'a Snapshot,
+    considered: &'a [ConsideredTaint],
+) -> impl Iterator<Item = RuleTaint<'a>> {
+    let replaced: std::collections::HashSet<&str> = considered
+        .iter()
+        .filter_map(|considered| considered.rule.as_ref())
+        .map(|name| name.as_str())
+        .collect();
+    let mut rules: Vec<_> = snapshot
+        .rules
+        .iter()
+        .filter(|rule| !replaced.contains(rule.name.as_str()))
+        .collect();
+    rules.sort_by_key(|rule| &rule.name);
+    rules.into_iter().map(|rule| RuleTaint {
+        origin: Origin::Rule(&rule.name),
+        selector: rule.selector.as_ref(),
+        taint: &rule.taint,
+    })
+}
+
+/// The considered taints come first in the index, so that their places are those of the question.
+fn is_selected(entry: &DeviceEntry<'_>, considered: &[ConsideredTaint]) -> bool {
+    entry
+        .rules
+        .first()
+        .is_some_and(|place| (*place as usize) < considered.len())
+}
+
+/// What the controller counts for each considered taint alone.
+///
+/// Whether a rule is among the reasons of a pod does not depend on other rules, so that one pass
+/// serves all of them.
+///
+/// Upstream: `countPendingPods` and `countTaintedDevices` in `device_taint_eviction.go`.
+fn count<'a>(
+    considered: &'a [ConsideredTaint],
+    devices: &DeviceTable<'a>,
+    claims: &ClaimTable<'a>,
+    pods: &[PodImpact<'a>],
+) -> Vec<RuleImpact<'a>> {
+    let mut counts = vec![Counts::default(); considered.len()];
+    for entry in &devices.entries {
+        for place in considered_places(entry, considered.len()) {
+            counts[place].published_devices += entry.times_published;
+        }
+    }
+    for affected in &claims.affected {
+        for result in &affected.selected {
+            let entry = devices
+                .find(&result.device)
+                .map(|place| devices.entry(place));
+            for place in entry
+                .into_iter()
+                .flat_map(|entry| considered_places(entry, considered.len()))
+            {
+                counts[place].allocated_devices += 1;
+            }
+        }
+    }
+    count_pods(pods, &mut counts);
+    considered
+        .iter()
+        .zip(counts)
+        .map(|(considered, counts)| RuleImpact { considered, counts })
+        .collect()
+}
+
+fn considered_places(entry: &DeviceEntry<'_>, len: usize) -> impl Iterator<Item = usize> {
+    entry
+        .rules
+        .iter()
+        .map(|place| *place as usize)
+        .take_while(move |place| *place < len)
+}
+
+/// Adds the pods, which are ordered by namespace, and their namespaces.
+fn count_pods(pods: &[PodImpact<'_>], counts: &mut [Counts]) {
+    let mut last: Vec<Option<&Namespace>> = vec![None; counts.len()];
+    for impact in pods.iter().filter(|impact| impact.pod.deletion.is_none()) {
+        let mut places: Vec<usize> = impact.causes.iter().filter_map(considered_place).collect();
+        places.sort_unstable();
+        places.dedup();
+        for place in places {
+            counts[place].pods += 1;
+            let namespace = Some(&impact.pod.name.namespace);
+            if last[place] != namespace {
+                counts[place].namespaces += 1;
+                last[place] = namespace;
+            }
+        }
+    }
+}
+
+fn considered_place(cause: &super::Cause<'_>) -> Option<usize> {
+    match cause.origin {
+        Origin::Considered(place) => Some(place),
+        Origin::Rule(_) | Origin::ResourceSlice(_) => None,
+    }
+}
+
+fn selected_devices<'a>(
+    considered: &[ConsideredTaint],
+    devices: &DeviceTable<'a>,
+    claims: &ClaimTable<'a>,
+    rules: &RuleIndex<'a>,
+) -> Vec<DeviceImpact<'a>> {
+    let mut holders: Vec<Vec<&'a ResourceClaim>> = vec![Vec::new(); devices.entries.len()];
+    for affected in &claims.affected {
+        for place in affected
+            .selected
+            .iter()
+            .filter_map(|result| devices.find(&result.device))
+        {
+            let held = &mut holders[place as usize];
+            if !held
+                .last()
+                .is_some_and(|last| std::ptr::eq(*last, affected.claim))
+            {
+                held.push(affected.claim);
+            }
+        }
+    }
+    let mut impacts = Vec::new();
+    for place in devices.sorted() {
+        let entry = devices.entry(place);
+        if !is_selected(entry, considered) {
+            continue;
+        }
+        let mut claims = std::mem::take(&mut holders[place as usize]);
+        claims.sort_by_key(|claim| &claim.name);
+        claims.dedup_by_key(|claim| &claim.name);
+        impacts.push(DeviceImpact {
+            id: entry.id(),
+            node: entry.node(),
+            published: entry.published.is_some(),
+            claims,
+            taints: taints_of(entry, rules),
+        });
+    }
+    impacts
+}
+
+/// The taints that a device has without the considered ones: the driver's, then the rules' by name.
+pub(crate) fn taints_of<'a>(
+    entry: &DeviceEntry<'a>,
+    rules: &RuleIndex<'a>,
+) -> Vec<DeviceTaint<'a>> {
+    let from_rules = entry.rules.iter().map(|place| rules.rule(*place));
+    let existing = from_rules.filter_map(|rule| match rule.origin {
+        Origin::Considered(_) => None,
+        Origin::Rule(_) | Origin::ResourceSlice(_) => Some(rule.as_device_taint()),
+    });
+    entry.driver_taints().chain(existing).collect()
+}

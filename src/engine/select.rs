@@ -1,0 +1,257 @@
+//! Which taints does a device get from rules?
+//!
+//! A selector is three optional exact strings, so that there are eight shapes of selector at most.
+//! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
+//! of a device does not depend on how many rules there are. Rules of 1.33 and 1.34 may narrow that
+//! further by device class and expression, see [`Filter`].
+
+use std::collections::HashMap;
+
+use super::filter::{Filter, Outcome};
+use super::{DeviceTaint, Origin, Semantics};
+use crate::model::{Device, DeviceClass, DeviceSelector, DriverName, Gap, Taint, Warning};
+
+/// The full name of a device, borrowed from wherever it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct DeviceKey<'a> {
+    pub(crate) driver: &'a str,
+    pub(crate) pool: &'a str,
+    pub(crate) device: &'a str,
+}
+
+/// A taint that a rule puts, or would put, on the devices it selects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleTaint<'a> {
+    pub(crate) origin: Origin<'a>,
+    pub(crate) selector: Option<&'a DeviceSelector>,
+    pub(crate) taint: &'a Taint,
+}
+
+impl<'a> RuleTaint<'a> {
+    pub(crate) fn as_device_taint(&self) -> DeviceTaint<'a> {
+        DeviceTaint {
+            origin: self.origin,
+            taint: self.taint,
+        }
+    }
+}
+
+/// The rules that select a device, and those of which nobody can tell.
+#[derive(Debug, Default)]
+pub(crate) struct Matching {
+    /// Places of the rules, ascending; one that cannot be evaluated is among them, so that no
+    /// answer is shorter than the truth.
+    pub(crate) places: Vec<u32>,
+    /// What could not be evaluated.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// What a selector asks for: the fields that are given.
+type Pattern<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>);
+
+/// Which of driver, pool and device a selector gives.
+type Shape = [bool; 3];
+
+/// Rules, ready to be asked by device.
+#[derive(Debug)]
+pub(crate) struct RuleIndex<'a> {
+    rules: Vec<RuleTaint<'a>>,
+    shapes: Vec<Shape>,
+    by_pattern: HashMap<Pattern<'a>, Vec<u32>>,
+    filters: HashMap<u32, Filter>,
+    semantics: Semantics,
+}
+
+impl<'a> RuleIndex<'a> {
+    /// Indexes `rules` by what they select under `semantics`.
+    pub(crate) fn new(
+        rules: Vec<RuleTaint<'a>>,
+        classes: &[DeviceClass],
+        semantics: &Semantics,
+    ) -> Self {
+        let mut index = Self {
+            rules,
+            shapes: Vec::new(),
+            by_pattern: HashMap::new(),
+            filters: HashMap::new(),
+            semantics: *semantics,
+        };
+        for (place, rule) in (0u32..).zip(&index.rules) {
+            let Some(pattern) = pattern(rule.selector, semantics) else {
+                continue;
+            };
+            let shape = [
+                pattern.0.is_some(),
+                pattern.1.is_some(),
+                pattern.2.is_some(),
+            ];
+            if !index.shapes.contains(&shape) {
+                index.shapes.push(shape);
+            }
+            index.by_pattern.entry(pattern).or_default().push(place);
+            if semantics.selects_by_expression
+                && let Some(filter) = rule
+                    .selector
+                    .and_then(|selector| Filter::of(selector, classes))
+            {
+                index.filters.insert(place, filter);
+            }
+        }
+        index
+    }
+
+    /// The rules that select the device `key`, which is `published` in a current slice or not.
+    pub(crate) fn matching(
+        &self,
+        key: DeviceKey<'_>,
+        published: Option<(&DriverName, &Device)>,
+    ) -> Matching {
+        let mut matching = Matching::default();
+        for [driver, pool, device] in &self.shapes {
+            let pattern: Pattern<'_> = (
+                driver.then_some(key.driver),
+                pool.then_some(key.pool),
+                device.then_some(key.device),
+            );
+            if let Some(found) = self.by_pattern.get(&pattern) {
+                matching.places.extend_from_slice(found);
+            }
+        }
+        matching.places.sort_unstable();
+        if !self.filters.is_empty() {
+            self.narrow(&mut matching, published);
+        }
+        matching
+    }
+
+    /// Drops the rules whose class or expressions do not accept the device.
+    fn narrow(&self, matching: &mut Matching, published: Option<(&DriverName, &Device)>) {
+        let gaps = &mut matching.gaps;
+        matching.places.retain(|place| {
+            let Some(filter) = self.filters.get(place) else {
+                return true;
+            };
+            let Some((driver, device)) = published else {
+                return false;
+            };
+            match filter.accepts(driver, device) {
+                Outcome::Accepted => true,
+                Outcome::Rejected => false,
+                Outcome::Unknown(why) => {
+                    gaps.push(Gap {
+                        what: format!("devices of {}", self.describe(*place)),
+                        why: format!(
+                            "{why}; every device that fits otherwise is taken as selected"
+                        ),
+                    });
+                    true
+                }
+            }
+        });
+    }
+
+    /// The rule at `place`.
+    pub(crate) fn rule(&self, place: u32) -> &RuleTaint<'a> {
+        &self.rules[place as usize]
+    }
+
+    /// What is odd about the selectors.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        for (place, rule) in (0u32..).zip(&self.rules) {
+            match rule.selector {
+                None if self.semantics.nil_selector_evicts => {
+                    warnings.push(self.nil_selects_all(place))
+                }
+                None => warnings.push(self.nil_selects_none(place)),
+                Some(selector) => {
+                    warnings.extend(self.widened(place, selector));
+                    if pattern(Some(selector), &self.semantics) == Some((None, None, None))
+                        && !self.filters.contains_key(&place)
+                    {
+                        warnings.push(self.selects_all(place));
+                    }
+                }
+            }
+        }
+        warnings
+    }
+
+    fn describe(&self, place: u32) -> String {
+        match self.rule(place).origin {
+            Origin::Considered(_) => format!("the considered taint {}", self.rule(place).taint),
+            Origin::Rule(name) | Origin::ResourceSlice(name) => format!("rule {name}"),
+        }
+    }
+
+    fn nil_selects_all(&self, place: u32) -> Warning {
+        Warning {
+            code: "nil-selector",
+            message: format!(
+                "{} has no selector: in Kubernetes {} it taints every published device",
+                self.describe(place),
+                self.semantics.version
+            ),
+            fix: Some("name the devices in spec.deviceSelector".to_owned()),
+        }
+    }
+
+    fn nil_selects_none(&self, place: u32) -> Warning {
+        let scheduler = if self.semantics.nil_selector_blocks {
+            ", but the scheduler takes it as tainting every device"
+        } else {
+            ""
+        };
+        Warning {
+            code: "nil-selector",
+            message: format!(
+                "{} has no selector: in Kubernetes {} it evicts nobody{scheduler}",
+                self.describe(place),
+                self.semantics.version
+            ),
+            fix: Some("name the devices in spec.deviceSelector".to_owned()),
+        }
+    }
+
+    fn selects_all(&self, place: u32) -> Warning {
+        Warning {
+            code: "empty-selector",
+            message: format!(
+                "{} selects every device of every driver",
+                self.describe(place)
+            ),
+            fix: Some("name a driver, a pool or a device, unless all are meant".to_owned()),
+        }
+    }
+
+    /// Whether a version that does not know class and expressions makes the selector wider.
+    fn widened(&self, place: u32, selector: &DeviceSelector) -> Option<Warning> {
+        let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
+        (narrowed && !self.semantics.selects_by_expression).then(|| Warning {
+            code: "ignored-selector",
+            message: format!(
+                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it taints more than it says",
+                self.describe(place),
+                self.semantics.version
+            ),
+            fix: Some("select by driver, pool and device".to_owned()),
+        })
+    }
+}
+
+/// What `selector` asks for, or `None` when it selects no device at all.
+///
+/// Names are compared byte for byte, upper and lower case included.
+///
+/// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`; an absent selector is the tracker's
+/// affair up to 1.34.
+fn pattern<'a>(selector: Option<&'a DeviceSelector>, semantics: &Semantics) -> Option<Pattern<'a>> {
+    match selector {
+        Some(selector) => Some((
+            selector.driver.as_ref().map(|name| name.as_str()),
+            selector.pool.as_ref().map(|name| name.as_str()),
+            selector.device.as_ref().map(|name| name.as_str()),
+        )),
+        None => semantics.nil_selector_evicts.then_some((None, None, None)),
+    }
+}

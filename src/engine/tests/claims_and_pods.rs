@@ -1,0 +1,277 @@
+//! Which pods: from claim to pod.
+
+use super::world::{
+    GPU_0, NOW, World, at, considered, controller, group_reservation, name, one_pod, reservation,
+};
+use crate::engine::{NotEvicted, Semantics, Verdict};
+use crate::model::{ClaimSource, Deletion};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+
+fn evicted() -> Verdict {
+    Verdict::Evicted { at: at(NOW) }
+}
+
+/// A pod whose claim was generated from a template for the pod with UID `owner`.
+fn generated_for(owner: &str) -> World {
+    one_pod()
+        .but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "pod", owner)))
+        .but_pod(|pod| {
+            pod.claims[0].source = ClaimSource::Template {
+                generated: Some("claim".into()),
+            };
+        })
+}
+
+/// A pod of PodGroup `workers` whose claim is reserved for that group.
+fn group_member() -> World {
+    one_pod()
+        .but_claim(|claim| claim.reserved_for = vec![group_reservation("workers")])
+        .but_pod(|pod| pod.pod_group = Some("workers".into()))
+}
+
+#[test]
+fn evict_pod_resourceclaim() {
+    assert_eq!(one_pod().verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn evict_pod_resourceclaimtemplate() {
+    assert_eq!(
+        generated_for("uid-team/pod").verdict(GPU_0, MAINTENANCE),
+        evicted()
+    );
+}
+
+#[test]
+fn no_evict_pod_resourceclaimtemplate_no_status() {
+    let world = generated_for("uid-team/pod")
+        .but_pod(|pod| pod.claims[0].source = ClaimSource::Template { generated: None });
+    assert!(
+        world
+            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn no_evict_pod_resourceclaimtemplate_no_claim() {
+    let mut world = generated_for("uid-team/pod");
+    world.snapshot.claims.clear();
+    assert!(
+        world
+            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn no_evict_wrong_resourceclaim() {
+    assert_eq!(
+        generated_for("uid-of-another-pod").verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::NotOwned)
+    );
+}
+
+#[test]
+fn evict_wrong_resourceclaim_replaced() {
+    let world = generated_for("uid-of-another-pod")
+        .but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "pod", "uid-team/pod")));
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn claim_that_the_pod_names_itself_needs_no_owner() {
+    let world =
+        one_pod().but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "x", "uid-x")));
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn no_evict_wrong_pod() {
+    let world = one_pod().but_claim(|claim| {
+        claim.reserved_for = vec![reservation(&name("team/pod"), "uid-of-its-predecessor")]
+    });
+    assert_eq!(
+        world.verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::NotReserved)
+    );
+}
+
+#[test]
+fn evict_wrong_pod_replaced() {
+    let world = one_pod()
+        .but_claim(|claim| claim.reserved_for = vec![reservation(&name("team/pod"), "uid-new")])
+        .but_pod(|pod| pod.uid = "uid-new".into());
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn only_the_uid_of_a_reservation_is_compared() {
+    let world = one_pod().but_claim(|claim| {
+        claim.reserved_for = vec![reservation(&name("team/other-name"), "uid-team/pod")]
+    });
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn no_evict_pod_not_scheduled() {
+    let world = one_pod().but_pod(|pod| pod.node = None);
+    assert_eq!(
+        world.verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::NotScheduled)
+    );
+}
+
+#[test]
+fn evict_pod_after_scheduling() {
+    let world = one_pod()
+        .but_pod(|pod| pod.node = None)
+        .but_pod(|pod| pod.node = Some("node-a".into()));
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn no_evict_resourceclaim_deallocated() {
+    let world = one_pod().but_claim(|claim| claim.allocation = None);
+    assert!(
+        world
+            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn no_evict_resourceclaim_deleted() {
+    let mut world = one_pod();
+    world.snapshot.claims.clear();
+    assert!(
+        world
+            .preview(&[considered(GPU_0, MAINTENANCE)])
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn claim_of_the_same_name_in_another_namespace_is_another_claim() {
+    let world = one_pod().claim("other/claim", &["gpu.example.com/node-a/gpu-1"], &[]);
+    assert!(
+        world
+            .preview(&[considered("*/*/gpu-1", MAINTENANCE)])
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn evict_pod_resourceclaim_podgroup() {
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let on = Semantics::newest().with_pod_groups();
+    assert_eq!(
+        group_member().preview_as(&taints, &on).pods[0].verdict,
+        evicted()
+    );
+}
+
+#[test]
+fn podgroup_reservation_does_not_count_while_its_gate_is_off() {
+    assert_eq!(
+        group_member().verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::PodGroupReservation)
+    );
+}
+
+#[test]
+fn no_evict_pod_in_podgroup_without_claim() {
+    let world = group_member().but_pod(|pod| pod.claims.clear());
+    let on = Semantics::newest().with_pod_groups();
+    assert!(
+        world
+            .preview_as(&[considered(GPU_0, MAINTENANCE)], &on)
+            .pods
+            .is_empty()
+    );
+}
+
+#[test]
+fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
+    let world = group_member()
+        .but_claim(|claim| {
+            claim.controller = Some(controller(
+                "scheduling.k8s.io/v1alpha2",
+                "PodGroup",
+                "workers",
+                "uid-g",
+            ));
+        })
+        .but_pod(|pod| {
+            pod.claims[0].source = ClaimSource::Template {
+                generated: Some("claim".into()),
+            };
+        });
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let on = Semantics::newest().with_pod_groups();
+    assert_eq!(world.preview_as(&taints, &on).pods[0].verdict, evicted());
+    assert_eq!(
+        world.verdict(GPU_0, MAINTENANCE),
+        Verdict::NotEvicted(NotEvicted::NotOwned)
+    );
+}
+
+#[test]
+fn reservation_for_another_podgroup_does_not_count() {
+    let world =
+        group_member().but_claim(|claim| claim.reserved_for = vec![group_reservation("others")]);
+    let on = Semantics::newest().with_pod_groups();
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    assert_eq!(
+        world.preview_as(&taints, &on).pods[0].verdict,
+        Verdict::NotEvicted(NotEvicted::NotReserved)
+    );
+}
+
+#[test]
+fn terminating_pod_is_not_evicted_again_nor_counted() {
+    let world = one_pod().but_pod(|pod| {
+        pod.deletion = Some(Deletion {
+            at: at(NOW + 30),
+            grace_period_seconds: Some(30),
+        });
+    });
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    assert_eq!(impact.pods[0].verdict, Verdict::Terminating);
+    assert_eq!(impact.rules[0].counts.pods, 0);
+}
+
+#[test]
+fn pod_that_uses_another_device_of_the_claim_is_listed_once_with_both() {
+    let world = World::default()
+        .claim("team/claim", &[GPU_0, "gpu.example.com/node-a/gpu-1"], &[])
+        .pod("team/pod", &["claim"]);
+    let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
+    let impact = world.preview(&taints);
+    assert_eq!(impact.pods.len(), 1);
+    assert_eq!(impact.pods[0].claims[0].results.len(), 2);
+    assert_eq!(impact.pods[0].causes.len(), 2);
+}
+
+#[test]
+fn claims_of_a_pod_that_hold_no_selected_device_count_for_the_time_only() {
+    let world = World::default()
+        .slice(
+            "gpu.example.com/node-a",
+            &[("gpu-1", &["example.com/hot:NoExecute@10"])],
+        )
+        .claim("team/asked", &[GPU_0], &[])
+        .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
+        .pod("team/pod", &["asked", "other"]);
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: at(10) });
+    assert_eq!(impact.pods[0].claims.len(), 1);
+}

@@ -1,0 +1,11 @@
+//! Upstream's test inventory for the eviction controller, and what it does not cover.
+//!
+//! Names follow upstream's `TestController` where there is such a test.
+
+mod claims_and_pods;
+mod counting;
+mod rules_and_pools;
+mod times;
+mod uncovered;
+mod versions;
+mod world;

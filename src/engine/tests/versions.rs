@@ -1,0 +1,180 @@
+//! Where Kubernetes versions differ.
+
+use super::world::{
+    GPU_0, NOW, World, at, considered, controller, name, one_pod, reservation, semantics,
+};
+use crate::engine::{NotEvicted, Semantics, Verdict};
+use crate::model::{AttributeValue, DeviceClass, Minor};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+
+fn evicted() -> Verdict {
+    Verdict::Evicted { at: at(NOW) }
+}
+
+#[test]
+fn rule_without_selector_evicts_from_published_devices_up_to_1_34() {
+    for (minor, pods) in [(33, 1), (34, 1), (35, 0), (36, 0), (37, 0)] {
+        let world = one_pod();
+        let taints = [considered("nil", MAINTENANCE)];
+        assert_eq!(
+            world.preview_as(&taints, &semantics(minor)).pods.len(),
+            pods,
+            "1.{minor}"
+        );
+    }
+}
+
+#[test]
+fn allocated_device_without_slice_is_reached_since_1_35() {
+    let mut world = one_pod();
+    world.snapshot.slices.clear();
+    for (minor, verdict) in [
+        (34, Verdict::NotEvicted(NotEvicted::NotPublished)),
+        (35, evicted()),
+    ] {
+        assert_eq!(
+            world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor)),
+            verdict,
+            "1.{minor}"
+        );
+    }
+}
+
+#[test]
+fn stale_reservation_hides_the_pods_behind_it_up_to_1_35() {
+    for stale in [
+        reservation(&name("team/gone"), "uid-gone"),
+        reservation(&name("team/pod"), "uid-of-its-predecessor"),
+    ] {
+        let world = one_pod().but_claim(|claim| claim.reserved_for.insert(0, stale.clone()));
+        let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+        assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &semantics(35)), hidden);
+        assert_eq!(
+            world.verdict_as(GPU_0, MAINTENANCE, &semantics(36)),
+            evicted()
+        );
+        let taints = [considered(GPU_0, MAINTENANCE)];
+        let impact = world.preview_as(&taints, &semantics(35));
+        assert_eq!(
+            impact.rules[0].counts.pods, 1,
+            "the status counts it all the same"
+        );
+    }
+}
+
+#[test]
+fn stale_reservation_behind_a_pod_or_in_another_claim_does_not_hide_it() {
+    let behind = one_pod().but_claim(|claim| {
+        claim
+            .reserved_for
+            .push(reservation(&name("team/gone"), "uid-gone"))
+    });
+    assert_eq!(
+        behind.verdict_as(GPU_0, MAINTENANCE, &semantics(35)),
+        evicted()
+    );
+    let other = World::default()
+        .claim("team/hiding", &[GPU_0], &[])
+        .but_claim(|claim| {
+            claim
+                .reserved_for
+                .push(reservation(&name("team/gone"), "uid-gone"))
+        })
+        .claim("team/plain", &[GPU_0], &[])
+        .pod("team/pod", &["hiding", "plain"]);
+    assert_eq!(
+        other.verdict_as(GPU_0, MAINTENANCE, &semantics(35)),
+        evicted()
+    );
+}
+
+#[test]
+fn extended_resource_pods_are_evicted_since_1_37_2_when_the_claim_is_theirs() {
+    let world = one_pod()
+        .but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "pod", "uid-team/pod")))
+        .but_pod(|pod| {
+            pod.claims.clear();
+            pod.extended_resource_claim = Some("claim".into());
+        });
+    let patch = |patch| {
+        Semantics::of(Minor {
+            minor: 37,
+            patch: Some(patch),
+        })
+        .expect("known")
+    };
+    let spared = Verdict::NotEvicted(NotEvicted::ExtendedResource);
+    assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &patch(1)), spared);
+    assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &patch(2)), evicted());
+    let foreign = world.but_claim(|claim| claim.controller = None);
+    assert_eq!(
+        foreign.verdict_as(GPU_0, MAINTENANCE, &patch(2)),
+        Verdict::NotEvicted(NotEvicted::NotOwned)
+    );
+}
+
+/// One pod on a device with an attribute, and a rule that asks for `expression` and `class`.
+fn by_expression(expression: &str, class: Option<&str>) -> (World, crate::engine::ConsideredTaint) {
+    let mut world = one_pod();
+    world.snapshot.slices[0].devices[0]
+        .attributes
+        .insert("ecc".into(), AttributeValue::Bool(true));
+    world.snapshot.classes.push(DeviceClass {
+        name: "gpus".into(),
+        expressions: vec!["device.driver == 'gpu.example.com'".into()],
+    });
+    let mut taint = considered("*/*/*", MAINTENANCE);
+    let selector = taint.selector.as_mut().expect("there is one");
+    selector.expressions = vec![expression.into()];
+    selector.device_class = class.map(Into::into);
+    (world, taint)
+}
+
+#[test]
+fn rules_of_1_34_select_by_class_and_expression() {
+    for (expression, class, devices) in [
+        ("device.attributes['gpu.example.com'].ecc", None, 1),
+        ("device.attributes['gpu.example.com'].ecc", Some("gpus"), 1),
+        ("!device.attributes['gpu.example.com'].ecc", None, 0),
+        ("device.driver == 'gpu.example.com'", Some("gpus"), 2),
+        (
+            "device.driver == 'gpu.example.com'",
+            Some("no-such-class"),
+            0,
+        ),
+    ] {
+        let (world, taint) = by_expression(expression, class);
+        let taints = [taint];
+        let impact = world.preview_as(&taints, &semantics(34));
+        assert_eq!(impact.devices.len(), devices, "{expression} {class:?}");
+        assert_eq!(impact.gaps, [], "{expression} {class:?}");
+    }
+}
+
+#[test]
+fn rules_of_1_34_become_wider_in_1_35_and_that_is_reported() {
+    let (world, taint) = by_expression("device.attributes['gpu.example.com'].ecc", None);
+    let taints = [taint];
+    let impact = world.preview_as(&taints, &semantics(35));
+    assert_eq!(impact.devices.len(), 2);
+    assert!(
+        impact
+            .warnings
+            .iter()
+            .any(|warning| warning.code == "ignored-selector")
+    );
+}
+
+#[test]
+fn expression_that_cannot_be_evaluated_selects_and_is_reported_as_a_gap() {
+    let (world, taint) = by_expression("this is no expression", None);
+    let taints = [taint];
+    let impact = world.preview_as(&taints, &semantics(34));
+    assert_eq!(
+        impact.devices.len(),
+        2,
+        "never a shorter answer than the truth"
+    );
+    assert_eq!(impact.gaps.len(), 1);
+}

@@ -1,0 +1,298 @@
+//! Small clusters in a few lines.
+
+use jiff::Timestamp;
+
+use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict, preview};
+use crate::model::{
+    Allocation, AllocationResult, ClaimSource, ConsumerReference, Controller, Device, DeviceId,
+    DeviceSelector, DeviceTaintRule, Minor, NamespacedName, Phase, Pod, PodClaim, Pool,
+    ResourceClaim, ResourceSlice, SliceNodes, Snapshot, Taint, Toleration,
+};
+
+/// The moment at which questions are asked.
+pub(super) const NOW: i64 = 1_000;
+
+pub(super) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("in range")
+}
+
+pub(super) fn semantics(minor: u32) -> Semantics {
+    Semantics::of(Minor { minor, patch: None }).expect("known")
+}
+
+/// `DRIVER/POOL/DEVICE`
+pub(super) fn device_id(text: &str) -> DeviceId {
+    let mut parts = text.split('/');
+    let mut next = || parts.next().expect("three parts");
+    DeviceId {
+        driver: next().into(),
+        pool: next().into(),
+        device: next().into(),
+    }
+}
+
+/// `NAMESPACE/NAME`
+pub(super) fn name(text: &str) -> NamespacedName {
+    let (namespace, name) = text.split_once('/').expect("two parts");
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+/// `KEY[=VALUE]:EFFECT[@SECOND]`; added at `NOW` unless said.
+pub(super) fn taint(text: &str) -> Taint {
+    let (text, second) = text.split_once('@').unwrap_or((text, "1000"));
+    let (key, effect) = text.rsplit_once(':').expect("an effect");
+    let (key, value) = key.split_once('=').unwrap_or((key, ""));
+    Taint {
+        key: key.into(),
+        value: value.into(),
+        effect: effect.into(),
+        time_added: Some(at(second.parse().expect("a number"))),
+    }
+}
+
+/// `[KEY[=VALUE]]:EFFECT[@SECONDS]`; operator `Exists` unless there is a value.
+pub(super) fn toleration(text: &str) -> Toleration {
+    let (text, seconds) = match text.split_once('@') {
+        Some((text, seconds)) => (text, Some(seconds.parse().expect("a number"))),
+        None => (text, None),
+    };
+    let (key, effect) = text.rsplit_once(':').expect("an effect");
+    let (key, value) = match key.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (key, None),
+    };
+    Toleration {
+        key: key.into(),
+        operator: if value.is_some() { "Equal" } else { "Exists" }.into(),
+        value: value.unwrap_or_default().into(),
+        effect: (!effect.is_empty()).then(|| effect.into()),
+        seconds,
+    }
+}
+
+/// `DRIVER/POOL/DEVICE` with `*` for any; `nil` for none at all.
+pub(super) fn selector(text: &str) -> Option<DeviceSelector> {
+    if text == "nil" {
+        return None;
+    }
+    let parts: Vec<&str> = text.split('/').collect();
+    let part = |place: usize| (parts[place] != "*").then(|| parts[place]);
+    Some(DeviceSelector {
+        driver: part(0).map(Into::into),
+        pool: part(1).map(Into::into),
+        device: part(2).map(Into::into),
+        ..DeviceSelector::default()
+    })
+}
+
+pub(super) fn considered(selects: &str, text: &str) -> ConsideredTaint {
+    ConsideredTaint {
+        rule: None,
+        selector: selector(selects),
+        taint: taint(text),
+    }
+}
+
+/// A cluster under construction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct World {
+    pub(super) snapshot: Snapshot,
+}
+
+impl World {
+    /// A pool's only slice, of generation 1.
+    pub(super) fn slice(self, driver_and_pool: &str, devices: &[(&str, &[&str])]) -> Self {
+        self.slice_of(driver_and_pool, 1, devices)
+    }
+
+    pub(super) fn slice_of(
+        mut self,
+        driver_and_pool: &str,
+        generation: i64,
+        devices: &[(&str, &[&str])],
+    ) -> Self {
+        let (driver, pool) = driver_and_pool.split_once('/').expect("two parts");
+        let number = self.snapshot.slices.len();
+        self.snapshot.slices.push(ResourceSlice {
+            name: format!("slice-{number}").as_str().into(),
+            driver: driver.into(),
+            pool: Pool {
+                name: pool.into(),
+                generation,
+                slice_count: 1,
+            },
+            nodes: SliceNodes::One(pool.into()),
+            devices: devices
+                .iter()
+                .map(|(name, taints)| Device {
+                    name: (*name).into(),
+                    node: None,
+                    taints: taints.iter().map(|text| taint(text)).collect(),
+                    attributes: std::collections::BTreeMap::new(),
+                    capacity: std::collections::BTreeMap::new(),
+                    allow_multiple_allocations: false,
+                })
+                .collect(),
+        });
+        self
+    }
+
+    pub(super) fn rule(mut self, rule: &str, selects: &str, text: &str) -> Self {
+        self.snapshot.rules.push(DeviceTaintRule {
+            name: rule.into(),
+            uid: format!("uid-{rule}").as_str().into(),
+            resource_version: "1".into(),
+            generation: 1,
+            selector: selector(selects),
+            taint: taint(text),
+            condition: None,
+        });
+        self
+    }
+
+    pub(super) fn claim(self, claim: &str, devices: &[&str], tolerations: &[&str]) -> Self {
+        let results = devices.iter().map(|device| AllocationResult {
+            request: "gpu".into(),
+            device: device_id(device),
+            admin_access: false,
+            share_id: None,
+            tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
+        });
+        let allocation = Some(Allocation {
+            results: results.collect(),
+        });
+        self.claim_of(claim, allocation)
+    }
+
+    pub(super) fn claim_of(mut self, claim: &str, allocation: Option<Allocation>) -> Self {
+        self.snapshot.claims.push(ResourceClaim {
+            name: name(claim),
+            uid: format!("uid-{claim}").as_str().into(),
+            controller: None,
+            allocation,
+            reserved_for: Vec::new(),
+        });
+        self
+    }
+
+    /// A running pod that has reserved each of `claims`, all of which exist.
+    pub(super) fn pod(mut self, pod: &str, claims: &[&str]) -> Self {
+        let pod_name = name(pod);
+        for claim in claims {
+            let known = self.claim_mut(&format!("{}/{claim}", pod_name.namespace));
+            known
+                .reserved_for
+                .push(reservation(&pod_name, &format!("uid-{pod}")));
+        }
+        self.pod_without_reservation(pod, claims)
+    }
+
+    pub(super) fn pod_without_reservation(mut self, pod: &str, claims: &[&str]) -> Self {
+        self.snapshot.pods.push(Pod {
+            name: name(pod),
+            uid: format!("uid-{pod}").as_str().into(),
+            node: Some("node-a".into()),
+            phase: Phase::Running,
+            deletion: None,
+            claims: claims
+                .iter()
+                .map(|claim| PodClaim {
+                    name: (*claim).to_owned(),
+                    source: ClaimSource::Claim((*claim).into()),
+                })
+                .collect(),
+            extended_resource_claim: None,
+            pod_group: None,
+            controller: None,
+            qos_class: None,
+            priority: 0,
+            priority_class_name: String::new(),
+            grace_period_seconds: 30,
+        });
+        self
+    }
+
+    /// Changes the pod that was added last.
+    pub(super) fn but_pod(mut self, change: impl FnOnce(&mut Pod)) -> Self {
+        change(self.snapshot.pods.last_mut().expect("a pod"));
+        self
+    }
+
+    /// Changes the claim that was added last.
+    pub(super) fn but_claim(mut self, change: impl FnOnce(&mut ResourceClaim)) -> Self {
+        change(self.snapshot.claims.last_mut().expect("a claim"));
+        self
+    }
+
+    pub(super) fn claim_mut(&mut self, claim: &str) -> &mut ResourceClaim {
+        let wanted = name(claim);
+        let mut claims = self.snapshot.claims.iter_mut();
+        claims
+            .find(|known| known.name == wanted)
+            .expect("a claim of that name")
+    }
+
+    pub(super) fn preview<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
+        self.preview_as(considered, &Semantics::newest())
+    }
+
+    pub(super) fn preview_as<'a>(
+        &'a self,
+        considered: &'a [ConsideredTaint],
+        semantics: &Semantics,
+    ) -> Impact<'a> {
+        preview(&self.snapshot, considered, at(NOW), semantics)
+    }
+
+    /// What becomes of the only listed pod when `text` is put on the devices that `selects` names.
+    pub(super) fn verdict(&self, selects: &str, text: &str) -> Verdict {
+        self.verdict_as(selects, text, &Semantics::newest())
+    }
+
+    pub(super) fn verdict_as(&self, selects: &str, text: &str, semantics: &Semantics) -> Verdict {
+        let considered = [considered(selects, text)];
+        let impact = self.preview_as(&considered, semantics);
+        assert_eq!(impact.pods.len(), 1, "{:?}", impact.pods);
+        impact.pods[0].verdict.clone()
+    }
+}
+
+pub(super) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference {
+    ConsumerReference {
+        api_group: String::new(),
+        resource: "pods".into(),
+        name: pod.name.clone(),
+        uid: uid.into(),
+    }
+}
+
+pub(super) fn group_reservation(group: &str) -> ConsumerReference {
+    ConsumerReference {
+        api_group: "scheduling.k8s.io".into(),
+        resource: "podgroups".into(),
+        name: group.into(),
+        uid: "uid-of-the-group".into(),
+    }
+}
+
+pub(super) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Controller {
+    Controller {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        name: name.into(),
+        uid: uid.into(),
+    }
+}
+
+/// One GPU of `node-a`, held by one claim of one running pod.
+pub(super) fn one_pod() -> World {
+    World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])
+        .claim("team/claim", &["gpu.example.com/node-a/gpu-0"], &[])
+        .pod("team/pod", &["claim"])
+}
+
+pub(super) const GPU_0: &str = "gpu.example.com/node-a/gpu-0";

@@ -1,0 +1,293 @@
+//! For how long is a taint put up with?
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::{Effect, Operator, Taint, Toleration};
+
+/// What a set of tolerations makes of one taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deadline {
+    /// The pod has to leave then; a time in the past means at once.
+    At(Timestamp),
+    /// The taint never counts: a toleration without seconds covers it.
+    Never,
+}
+
+/// Whether `toleration` covers `taint`, the way the scheduler asks.
+///
+/// An empty key covers every key, an absent effect every effect; with operator `Equal` values must
+/// be the same, also when the key is empty.
+///
+/// Upstream: `resourceclaim.ToleratesTaint` in `devicetoleration.go`.
+#[must_use]
+pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
+    let effect = toleration
+        .effect
+        .as_ref()
+        .is_none_or(|effect| *effect == taint.effect);
+    let key = toleration.key.is_empty() || toleration.key == taint.key;
+    let value = match &toleration.operator {
+        Operator::Equal => toleration.value == taint.value,
+        Operator::Exists => true,
+        Operator::Unknown(_) => false,
+    };
+    effect && key && value
+}
+
+/// Whether `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
+///
+/// More than [`tolerates`]: the toleration's own effect has to be `NoExecute`, literally. One without
+/// effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.
+///
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.33 to 1.37.
+#[must_use]
+pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
+    toleration.effect == Some(Effect::NoExecute) && tolerates(toleration, taint)
+}
+
+/// When `taint` drives its users away.
+///
+/// `tolerations` are those in the claim's allocation result, not in its request. One without seconds
+/// wins over all others; among the rest the smallest number of seconds counts, from the taint's
+/// `time_added`. Zero and negative seconds mean at once. A taint without `time_added` is one that no
+/// API server has seen, which would set it to `now`.
+///
+/// Seconds are multiplied to nanoseconds in 64 bits and wrap around as they do upstream, so that
+/// more than 9,223,372,036 seconds may lie in the past.
+///
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
+#[must_use]
+pub fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
+    let added = taint.time_added.unwrap_or(now);
+    let mut shortest: Option<i64> = None;
+    for toleration in tolerations {
+        if !tolerates_eviction(toleration, taint) {
+            continue;
+        }
+        let Some(seconds) = toleration.seconds else {
+            return Deadline::Never;
+        };
+        let seconds = seconds.max(0);
+        shortest = Some(shortest.map_or(seconds, |shortest| shortest.min(seconds)));
+    }
+    Deadline::At(shortest.map_or(added, |seconds| after(added, seconds)))
+}
+
+/// `seconds` after `start`, with the wrap-around of a 64-bit nanosecond duration.
+fn after(start: Timestamp, seconds: i64) -> Timestamp {
+    let delay = SignedDuration::from_nanos(seconds.wrapping_mul(1_000_000_000));
+    let limit = if delay.is_negative() {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    start.checked_add(delay).unwrap_or(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDED: i64 = 1_000;
+
+    fn taint(effect: Effect) -> Taint {
+        Taint {
+            key: "example.com/ecc".into(),
+            value: "high".into(),
+            effect,
+            time_added: Some(at(ADDED)),
+        }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    fn toleration(key: &str, operator: &str, value: &str, effect: &str) -> Toleration {
+        Toleration {
+            key: key.into(),
+            operator: operator.into(),
+            value: value.into(),
+            effect: (!effect.is_empty()).then(|| effect.into()),
+            seconds: None,
+        }
+    }
+
+    fn lasting(seconds: i64) -> Toleration {
+        Toleration {
+            seconds: Some(seconds),
+            ..toleration("", "Exists", "", "NoExecute")
+        }
+    }
+
+    #[test]
+    fn toleration_covers_taint() {
+        let taint = taint(Effect::NoExecute);
+        for (name, toleration, scheduler, eviction) in [
+            (
+                "exists, same key and effect",
+                toleration("example.com/ecc", "Exists", "", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "exists ignores the value",
+                toleration("example.com/ecc", "Exists", "low", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "empty key, exists",
+                toleration("", "Exists", "", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "equal, same value",
+                toleration("example.com/ecc", "Equal", "high", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "no operator means equal",
+                toleration("example.com/ecc", "", "high", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "empty key, equal, same value",
+                toleration("", "", "high", "NoExecute"),
+                true,
+                true,
+            ),
+            (
+                "empty key, equal, other value",
+                toleration("", "Equal", "low", "NoExecute"),
+                false,
+                false,
+            ),
+            (
+                "equal, other value",
+                toleration("example.com/ecc", "Equal", "low", "NoExecute"),
+                false,
+                false,
+            ),
+            (
+                "equal, empty value",
+                toleration("example.com/ecc", "Equal", "", "NoExecute"),
+                false,
+                false,
+            ),
+            (
+                "other key",
+                toleration("example.com/fan", "Exists", "", "NoExecute"),
+                false,
+                false,
+            ),
+            (
+                "other effect",
+                toleration("example.com/ecc", "Exists", "", "NoSchedule"),
+                false,
+                false,
+            ),
+            (
+                "no effect is for the scheduler only",
+                toleration("example.com/ecc", "Exists", "", ""),
+                true,
+                false,
+            ),
+            (
+                "blanket without effect",
+                toleration("", "Exists", "", ""),
+                true,
+                false,
+            ),
+            (
+                "unknown operator",
+                toleration("example.com/ecc", "Matches", "high", "NoExecute"),
+                false,
+                false,
+            ),
+        ] {
+            assert_eq!(tolerates(&toleration, &taint), scheduler, "{name}");
+            assert_eq!(tolerates_eviction(&toleration, &taint), eviction, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_toleration_means_from_the_moment_the_taint_was_added() {
+        assert_eq!(
+            deadline(&taint(Effect::NoExecute), &[], at(5_000)),
+            Deadline::At(at(ADDED))
+        );
+    }
+
+    #[test]
+    fn smallest_finite_seconds_count() {
+        let tolerations = [lasting(300), lasting(60), lasting(3_600)];
+        assert_eq!(
+            deadline(&taint(Effect::NoExecute), &tolerations, at(0)),
+            Deadline::At(at(ADDED + 60))
+        );
+    }
+
+    #[test]
+    fn one_toleration_without_seconds_wins_over_all() {
+        let tolerations = [
+            lasting(0),
+            toleration("", "Exists", "", "NoExecute"),
+            lasting(5),
+        ];
+        assert_eq!(
+            deadline(&taint(Effect::NoExecute), &tolerations, at(0)),
+            Deadline::Never
+        );
+    }
+
+    #[test]
+    fn zero_and_negative_seconds_mean_at_once() {
+        for seconds in [0, -1, i64::MIN] {
+            assert_eq!(
+                deadline(&taint(Effect::NoExecute), &[lasting(seconds)], at(0)),
+                Deadline::At(at(ADDED)),
+                "{seconds}"
+            );
+        }
+    }
+
+    #[test]
+    fn huge_seconds_wrap_around_into_the_past() {
+        let Deadline::At(when) =
+            deadline(&taint(Effect::NoExecute), &[lasting(9_223_372_037)], at(0))
+        else {
+            panic!("finite");
+        };
+        assert!(when < at(ADDED), "{when}");
+        let last_good = deadline(&taint(Effect::NoExecute), &[lasting(9_223_372_036)], at(0));
+        assert_eq!(last_good, Deadline::At(at(ADDED + 9_223_372_036)));
+    }
+
+    #[test]
+    fn a_deadline_beyond_the_calendar_stays_at_its_end() {
+        let taint = Taint {
+            time_added: Some(Timestamp::MAX),
+            ..taint(Effect::NoExecute)
+        };
+        assert_eq!(
+            deadline(&taint, &[lasting(300)], at(0)),
+            Deadline::At(Timestamp::MAX)
+        );
+    }
+
+    #[test]
+    fn a_taint_that_no_server_has_seen_counts_from_now() {
+        let taint = Taint {
+            time_added: None,
+            ..taint(Effect::NoExecute)
+        };
+        assert_eq!(
+            deadline(&taint, &[lasting(7)], at(50)),
+            Deadline::At(at(57))
+        );
+    }
+}
