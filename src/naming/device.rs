@@ -1,0 +1,148 @@
+//! `DRIVER/POOL/DEVICE`, with `*` for any.
+
+use super::{NamingError, validate};
+use crate::model::DeviceSelector;
+
+/// Reads a DEVICE argument.
+///
+/// The first segment is the driver, the last the device, everything between is the pool, since pool
+/// names may contain `/`. A bare segment is a whole driver. `*` stands for "any" in each place, and
+/// the result leaves that field out.
+///
+/// # Errors
+///
+/// Two segments (which two is anybody's guess), an empty segment, nothing but `*`, or a name that
+/// the API server would refuse.
+pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
+    let segments: Vec<&str> = text.split('/').collect();
+    if segments.iter().any(|segment| segment.is_empty()) {
+        return Err(NamingError::EmptySegment {
+            argument: text.to_owned(),
+        });
+    }
+    let (driver, pool, device) = match segments.as_slice() {
+        [driver] => (*driver, "*".to_owned(), "*"),
+        [first, second] => {
+            return Err(NamingError::TwoSegments {
+                argument: text.to_owned(),
+                suggestions: [format!("{first}/{second}/*"), format!("*/{first}/{second}")],
+            });
+        }
+        [driver, pool @ .., device] => (*driver, pool.join("/"), *device),
+        [] => ("*", "*".to_owned(), "*"),
+    };
+    let given = |segment: &str| (segment != "*").then(|| segment.to_owned());
+    let selector = from_parts(given(driver), given(&pool), given(device))?;
+    if selector == DeviceSelector::default() {
+        return Err(NamingError::Everything {
+            argument: text.to_owned(),
+        });
+    }
+    Ok(selector)
+}
+
+/// A selector from driver, pool and device, each of them or none.
+///
+/// # Errors
+///
+/// When the API server would refuse one of the names.
+pub fn from_parts(
+    driver: Option<String>,
+    pool: Option<String>,
+    device: Option<String>,
+) -> Result<DeviceSelector, NamingError> {
+    if let Some(driver) = &driver {
+        validate::driver(driver)?;
+    }
+    if let Some(pool) = &pool {
+        validate::pool(pool)?;
+    }
+    if let Some(device) = &device {
+        validate::device(device)?;
+    }
+    Ok(DeviceSelector {
+        driver: driver.as_deref().map(Into::into),
+        pool: pool.as_deref().map(Into::into),
+        device: device.as_deref().map(Into::into),
+        ..DeviceSelector::default()
+    })
+}
+
+/// The selector as a DEVICE argument would say it.
+#[must_use]
+pub fn format(selector: &DeviceSelector) -> String {
+    let driver = selector.driver.as_ref().map_or("*", |name| name.as_str());
+    let pool = selector.pool.as_ref().map_or("*", |name| name.as_str());
+    let device = selector.device.as_ref().map_or("*", |name| name.as_str());
+    format!("{driver}/{pool}/{device}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn argument_names_driver_pool_and_device() {
+        for (text, expected) in [
+            (
+                "gpu.example.com/node-7/gpu-0",
+                "gpu.example.com/node-7/gpu-0",
+            ),
+            (
+                "gpu.example.com/rack/1/node/gpu-0",
+                "gpu.example.com/rack/1/node/gpu-0",
+            ),
+            ("gpu.example.com", "gpu.example.com/*/*"),
+            ("*/node-7/*", "*/node-7/*"),
+            ("gpu.example.com/node-7/*", "gpu.example.com/node-7/*"),
+            ("GPU.example.com/node-7/*", "GPU.example.com/node-7/*"),
+        ] {
+            assert_eq!(
+                parse(text).map(|selector| format(&selector)),
+                Ok(expected.to_owned()),
+                "{text}"
+            );
+        }
+        let nested = parse("gpu.example.com/rack/1/gpu-0").expect("valid");
+        assert_eq!(
+            nested.pool.as_ref().map(|pool| pool.as_str()),
+            Some("rack/1")
+        );
+    }
+
+    #[test]
+    fn two_segments_are_refused_with_both_readings() {
+        let Err(NamingError::TwoSegments { suggestions, .. }) = parse("node-7/gpu-0") else {
+            panic!("two segments");
+        };
+        assert_eq!(suggestions, ["node-7/gpu-0/*", "*/node-7/gpu-0"]);
+    }
+
+    #[test]
+    fn everything_needs_another_way_to_say_so() {
+        for text in ["*", "*/*/*"] {
+            assert!(
+                matches!(parse(text), Err(NamingError::Everything { .. })),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_no_driver_can_publish_are_refused() {
+        for text in [
+            "",
+            "/",
+            "gpu.example.com//gpu-0",
+            "gpu.example.com/node-7/",
+            "gpu_x/node-7/gpu-0",
+            "gpu.example.com/Node-7/gpu-0",
+            "gpu.example.com/node-7/gpu.0",
+            "gpu.example.com/node-7/GPU-0",
+            "gpu.example.com/*x/gpu-0",
+            "gpu.example.com/node-7/gpu-\u{1b}[31m",
+        ] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
+    }
+}

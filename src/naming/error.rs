@@ -1,0 +1,56 @@
+//! What can be wrong with a name.
+
+/// An argument that is no device, taint or name that the API server would accept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NamingError {
+    /// Two segments could be driver and pool or pool and device.
+    #[error("device {argument:?} has two segments, where a device has three: DRIVER/POOL/DEVICE")]
+    TwoSegments {
+        /// The argument.
+        argument: String,
+        /// The two forms that it may have been meant as.
+        suggestions: [String; 2],
+    },
+    /// A segment, or all of it, is empty.
+    #[error("device {argument:?} has an empty segment; `*` stands for any")]
+    EmptySegment {
+        /// The argument.
+        argument: String,
+    },
+    /// Every segment is `*`.
+    #[error("device {argument:?} selects every device of every driver")]
+    Everything {
+        /// The argument.
+        argument: String,
+    },
+    /// A driver, pool or device name that no driver could publish.
+    #[error("{field} {value:?} is not valid: {problem}")]
+    Invalid {
+        /// Which part it is, such as `driver` or `taint key`.
+        field: &'static str,
+        /// What was given.
+        value: String,
+        /// What it has to be.
+        problem: String,
+    },
+    /// No effect.
+    #[error(
+        "taint {argument:?} has no effect: write KEY[=VALUE]:EFFECT with None, NoSchedule or NoExecute"
+    )]
+    NoEffect {
+        /// The argument.
+        argument: String,
+    },
+    /// An effect that does not exist.
+    #[error(
+        "taint {argument:?} has an unknown effect {effect:?}: it is None, NoSchedule or NoExecute, exactly so"
+    )]
+    UnknownEffect {
+        /// The argument.
+        argument: String,
+        /// The effect that was given.
+        effect: String,
+        /// The effect that it probably was meant as.
+        nearest: Option<&'static str>,
+    },
+}

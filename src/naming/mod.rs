@@ -1,0 +1,19 @@
+//! How people name devices and taints on a command line.
+//!
+//! Takes the text of an argument and gives a selector or a taint, or says what is wrong with it and
+//! what it should look like. Knows what the API server accepts, and nothing about any cluster.
+//!
+//! | text | is |
+//! |---|---|
+//! | `gpu.example.com/node-7/gpu-0`, `*/node-7/*`, `gpu.example.com` | devices: [`device`] |
+//! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
+
+mod argument;
+pub mod device;
+mod error;
+pub mod nearest;
+pub mod taint;
+pub mod validate;
+
+pub use argument::Argument;
+pub use error::NamingError;

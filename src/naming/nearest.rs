@@ -1,0 +1,38 @@
+//! Did you mean …?
+
+/// At most three of `known` that look like `wanted`, the most similar first.
+///
+/// Similarity is Damerau–Levenshtein distance, normalised by length; what shares less than half is
+/// left out.
+#[must_use]
+pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut scored: Vec<(f64, String)> = known
+        .into_iter()
+        .map(|name| (strsim::normalized_damerau_levenshtein(wanted, &name), name))
+        .filter(|(score, _)| *score >= 0.5)
+        .collect();
+    scored.sort_by(|left, right| {
+        right
+            .0
+            .total_cmp(&left.0)
+            .then_with(|| left.1.cmp(&right.1))
+    });
+    scored.dedup_by(|left, right| left.1 == right.1);
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_similar_names_come_first() {
+        let known = ["node-7", "node-17", "node-70", "node-8", "storage"].map(str::to_owned);
+        assert_eq!(nearest("nod-7", known), ["node-7", "node-17", "node-70"]);
+    }
+
+    #[test]
+    fn nothing_similar_gives_nothing() {
+        assert!(nearest("gpu", ["storage-array".to_owned()]).is_empty());
+    }
+}
