@@ -31,25 +31,59 @@ const ROOMS: &[Room] = &[
     Room {
         module: "wire",
         modules: &["model"],
-        crates: &["jiff", "prost", "serde", "serde_json", "serde_yaml", "thiserror"],
+        crates: &[
+            "jiff",
+            "prost",
+            "serde",
+            "serde_json",
+            "serde_yaml",
+            "thiserror",
+        ],
     },
     Room {
         module: "cluster",
         modules: &["model", "wire"],
         crates: &[
-            "bytes", "flate2", "futures", "http", "http_body_util", "jiff", "k8s_openapi", "kube", "serde", "serde_json",
-            "serde_yaml", "strsim", "thiserror", "tokio", "tower",
+            "bytes",
+            "flate2",
+            "futures",
+            "http",
+            "http_body_util",
+            "jiff",
+            "k8s_openapi",
+            "kube",
+            "serde",
+            "serde_json",
+            "serde_yaml",
+            "strsim",
+            "thiserror",
+            "tokio",
+            "tower",
         ],
     },
     Room {
         module: "report",
         modules: &["engine", "model"],
-        crates: &["jiff", "schemars", "serde", "serde_json", "sha2", "strsim", "thiserror"],
+        crates: &[
+            "jiff",
+            "schemars",
+            "serde",
+            "serde_json",
+            "sha2",
+            "strsim",
+            "thiserror",
+        ],
     },
     Room {
         module: "render",
         modules: &["report"],
-        crates: &["comfy_table", "serde", "serde_json", "serde_yaml", "thiserror"],
+        crates: &[
+            "comfy_table",
+            "serde",
+            "serde_json",
+            "serde_yaml",
+            "thiserror",
+        ],
     },
     Room {
         module: "output",
@@ -103,11 +137,16 @@ fn sources() -> Vec<Source> {
 
 /// The code without comments, and without the tests at its end.
 fn code(source: &Source) -> String {
-    let is_test = source.path.iter().any(|part| part == "tests") || source.path.ends_with("tests.rs");
+    let is_test =
+        source.path.iter().any(|part| part == "tests") || source.path.ends_with("tests.rs");
     if is_test {
         return String::new();
     }
-    let code = source.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = source
+        .text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
     code.lines()
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect::<Vec<_>>()
@@ -120,7 +159,9 @@ fn roots(code: &str) -> BTreeSet<String> {
     code.match_indices("::")
         .filter_map(|(place, _)| {
             let before = &code[..place];
-            let start = before.rfind(|character| !is_name(character)).map_or(0, |found| found + 1);
+            let start = before
+                .rfind(|character| !is_name(character))
+                .map_or(0, |found| found + 1);
             let preceded = before[..start].ends_with("::");
             (!preceded && start < place).then(|| before[start..].to_owned())
         })
@@ -133,7 +174,9 @@ fn modules(code: &str) -> BTreeSet<String> {
     code.match_indices("crate::")
         .filter_map(|(place, found)| {
             let rest = &code[place + found.len()..];
-            let end = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
+            let end = rest
+                .find(|character| !is_name(character))
+                .unwrap_or(rest.len());
             (end > 0).then(|| rest[..end].to_owned())
         })
         .collect()
@@ -201,8 +244,15 @@ fn table_of_the_architecture_document_names_the_same_modules() {
 
 #[test]
 fn only_commands_know_the_command_line() {
-    for source in sources().iter().filter(|source| source.module != "commands") {
-        assert!(!roots(&code(source)).contains("clap"), "{}", source.path.display());
+    for source in sources()
+        .iter()
+        .filter(|source| source.module != "commands")
+    {
+        assert!(
+            !roots(&code(source)).contains("clap"),
+            "{}",
+            source.path.display()
+        );
     }
 }
 
@@ -212,28 +262,40 @@ fn async_stays_in_cluster_and_commands() {
         if ["cluster", "commands", "main"].contains(&source.module.as_str()) {
             continue;
         }
-        assert!(!code(&source).contains("async "), "{}", source.path.display());
+        assert!(
+            !code(&source).contains("async "),
+            "{}",
+            source.path.display()
+        );
     }
 }
 
 #[test]
 fn main_is_short() {
-    let main = sources().into_iter().find(|source| source.module == "main").expect("there is one");
+    let main = sources()
+        .into_iter()
+        .find(|source| source.module == "main")
+        .expect("there is one");
     assert!(main.text.lines().count() <= 30);
 }
 
 #[test]
 fn module_roots_hold_documentation_and_exports_only() {
-    for source in sources().iter().filter(|source| source.path.ends_with("mod.rs")) {
+    for source in sources()
+        .iter()
+        .filter(|source| source.path.ends_with("mod.rs"))
+    {
         assert!(
             source.path.iter().any(|part| part == "tests") || source.text.starts_with("//!"),
             "{} begins with what it is for",
             source.path.display()
         );
-        for keyword in ["fn ", "struct ", "enum ", "impl ", "impl<", "trait ", "const "] {
-            let found = code(source)
-                .lines()
-                .any(|line| line.starts_with(keyword) || line.starts_with(&format!("pub {keyword}")));
+        for keyword in [
+            "fn ", "struct ", "enum ", "impl ", "impl<", "trait ", "const ",
+        ] {
+            let found = code(source).lines().any(|line| {
+                line.starts_with(keyword) || line.starts_with(&format!("pub {keyword}"))
+            });
             assert!(!found, "{} has a {keyword}", source.path.display());
         }
     }

@@ -50,13 +50,21 @@ pub fn actual(answer: &Value) -> Outcome {
     Outcome {
         deleted: deleted
             .iter()
-            .map(|(pod, second)| (pod.clone(), second.as_f64().expect("a number").floor() as i64))
+            .map(|(pod, second)| {
+                (
+                    pod.clone(),
+                    second.as_f64().expect("a number").floor() as i64,
+                )
+            })
             .collect(),
         conditions: rules
             .iter()
             .map(|(rule, condition)| {
                 let part = |name: &str| condition[name].as_str().unwrap_or_default().to_owned();
-                (rule.clone(), [part("status"), part("reason"), part("message")])
+                (
+                    rule.clone(),
+                    [part("status"), part("reason"), part("message")],
+                )
             })
             .collect(),
     }
@@ -65,8 +73,13 @@ pub fn actual(answer: &Value) -> Outcome {
 /// What the engine says about the same objects, read the way `--from` reads them.
 pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
     let text = list(&case.objects()).to_string();
-    let reading = files::read_bytes("case.json", text.into_bytes()).expect("the case is well-formed");
-    let semantics = if case.pod_groups { semantics.with_pod_groups() } else { semantics };
+    let reading =
+        files::read_bytes("case.json", text.into_bytes()).expect("the case is well-formed");
+    let semantics = if case.pod_groups {
+        semantics.with_pod_groups()
+    } else {
+        semantics
+    };
     match family {
         Family::Previews => previews(&reading.snapshot, &semantics),
         Family::Timelines => timeline(&reading.snapshot, &semantics),
@@ -100,7 +113,11 @@ fn previews(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
 }
 
 fn words(condition: Condition) -> [String; 3] {
-    [condition.status.to_string(), condition.reason.to_string(), condition.message]
+    [
+        condition.status.to_string(),
+        condition.reason.to_string(),
+        condition.message,
+    ]
 }
 
 /// All rules as they are, until the horizon.
@@ -121,9 +138,17 @@ fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
         .rules
         .iter()
         .enumerate()
-        .map(|(place, rule)| (rule.name.to_string(), words(final_condition(place, &rule.taint.effect, &impact))))
+        .map(|(place, rule)| {
+            (
+                rule.name.to_string(),
+                words(final_condition(place, &rule.taint.effect, &impact)),
+            )
+        })
         .collect();
-    Outcome { deleted, conditions }
+    Outcome {
+        deleted,
+        conditions,
+    }
 }
 
 fn eviction_of(impact: &PodImpact<'_>) -> Option<(String, i64)> {
@@ -168,7 +193,10 @@ fn final_condition(place: usize, effect: &Effect, impact: &Impact<'_>) -> Condit
     let mut namespaces = BTreeSet::new();
     let mut evicted = 0;
     for pod in &impact.pods {
-        let because = pod.causes.iter().any(|cause| cause.origin == Origin::Considered(place));
+        let because = pod
+            .causes
+            .iter()
+            .any(|cause| cause.origin == Origin::Considered(place));
         let Some(at) = pod.earliest().filter(|_| because) else {
             continue;
         };

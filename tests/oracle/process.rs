@@ -25,10 +25,16 @@ impl Oracle {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap_or_else(|error| panic!("cannot start the oracle {}: {error}", program.display()));
+            .unwrap_or_else(|error| {
+                panic!("cannot start the oracle {}: {error}", program.display())
+            });
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("piped"));
-        Self { child, input, output }
+        Self {
+            child,
+            input,
+            output,
+        }
     }
 
     /// The answers to `requests`, in order. An answer with an `error` is a bug of the test.
@@ -47,9 +53,12 @@ impl Oracle {
             });
             for request in requests {
                 let mut line = String::new();
-                self.output.read_line(&mut line).expect("the oracle answers");
-                let answer: Value = serde_json::from_str(&line)
-                    .unwrap_or_else(|error| panic!("the oracle's answer is no JSON ({error}): {line:?}\nto {request}"));
+                self.output
+                    .read_line(&mut line)
+                    .expect("the oracle answers");
+                let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| {
+                    panic!("the oracle's answer is no JSON ({error}): {line:?}\nto {request}")
+                });
                 answers.push(answer);
             }
         });

@@ -36,7 +36,8 @@ impl Run {
         Self {
             family,
             seed,
-            cases: number("DEVICETAINT_ORACLE_CASES").map_or(cases, |cases| usize::try_from(cases).expect("a number")),
+            cases: number("DEVICETAINT_ORACLE_CASES")
+                .map_or(cases, |cases| usize::try_from(cases).expect("a number")),
             oracle,
             semantics,
         }
@@ -54,7 +55,10 @@ impl Run {
                 trees.push(strategy.new_tree(&mut runner).expect("cases can be made"));
             }
             let cases: Vec<Case> = trees.iter().map(ValueTree::current).collect();
-            let differing = self.differences(&cases).into_iter().position(|difference| difference.is_some());
+            let differing = self
+                .differences(&cases)
+                .into_iter()
+                .position(|difference| difference.is_some());
             if let Some(place) = differing {
                 self.report(trees.swap_remove(place), compared + place);
             }
@@ -67,7 +71,10 @@ impl Run {
     }
 
     fn differences(&mut self, cases: &[Case]) -> Vec<Option<(Outcome, Outcome)>> {
-        let requests: Vec<Value> = cases.iter().map(|case| request(case, self.family)).collect();
+        let requests: Vec<Value> = cases
+            .iter()
+            .map(|case| request(case, self.family))
+            .collect();
         let answers = self.oracle.ask(&requests);
         let pairs = cases.iter().zip(&answers);
         pairs
@@ -97,7 +104,9 @@ impl Run {
             }
         }
         let yaml = serde_yaml::to_string(&list(&smallest.objects())).expect("YAML");
-        let (ours, theirs) = self.difference(smallest.clone()).expect("it differed before");
+        let (ours, theirs) = self
+            .difference(smallest.clone())
+            .expect("it differed before");
         panic!(
             "case {place} of seed {} ({:?}, PodGroups {}) differs from Kubernetes {}\n\nours:   {ours:#?}\n\ntheirs: {theirs:#?}\n\n# read this with --from\n{yaml}",
             self.seed, self.family, smallest.pod_groups, self.semantics.version,
@@ -110,23 +119,35 @@ pub fn fresh_seed() -> u64 {
     number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test's own switches, not the program's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's own switches, not the program's"
+)]
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+    )
 }
 
 fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+    TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
+    )
 }
 
 /// How the Kubernetes version behaves that the oracle was built from.
 fn version_of(oracle: &mut Oracle) -> Semantics {
     let answer = oracle.ask(&[json!({"id": 0, "op": "version"})]);
     let text = answer[0]["kubernetes"].as_str().expect("a version");
-    let mut parts = text.trim_start_matches("v1.").split('.').map(|part| part.parse().expect("a number"));
+    let mut parts = text
+        .trim_start_matches("v1.")
+        .split('.')
+        .map(|part| part.parse().expect("a number"));
     let version = Minor {
         minor: parts.next().expect("a minor"),
         patch: parts.next(),

@@ -33,7 +33,9 @@ impl GoProgram<'_> {
     /// One line that says what to install when Go is missing, or what the compiler said.
     pub fn built(&self) -> Result<PathBuf, String> {
         let folder = target().join(self.name);
-        let sources = self.sources().map_err(|error| format!("cannot read {}: {error}", self.module))?;
+        let sources = self
+            .sources()
+            .map_err(|error| format!("cannot read {}: {error}", self.module))?;
         let file = folder.join(format!("{}-{}", self.name, self.hash(&sources)));
         if file.is_file() {
             return Ok(file);
@@ -64,10 +66,9 @@ impl GoProgram<'_> {
                 let path = entry?.path();
                 if path.is_dir() {
                     folders.push(path);
-                } else if path
-                    .extension()
-                    .is_some_and(|extension| ["go", "mod", "sum"].iter().any(|known| extension == *known))
-                {
+                } else if path.extension().is_some_and(|extension| {
+                    ["go", "mod", "sum"].iter().any(|known| extension == *known)
+                }) {
                     let content = fs::read(&path)?;
                     sources.insert(path, content);
                 }
@@ -88,7 +89,11 @@ impl GoProgram<'_> {
         for content in sources.values() {
             hash.update(content);
         }
-        hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        hash.finalize()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     fn build(&self, file: &Path) -> Result<(), String> {
@@ -99,12 +104,19 @@ impl GoProgram<'_> {
         let status = self.run_go(&unfinished, &log)?;
         if !status.success() {
             let log = fs::read_to_string(&log).unwrap_or_default();
-            let lines: Vec<&str> = log.lines().filter(|line| !line.starts_with("go: downloading")).collect();
+            let lines: Vec<&str> = log
+                .lines()
+                .filter(|line| !line.starts_with("go: downloading"))
+                .collect();
             return Err(format!("{}\n{}", missing_go(), lines.join("\n")));
         }
         fs::rename(&unfinished, file).map_err(|error| error.to_string())?;
         let _ = fs::remove_file(log);
-        say(&format!("… built in {} s: {}", started.elapsed().as_secs(), file.display()));
+        say(&format!(
+            "… built in {} s: {}",
+            started.elapsed().as_secs(),
+            file.display()
+        ));
         Ok(())
     }
 
@@ -134,7 +146,10 @@ impl GoProgram<'_> {
             }
             if said.elapsed() > PROGRESS {
                 said = Instant::now();
-                say(&format!("… still building after {} s", started.elapsed().as_secs()));
+                say(&format!(
+                    "… still building after {} s",
+                    started.elapsed().as_secs()
+                ));
             }
             thread::sleep(Duration::from_millis(100));
         }
@@ -154,7 +169,10 @@ fn missing_go() -> String {
 /// Removes what was built from older sources: some of it is large.
 fn remove_older(folder: &Path, name: &str, newest: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let older = entry.file_name().to_string_lossy().starts_with(&format!("{name}-"));
+        let older = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(&format!("{name}-"));
         if older && entry.path() != newest {
             let _ = fs::remove_file(entry.path());
         }

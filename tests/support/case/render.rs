@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Case, ClaimSpec, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec, ResultSpec, RuleSpec, SliceSpec,
-    TaintSpec, TolerationSpec,
+    Case, ClaimSpec, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec, ResultSpec, RuleSpec,
+    SliceSpec, TaintSpec, TolerationSpec,
 };
 
 /// When virtual time starts: 2000-01-01T00:00:00Z, in seconds since 1970.
@@ -23,19 +23,40 @@ impl Case {
     pub fn objects(&self) -> Objects {
         let places = 0usize..;
         Objects {
-            slices: places.clone().zip(&self.slices).map(|(place, spec)| slice(place, spec)).collect(),
-            claims: places.clone().zip(&self.claims).map(|(place, spec)| self.claim(place, spec)).collect(),
-            pods: places.clone().zip(&self.pods).map(|(place, spec)| pod(place, spec)).collect(),
-            rules: places.zip(&self.rules).map(|(place, spec)| rule(place, spec)).collect(),
+            slices: places
+                .clone()
+                .zip(&self.slices)
+                .map(|(place, spec)| slice(place, spec))
+                .collect(),
+            claims: places
+                .clone()
+                .zip(&self.claims)
+                .map(|(place, spec)| self.claim(place, spec))
+                .collect(),
+            pods: places
+                .clone()
+                .zip(&self.pods)
+                .map(|(place, spec)| pod(place, spec))
+                .collect(),
+            rules: places
+                .zip(&self.rules)
+                .map(|(place, spec)| rule(place, spec))
+                .collect(),
         }
     }
 
     fn claim(&self, place: usize, spec: &ClaimSpec) -> Value {
         let owner = match spec.owner {
             OwnerSpec::Nobody => None,
-            OwnerSpec::Pod(pod) => Some(json!({"apiVersion": "v1", "kind": "Pod", "name": pod_name(pod), "uid": pod_uid(pod), "controller": true})),
-            OwnerSpec::FormerPod(pod) => Some(json!({"apiVersion": "v1", "kind": "Pod", "name": pod_name(pod), "uid": former_uid(pod), "controller": true})),
-            OwnerSpec::PodGroup(group) => Some(json!({"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "name": group_name(group), "uid": format!("uid-{}", group_name(group)), "controller": true})),
+            OwnerSpec::Pod(pod) => Some(
+                json!({"apiVersion": "v1", "kind": "Pod", "name": pod_name(pod), "uid": pod_uid(pod), "controller": true}),
+            ),
+            OwnerSpec::FormerPod(pod) => Some(
+                json!({"apiVersion": "v1", "kind": "Pod", "name": pod_name(pod), "uid": former_uid(pod), "controller": true}),
+            ),
+            OwnerSpec::PodGroup(group) => Some(
+                json!({"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "name": group_name(group), "uid": format!("uid-{}", group_name(group)), "controller": true}),
+            ),
         };
         let mut metadata = json!({"name": claim_name(place), "namespace": namespace(spec.namespace), "uid": format!("uid-{}", claim_name(place)), "resourceVersion": "1"});
         if let Some(owner) = owner {
@@ -43,10 +64,20 @@ impl Case {
         }
         let mut status = Map::new();
         if let Some(results) = &spec.results {
-            let results: Vec<Value> = (0usize..).zip(results).map(|(number, result)| allocation_result(place, number, result)).collect();
-            status.insert("allocation".into(), json!({"devices": {"results": results}}));
+            let results: Vec<Value> = (0usize..)
+                .zip(results)
+                .map(|(number, result)| allocation_result(place, number, result))
+                .collect();
+            status.insert(
+                "allocation".into(),
+                json!({"devices": {"results": results}}),
+            );
         }
-        let mut reserved_for: Vec<Value> = spec.reserved_for.iter().map(|reservation| self.reservation(*reservation)).collect();
+        let mut reserved_for: Vec<Value> = spec
+            .reserved_for
+            .iter()
+            .map(|reservation| self.reservation(*reservation))
+            .collect();
         reserved_for.dedup();
         if !reserved_for.is_empty() {
             status.insert("reservedFor".into(), Value::Array(reserved_for));
@@ -56,18 +87,33 @@ impl Case {
 
     fn reservation(&self, spec: ReservationSpec) -> Value {
         match spec {
-            ReservationSpec::Pod(pod) => json!({"resource": "pods", "name": pod_name(pod), "uid": pod_uid(pod)}),
-            ReservationSpec::FormerPod(pod) => json!({"resource": "pods", "name": pod_name(pod), "uid": former_uid(pod)}),
-            ReservationSpec::NoPod => json!({"resource": "pods", "name": "gone", "uid": "uid-gone"}),
-            ReservationSpec::RenamedPod(pod) => json!({"resource": "pods", "name": "renamed", "uid": pod_uid(pod)}),
-            ReservationSpec::PodGroup(group) => json!({"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group_name(group), "uid": format!("uid-{}", group_name(group))}),
+            ReservationSpec::Pod(pod) => {
+                json!({"resource": "pods", "name": pod_name(pod), "uid": pod_uid(pod)})
+            }
+            ReservationSpec::FormerPod(pod) => {
+                json!({"resource": "pods", "name": pod_name(pod), "uid": former_uid(pod)})
+            }
+            ReservationSpec::NoPod => {
+                json!({"resource": "pods", "name": "gone", "uid": "uid-gone"})
+            }
+            ReservationSpec::RenamedPod(pod) => {
+                json!({"resource": "pods", "name": "renamed", "uid": pod_uid(pod)})
+            }
+            ReservationSpec::PodGroup(group) => {
+                json!({"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": group_name(group), "uid": format!("uid-{}", group_name(group))})
+            }
         }
     }
 }
 
 /// All objects of the case as one v1 List, which `--from` reads.
 pub fn list(objects: &Objects) -> Value {
-    let parts = [&objects.slices, &objects.claims, &objects.rules, &objects.pods];
+    let parts = [
+        &objects.slices,
+        &objects.claims,
+        &objects.rules,
+        &objects.pods,
+    ];
     let items: Vec<&Value> = parts.into_iter().flatten().collect();
     json!({
         "apiVersion": "v1",
@@ -141,7 +187,11 @@ fn toleration(spec: &TolerationSpec) -> Value {
     if let Some(key) = spec.key {
         toleration.insert("key".into(), key_name(key).into());
     }
-    for (field, text) in [("operator", spec.operator), ("effect", spec.effect), ("value", value_name(spec.value))] {
+    for (field, text) in [
+        ("operator", spec.operator),
+        ("effect", spec.effect),
+        ("value", value_name(spec.value)),
+    ] {
         if !text.is_empty() {
             toleration.insert(field.into(), text.into());
         }
@@ -172,11 +222,13 @@ fn pod(place: usize, spec: &PodSpec) -> Value {
         let name = format!("claim-of-pod-{number}");
         match reference {
             ReferenceSpec::Claim(claim) => {
-                references.push(json!({"name": name, "resourceClaimName": claim_name(*claim as usize)}));
+                references
+                    .push(json!({"name": name, "resourceClaimName": claim_name(*claim as usize)}));
                 continue;
             }
             ReferenceSpec::Template(claim) => {
-                statuses.push(json!({"name": name, "resourceClaimName": claim_name(*claim as usize)}));
+                statuses
+                    .push(json!({"name": name, "resourceClaimName": claim_name(*claim as usize)}));
             }
             ReferenceSpec::TemplateWithoutStatus => {}
             ReferenceSpec::TemplateWithoutClaim => statuses.push(json!({"name": name})),
@@ -191,14 +243,16 @@ fn pod(place: usize, spec: &PodSpec) -> Value {
         status["resourceClaimStatuses"] = statuses.into();
     }
     if let Some(claim) = spec.extended {
-        status["extendedResourceClaimStatus"] = json!({"resourceClaimName": claim_name(claim as usize), "requestMappings": []});
+        status["extendedResourceClaimStatus"] =
+            json!({"resourceClaimName": claim_name(claim as usize), "requestMappings": []});
     }
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": body, "status": status})
 }
 
 fn taint(spec: &TaintSpec) -> Value {
     let added = jiff::Timestamp::from_second(START + spec.added).expect("in range");
-    let mut taint = json!({"key": key_name(spec.key), "effect": spec.effect, "timeAdded": added.to_string()});
+    let mut taint =
+        json!({"key": key_name(spec.key), "effect": spec.effect, "timeAdded": added.to_string()});
     let value = value_name(spec.value);
     if !value.is_empty() {
         taint["value"] = value.into();

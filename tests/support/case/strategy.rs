@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::{
-    Case, ClaimSpec, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec, ResultSpec, RuleSpec, SliceSpec,
-    TaintSpec, TolerationSpec,
+    Case, ClaimSpec, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec, ResultSpec, RuleSpec,
+    SliceSpec, TaintSpec, TolerationSpec,
 };
 
 /// What a case is for: the controller's preview and its evictions race when one case has both.
@@ -41,20 +41,28 @@ pub fn any_case(family: Family) -> impl Strategy<Value = Case> {
 }
 
 fn any_slice(family: Family) -> impl Strategy<Value = SliceSpec> {
-    let effect = select(vec!["NoExecute", "NoExecute", "NoSchedule", "None", "Newer"]);
+    let effect = select(vec![
+        "NoExecute",
+        "NoExecute",
+        "NoSchedule",
+        "None",
+        "Newer",
+    ]);
     let devices = vec((0u8..3, vec(any_taint(effect, family), 0..3)), 0..3);
-    (0u8..2, 0u8..2, 1i8..3, 1u8..3, devices).prop_map(|(driver, pool, generation, slice_count, mut devices)| {
-        // Which of two devices of one name the controller sees is left to chance there.
-        devices.sort_by_key(|(device, _)| *device);
-        devices.dedup_by_key(|(device, _)| *device);
-        SliceSpec {
-            driver,
-            pool,
-            generation,
-            slice_count,
-            devices,
-        }
-    })
+    (0u8..2, 0u8..2, 1i8..3, 1u8..3, devices).prop_map(
+        |(driver, pool, generation, slice_count, mut devices)| {
+            // Which of two devices of one name the controller sees is left to chance there.
+            devices.sort_by_key(|(device, _)| *device);
+            devices.dedup_by_key(|(device, _)| *device);
+            SliceSpec {
+                driver,
+                pool,
+                generation,
+                slice_count,
+                devices,
+            }
+        },
+    )
 }
 
 fn any_taint(
@@ -63,7 +71,9 @@ fn any_taint(
 ) -> impl Strategy<Value = TaintSpec> {
     let added = match family {
         Family::Previews => Just(FAR_FUTURE).boxed(),
-        Family::Timelines => prop_oneof![4 => -600i64..600, 1 => Just(0), 1 => Just(FAR_FUTURE)].boxed(),
+        Family::Timelines => {
+            prop_oneof![4 => -600i64..600, 1 => Just(0), 1 => Just(FAR_FUTURE)].boxed()
+        }
     };
     (0u8..2, 0u8..3, effect, added).prop_map(|(key, value, effect, added)| TaintSpec {
         key,
@@ -80,7 +90,10 @@ fn any_rule(family: Family) -> impl Strategy<Value = RuleSpec> {
     };
     let part = |of: u8| option::weighted(0.5, 0u8..of);
     let selector = [part(2).boxed(), part(2).boxed(), part(3).boxed()];
-    (option::weighted(0.9, selector), any_taint(select(effects), family))
+    (
+        option::weighted(0.9, selector),
+        any_taint(select(effects), family),
+    )
         .prop_map(|(selector, taint)| RuleSpec { selector, taint })
 }
 
@@ -120,16 +133,24 @@ fn any_reservation(family: Family) -> BoxedStrategy<ReservationSpec> {
 }
 
 fn any_result() -> impl Strategy<Value = ResultSpec> {
-    (0u8..2, 0u8..2, 0u8..3, any::<bool>(), any::<bool>(), vec(any_toleration(), 0..3)).prop_map(
-        |(driver, pool, device, admin_access, shared, tolerations)| ResultSpec {
-            driver,
-            pool,
-            device,
-            admin_access,
-            shared,
-            tolerations,
-        },
+    (
+        0u8..2,
+        0u8..2,
+        0u8..3,
+        any::<bool>(),
+        any::<bool>(),
+        vec(any_toleration(), 0..3),
     )
+        .prop_map(
+            |(driver, pool, device, admin_access, shared, tolerations)| ResultSpec {
+                driver,
+                pool,
+                device,
+                admin_access,
+                shared,
+                tolerations,
+            },
+        )
 }
 
 fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
@@ -144,7 +165,14 @@ fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
         option::weighted(0.6, 0u8..2),
         select(vec!["Exists", "Exists", "Equal", "Equal", "", "Newer"]),
         0u8..3,
-        select(vec!["NoExecute", "NoExecute", "NoExecute", "NoSchedule", "", "Newer"]),
+        select(vec![
+            "NoExecute",
+            "NoExecute",
+            "NoExecute",
+            "NoSchedule",
+            "",
+            "Newer",
+        ]),
         seconds,
     )
         .prop_map(|(key, operator, value, effect, seconds)| TolerationSpec {
@@ -166,7 +194,14 @@ fn any_pod() -> impl Strategy<Value = PodSpec> {
     (
         0u8..2,
         prop::bool::weighted(0.85),
-        select(vec!["Running", "Running", "Running", "Pending", "Succeeded", "Failed"]),
+        select(vec![
+            "Running",
+            "Running",
+            "Running",
+            "Pending",
+            "Succeeded",
+            "Failed",
+        ]),
         prop::bool::weighted(0.1),
         vec(reference, 0..4),
         option::weighted(0.4, 0u8..2),
