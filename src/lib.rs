@@ -1,3 +1,4 @@
 //! placeholder
 pub mod engine;
 pub mod model;
+pub mod output;
