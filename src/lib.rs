@@ -1,4 +1,5 @@
 //! placeholder
 pub mod engine;
+pub mod error;
 pub mod model;
 pub mod output;
