@@ -16,10 +16,12 @@
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
+pub mod condition;
 pub mod impact;
 pub mod inventory;
 pub mod semantics;
 
+pub use condition::Condition;
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Verdict,
