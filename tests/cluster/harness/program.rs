@@ -1,0 +1,231 @@
+//! Where does the program come from that runs the control plane?
+//!
+//! From `KUBEBUILDER_ASSETS` as far as it has the components, else it is built with Go, once for
+//! every state of its sources, into the target folder.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{ErrorKind, Write},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::Variant;
+
+const VERSION: &str = "1.37.0";
+
+/// How often a build says that it is still going on.
+const PROGRESS: Duration = Duration::from_secs(60);
+
+/// The program and the folder with components that are used instead of its own.
+pub(super) struct Program {
+    pub(super) file: PathBuf,
+    pub(super) assets: Option<PathBuf>,
+}
+
+/// Where everything is kept that belongs to control planes, below the target folder.
+pub(super) fn folder() -> PathBuf {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    temporary.parent().unwrap_or(temporary).join("controlplane")
+}
+
+/// Finds the program for `variant` or builds it; the error is one line that says what to install.
+pub(super) fn find(variant: &Variant) -> Result<Program, String> {
+    let assets = match env::var_os("KUBEBUILDER_ASSETS") {
+        Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
+        _ => None,
+    };
+    let complete = assets.as_ref().is_some_and(|folder| {
+        variant
+            .components()
+            .iter()
+            .all(|component| folder.join(component).is_file())
+    });
+    // Without Kubernetes in it, the program builds in seconds.
+    let (package, name) = if complete {
+        ("./cmd/up", "up")
+    } else {
+        (".", "controlplane")
+    };
+    Ok(Program {
+        file: built(package, name)?,
+        assets,
+    })
+}
+
+fn built(package: &str, name: &str) -> Result<PathBuf, String> {
+    let sources = sources();
+    let file = folder().join(format!("{name}-{}", hash(&sources)));
+    if file.is_file() {
+        return Ok(file);
+    }
+    fs::create_dir_all(folder())
+        .map_err(|error| format!("cannot make {}: {error}", folder().display()))?;
+    let lock = fs::File::create(folder().join("build.lock"))
+        .map_err(|error| format!("cannot lock the build: {error}"))?;
+    lock.lock()
+        .map_err(|error| format!("cannot lock the build: {error}"))?;
+    // Another test binary may have built it while this one waited.
+    if !file.is_file() {
+        build(package, &file)?;
+        remove_older(name, &file);
+    }
+    Ok(file)
+}
+
+/// The Go sources with their content, by path.
+fn sources() -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut folders = vec![module()];
+    let mut result = BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("the Go module is part of the repository") {
+            let path = entry.expect("the Go module can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| {
+                ["go", "mod", "sum"].iter().any(|known| extension == *known)
+            }) {
+                let content = fs::read(&path).expect("the Go module can be read");
+                result.insert(path, content);
+            }
+        }
+    }
+    result
+}
+
+fn module() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cluster/controlplane")
+}
+
+fn hash(sources: &BTreeMap<PathBuf, Vec<u8>>) -> String {
+    let mut hash = Sha256::new();
+    for content in sources.values() {
+        hash.update(content);
+    }
+    hash.finalize()
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn build(package: &str, file: &Path) -> Result<(), String> {
+    let started = Instant::now();
+    say(&if package == "." {
+        format!(
+            "building the Kubernetes {VERSION} control plane for the tests (needs Go; about ten minutes on two cores, once) …"
+        )
+    } else {
+        "building what starts the control plane for the tests (needs Go; seconds, once) …"
+            .to_owned()
+    });
+    // Built under another name: an interrupted build leaves nothing that looks complete.
+    let unfinished = file.with_extension("unfinished");
+    let log = file.with_extension("log");
+    let output = fs::File::create(&log)
+        .map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+    let mut go = Command::new("go")
+        .args([
+            "build",
+            "-buildvcs=false",
+            "-trimpath",
+            "-ldflags",
+            &linker_flags(),
+            "-o",
+        ])
+        .args([unfinished.as_os_str(), package.as_ref()])
+        .current_dir(module())
+        .env("CGO_ENABLED", "0")
+        .stdin(Stdio::null())
+        .stdout(
+            output
+                .try_clone()
+                .map_err(|error| format!("cannot write {}: {error}", log.display()))?,
+        )
+        .stderr(output)
+        .spawn()
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => missing_go(),
+            _ => format!("cannot run go: {error}"),
+        })?;
+    let mut said = started;
+    let status = loop {
+        if let Some(status) = go
+            .try_wait()
+            .map_err(|error| format!("cannot wait for go: {error}"))?
+        {
+            break status;
+        }
+        if said.elapsed() > PROGRESS {
+            said = Instant::now();
+            say(&format!(
+                "… still building after {} s",
+                started.elapsed().as_secs()
+            ));
+        }
+        thread::sleep(Duration::from_millis(100));
+    };
+    if !status.success() {
+        let log = fs::read_to_string(&log).unwrap_or_default();
+        let lines: Vec<_> = log
+            .lines()
+            .filter(|line| !line.starts_with("go: downloading"))
+            .collect();
+        return Err(format!(
+            "cannot build the control plane ({}): {}",
+            missing_go(),
+            lines.join("\n")
+        ));
+    }
+    fs::rename(&unfinished, file)
+        .map_err(|error| format!("cannot keep {}: {error}", file.display()))?;
+    let _ = fs::remove_file(log);
+    say(&format!(
+        "… built in {} s: {}",
+        started.elapsed().as_secs(),
+        file.display()
+    ));
+    Ok(())
+}
+
+fn missing_go() -> String {
+    "the cluster tests need Go 1.26 or newer (https://go.dev/dl) to build a control plane"
+        .to_owned()
+}
+
+/// Clients see the version in the server's answers.
+fn linker_flags() -> String {
+    let (major_minor, _) = VERSION
+        .rsplit_once('.')
+        .expect("the version has three parts");
+    let (major, minor) = major_minor
+        .split_once('.')
+        .expect("the version has three parts");
+    let package = "k8s.io/component-base/version";
+    format!(
+        "-s -w -X {package}.gitVersion=v{VERSION} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}"
+    )
+}
+
+/// Removes what was built from older sources: a program is some 190 MB.
+fn remove_older(name: &str, newest: &Path) {
+    for entry in fs::read_dir(folder()).into_iter().flatten().flatten() {
+        let older = entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with(&format!("{name}-"));
+        if older && entry.path() != newest {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Says something although the test runner keeps back what tests print.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
