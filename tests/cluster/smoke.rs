@@ -144,6 +144,8 @@ async fn a_deleted_claim_and_a_finished_pod_can_be_loaded() {
     let plane = ControlPlane::shared();
     let (driver, namespace) = (driver_name(), plane.namespace().await);
     let mut finished = bound(pod(&namespace, "finished", "claim"), "node");
+    finished["spec"]["containers"][0]["resources"]["requests"] = json!({"example.com/gpu": "1"});
+    finished["spec"]["containers"][0]["resources"]["limits"] = json!({"example.com/gpu": "1"});
     finished["status"] = json!({
         "phase": "Succeeded",
         "extendedResourceClaimStatus": {

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
-        LazyLock, Mutex,
+        LazyLock, Mutex, MutexGuard,
         atomic::AtomicUsize,
         mpsc::{self, Receiver, Sender},
     },
@@ -65,43 +65,39 @@ impl ControlPlane {
     /// The control plane that the tests of this binary share. Tests keep out of each other's way by
     /// their own driver name and namespace.
     pub fn shared() -> &'static Self {
-        static SHARED: LazyLock<ControlPlane> =
-            LazyLock::new(|| ControlPlane::start(&Variant::default()));
-        &SHARED
+        static SHARED: LazyLock<Result<ControlPlane, String>> =
+            LazyLock::new(|| ControlPlane::try_start(&Variant::default()));
+        // Every test says why, not only the one that came first.
+        SHARED.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
     }
 
     /// Starts a control plane of its own and waits until it is ready: some three seconds, and minutes
     /// when the program has to be built first.
     pub fn start(variant: &Variant) -> Self {
-        let program = program::find(variant).unwrap_or_else(|line| panic!("{line}"));
-        let mut command = Command::new(&program.file);
-        if program
-            .file
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("controlplane"))
-        {
-            command.arg("up");
-        }
+        Self::try_start(variant).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// As [`Self::start`]; the error is the reason, one line if something has to be installed.
+    pub fn try_start(variant: &Variant) -> Result<Self, String> {
+        let mut command = program::up(variant)?;
         command
             .arg("--machine")
             .arg(format!("--users={USERS}"))
-            .arg("--parent")
-            .arg(program::folder().join("runs"))
-            .arg("--assets")
-            .arg(program.assets.unwrap_or_default())
             .args(variant.flags());
-
-        let mut connection = Connection::open(command);
-        let ready = match connection.event() {
+        let mut connection = Connection::open(command)?;
+        let ready = match connection.event()? {
             Event::Ready(ready) => ready,
-            other => panic!("no control plane for {variant:?}: {other:?}"),
+            Event::Failed { message } => {
+                return Err(format!("no control plane for {variant:?}: {message}"));
+            }
+            other => return Err(format!("no control plane for {variant:?}: {other:?}")),
         };
-        Self {
+        Ok(Self {
             client: Client::new(&ready.admin.kubeconfig),
             ready,
             users_taken: AtomicUsize::new(0),
             connection: Mutex::new(connection),
-        }
+        })
     }
 
     /// The API server's address.
@@ -126,71 +122,61 @@ impl ControlPlane {
 
     /// The process that owns all components.
     pub fn owner_process_id(&self) -> u32 {
-        self.connection
-            .lock()
-            .expect("no test panicked in here")
-            .child
-            .id()
+        self.connection().child.id()
     }
 
     /// Kills the API server: clients are refused until [`Self::start_api_server`].
     pub fn stop_api_server(&self) {
-        let event = self
-            .connection
-            .lock()
-            .expect("no test panicked in here")
-            .command("stop kube-apiserver");
+        let event = self.connection().command("stop kube-apiserver");
         assert!(
-            matches!(event, Event::Stopped { .. }),
+            matches!(event, Ok(Event::Stopped { .. })),
             "the API server was not stopped: {event:?}"
         );
     }
 
     /// Starts the API server again at the same address, and waits until it is ready.
     pub fn start_api_server(&self) {
-        let event = self
-            .connection
-            .lock()
-            .expect("no test panicked in here")
-            .command("start kube-apiserver");
+        let event = self.connection().command("start kube-apiserver");
         assert!(
-            matches!(event, Event::Started { .. }),
+            matches!(event, Ok(Event::Started { .. })),
             "the API server was not started: {event:?}"
         );
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .expect("nobody panics with the connection in hand")
     }
 }
 
 impl Connection {
-    fn open(mut command: Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    fn open(mut command: Command) -> Result<Self, String> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| format!("cannot run {command:?}: {error}"))?;
         let output = child.stdout.take().expect("stdout is a pipe");
         let (sender, events) = mpsc::channel();
         thread::spawn(move || read(output, &sender));
-        Self {
+        Ok(Self {
             input: child.stdin.take(),
             child,
             events,
-        }
+        })
     }
 
-    fn command(&mut self, line: &str) -> Event {
+    fn command(&mut self, line: &str) -> Result<Event, String> {
         let input = self
             .input
             .as_mut()
             .expect("stdin is open as long as the control plane is in use");
         writeln!(input, "{line}")
-            .unwrap_or_else(|error| panic!("the control plane has ended: {error}"));
+            .map_err(|error| format!("the control plane has ended: {error}"))?;
         self.event()
     }
 
-    fn event(&mut self) -> Event {
-        self.events
-            .recv_timeout(DEADLINE)
-            .unwrap_or_else(|error| panic!("no answer from the control plane: {error}"))
+    fn event(&mut self) -> Result<Event, String> {
+        let event = self.events.recv_timeout(DEADLINE);
+        event.map_err(|error| format!("no answer from the control plane: {error}"))
     }
 }
 

@@ -22,40 +22,33 @@ const VERSION: &str = "1.37.0";
 /// How often a build says that it is still going on.
 const PROGRESS: Duration = Duration::from_secs(60);
 
-/// The program and the folder with components that are used instead of its own.
-pub(super) struct Program {
-    pub(super) file: PathBuf,
-    pub(super) assets: Option<PathBuf>,
-}
-
 /// Where everything is kept that belongs to control planes, below the target folder.
 pub(super) fn folder() -> PathBuf {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     temporary.parent().unwrap_or(temporary).join("controlplane")
 }
 
-/// Finds the program for `variant` or builds it; the error is one line that says what to install.
-pub(super) fn find(variant: &Variant) -> Result<Program, String> {
-    let assets = match env::var_os("KUBEBUILDER_ASSETS") {
-        Some(folder) if !folder.is_empty() => Some(PathBuf::from(folder)),
-        _ => None,
-    };
-    let complete = assets.as_ref().is_some_and(|folder| {
-        variant
-            .components()
-            .iter()
-            .all(|component| folder.join(component).is_file())
-    });
-    // Without Kubernetes in it, the program builds in seconds.
-    let (package, name) = if complete {
-        ("./cmd/up", "up")
+/// The command that runs a control plane with the components of `variant`; it is built first if need
+/// be. The error is one line if something has to be installed.
+pub(super) fn up(variant: &Variant) -> Result<Command, String> {
+    let assets = env::var_os("KUBEBUILDER_ASSETS").unwrap_or_default();
+    let has = |component: &&str| Path::new(&assets).join(component).is_file();
+    let complete = !assets.is_empty() && variant.components().iter().all(has);
+
+    let mut command = if complete {
+        // Without Kubernetes in it, the program builds in seconds.
+        Command::new(built("./cmd/up", "up")?)
     } else {
-        (".", "controlplane")
+        let mut command = Command::new(built(".", "controlplane")?);
+        command.arg("up");
+        command
     };
-    Ok(Program {
-        file: built(package, name)?,
-        assets,
-    })
+    command
+        .arg("--assets")
+        .arg(assets)
+        .arg("--parent")
+        .arg(folder().join("runs"));
+    Ok(command)
 }
 
 fn built(package: &str, name: &str) -> Result<PathBuf, String> {

@@ -10,25 +10,24 @@ import (
 const lockName = "lock"
 
 // makeFolder makes a folder for this run below parent and removes those of runs that were
-// killed. The lock on the folder ends with the process, however it ends.
-func makeFolder(parent string) (string, error) {
+// killed. The file holds the lock on the folder, which ends with the process, however it ends.
+func makeFolder(parent string) (string, *os.File, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	guard, err := lock(filepath.Join(parent, lockName), syscall.LOCK_EX)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer guard.Close()
 	removeAbandoned(parent)
 
 	folder, err := os.MkdirTemp(parent, "run-")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	// Never closed: the lock has to last.
-	_, err = lock(filepath.Join(folder, lockName), syscall.LOCK_EX)
-	return folder, err
+	held, err := lock(filepath.Join(folder, lockName), syscall.LOCK_EX)
+	return folder, held, err
 }
 
 func removeAbandoned(parent string) {

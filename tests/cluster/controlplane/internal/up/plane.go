@@ -19,8 +19,10 @@ const (
 
 // plane is a control plane: its files and its processes, in the order in which they start.
 type plane struct {
-	options   options
-	folder    string
+	options options
+	folder  string
+	// lock keeps other runs from removing the folder. Go closes files that nobody refers to.
+	lock      *os.File
 	files     credentials
 	client    *client
 	processes []*process
@@ -30,7 +32,7 @@ type plane struct {
 
 // newPlane prepares all files. Nothing runs yet.
 func newPlane(options options) (*plane, error) {
-	folder, err := makeFolder(options.parent)
+	folder, lock, err := makeFolder(options.parent)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +40,7 @@ func newPlane(options options) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &plane{options: options, folder: folder, files: files, exits: make(chan *process, 16)}
+	result := &plane{options: options, folder: folder, lock: lock, files: files, exits: make(chan *process, 16)}
 	return result, result.linkKubectl()
 }
 
