@@ -220,3 +220,30 @@ fn api_server_can_go_away_and_come_back() {
     plane.start_api_server();
     assert!(text(&plane.kubectl(&["get", "namespaces"])).contains(&namespace));
 }
+
+/// Not a test: says how fast whole clusters can be loaded.
+#[tokio::test]
+#[ignore = "takes a while and checks nothing"]
+async fn loading_speed() {
+    let plane = ControlPlane::start(&Variant::default());
+    let (driver, namespace) = (driver_name(), plane.namespace().await);
+    let objects: Vec<_> = (0..2000)
+        .flat_map(|index| {
+            let (name, node) = (format!("pod-{index}"), format!("node-{index}"));
+            let claim = claim(&namespace, &name, &driver);
+            [
+                slice(&driver, &node, &["gpu-0"]),
+                bound(pod(&namespace, &name, &name), &node),
+                reserved(claim, allocation(&driver, &node, "gpu-0"), &name),
+            ]
+        })
+        .collect();
+    let started = std::time::Instant::now();
+    plane.create(&objects).await;
+    // The status of a claim is a write of its own.
+    let writes = objects.len() + objects.len() / 3;
+    println!(
+        "{writes} writes, {:.0} a second",
+        writes as f64 / started.elapsed().as_secs_f64()
+    );
+}

@@ -99,13 +99,33 @@ fn the_shared_control_plane_serves_all_versions() {
 }
 
 #[tokio::test]
+async fn taints_are_dropped_from_slices_when_both_gates_are_off() {
+    let plane = ControlPlane::start(
+        &Variant::taints_ignored()
+            .without_controllers()
+            .without_scheduler(),
+    );
+    let created = plane.create(&[tainted_slice(&driver_name())]).await;
+    let device = &created[0]["spec"]["devices"][0];
+    assert!(
+        device["name"] == "gpu-0" && device["taints"].is_null(),
+        "{device}"
+    );
+}
+
+/// A slice whose only device evicts.
+fn tainted_slice(driver: &str) -> Value {
+    let mut result = slice(driver, "node", &["gpu-0"]);
+    result["spec"]["devices"][0]["taints"] =
+        json!([{"key": "example.com/broken", "effect": "NoExecute"}]);
+    result
+}
+
+#[tokio::test]
 async fn rules_are_ignored_but_taints_of_slices_are_not_when_the_gate_is_off() {
     let plane = ControlPlane::start(&Variant::rules_ignored().without_scheduler());
     let namespace = plane.namespace().await;
     let (by_rule, by_slice) = (driver_name(), driver_name());
-    let mut tainted = slice(&by_slice, "node", &["gpu-0"]);
-    tainted["spec"]["devices"][0]["taints"] =
-        json!([{"key": "example.com/broken", "effect": "NoExecute"}]);
     let name = format!("rule-{}", random_suffix());
     let in_use = |driver: &str, name: &str| {
         let claim = claim(&namespace, name, driver);
@@ -121,7 +141,7 @@ async fn rules_are_ignored_but_taints_of_slices_are_not_when_the_gate_is_off() {
         .await;
     plane
         .create(&[
-            tainted,
+            tainted_slice(&by_slice),
             bound(pod(&namespace, "leaves", "leaves"), "node"),
             in_use(&by_slice, "leaves"),
         ])

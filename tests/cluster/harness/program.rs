@@ -9,6 +9,7 @@ use std::{
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::mpsc::{self, RecvTimeoutError, Sender},
     thread,
     time::{Duration, Instant},
 };
@@ -18,6 +19,9 @@ use sha2::{Digest, Sha256};
 use super::Variant;
 
 const VERSION: &str = "1.37.0";
+
+const NEEDS_GO: &str =
+    "the cluster tests need Go 1.26 or newer (https://go.dev/dl) to build a control plane";
 
 /// How often a build says that it is still going on.
 const PROGRESS: Duration = Duration::from_secs(60);
@@ -109,20 +113,9 @@ fn hash(sources: &BTreeMap<PathBuf, Vec<u8>>) -> String {
 
 fn build(package: &str, file: &Path) -> Result<(), String> {
     let started = Instant::now();
-    say(&if package == "." {
-        format!(
-            "building the Kubernetes {VERSION} control plane for the tests (needs Go; about ten minutes on two cores, once) …"
-        )
-    } else {
-        "building what starts the control plane for the tests (needs Go; seconds, once) …"
-            .to_owned()
-    });
     // Built under another name: an interrupted build leaves nothing that looks complete.
     let unfinished = file.with_extension("unfinished");
-    let log = file.with_extension("log");
-    let output = fs::File::create(&log)
-        .map_err(|error| format!("cannot write {}: {error}", log.display()))?;
-    let mut go = Command::new("go")
+    let go = Command::new("go")
         .args([
             "build",
             "-buildvcs=false",
@@ -135,49 +128,38 @@ fn build(package: &str, file: &Path) -> Result<(), String> {
         .current_dir(module())
         .env("CGO_ENABLED", "0")
         .stdin(Stdio::null())
-        .stdout(
-            output
-                .try_clone()
-                .map_err(|error| format!("cannot write {}: {error}", log.display()))?,
-        )
-        .stderr(output)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => missing_go(),
+            ErrorKind::NotFound => NEEDS_GO.to_owned(),
             _ => format!("cannot run go: {error}"),
         })?;
-    let mut said = started;
-    let status = loop {
-        if let Some(status) = go
-            .try_wait()
-            .map_err(|error| format!("cannot wait for go: {error}"))?
-        {
-            break status;
-        }
-        if said.elapsed() > PROGRESS {
-            said = Instant::now();
-            say(&format!(
-                "… still building after {} s",
-                started.elapsed().as_secs()
-            ));
-        }
-        thread::sleep(Duration::from_millis(100));
+    let what = if package == "." {
+        format!(
+            "the Kubernetes {VERSION} control plane for the tests (needs Go; about ten minutes on two cores, once)"
+        )
+    } else {
+        "what starts the control plane for the tests (needs Go; seconds, once)".to_owned()
     };
-    if !status.success() {
-        let log = fs::read_to_string(&log).unwrap_or_default();
+    let progress = Progress::say(format!("building {what} …"));
+    let output = go
+        .wait_with_output()
+        .map_err(|error| format!("cannot wait for go: {error}"))?;
+    drop(progress);
+    if !output.status.success() {
+        let log = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<_> = log
             .lines()
             .filter(|line| !line.starts_with("go: downloading"))
             .collect();
         return Err(format!(
-            "cannot build the control plane ({}): {}",
-            missing_go(),
+            "{NEEDS_GO}, and this one cannot build it: {}",
             lines.join("\n")
         ));
     }
     fs::rename(&unfinished, file)
         .map_err(|error| format!("cannot keep {}: {error}", file.display()))?;
-    let _ = fs::remove_file(log);
     say(&format!(
         "… built in {} s: {}",
         started.elapsed().as_secs(),
@@ -186,9 +168,26 @@ fn build(package: &str, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn missing_go() -> String {
-    "the cluster tests need Go 1.26 or newer (https://go.dev/dl) to build a control plane"
-        .to_owned()
+/// Says from time to time that something is still going on, until it is dropped.
+struct Progress {
+    _end: Sender<()>,
+}
+
+impl Progress {
+    fn say(line: String) -> Self {
+        let (sender, receiver) = mpsc::channel::<()>();
+        say(&line);
+        thread::spawn(move || {
+            let started = Instant::now();
+            while receiver.recv_timeout(PROGRESS) == Err(RecvTimeoutError::Timeout) {
+                say(&format!(
+                    "… after {} s still {line}",
+                    started.elapsed().as_secs()
+                ));
+            }
+        });
+        Self { _end: sender }
+    }
 }
 
 /// Clients see the version in the server's answers.

@@ -74,11 +74,16 @@ impl Variant {
         Self::serving("none")
     }
 
-    /// Rules are served but nothing reacts to them: the gate `DRADeviceTaintRules` is off.
-    ///
-    /// `DRADeviceTaints` is locked to on since 1.35 and cannot be turned off in 1.37.
+    /// Rules are served but nothing reacts to them: the gate `DRADeviceTaintRules` is off. Taints in
+    /// slices still count.
     pub fn rules_ignored() -> Self {
         Self::default().with_gate_off("DRADeviceTaintRules")
+    }
+
+    /// Nothing reacts to taints at all, and the server drops them from slices: both gates are off.
+    /// `DRADeviceTaints` cannot be turned off alone.
+    pub fn taints_ignored() -> Self {
+        Self::rules_ignored().with_gate_off("DRADeviceTaints")
     }
 
     /// Turns a feature gate off in all components.
