@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, block_on, driver_name,
+    ControlPlane, DEADLINE, PLUGIN, Reference, Variant, block_on, build_program, driver_name,
     objects::{allocation, bound, claim, class, pod, reserved, rule, slice},
     random_suffix, text, wait_for,
 };
@@ -219,6 +219,14 @@ fn api_server_can_go_away_and_come_back() {
 
     plane.start_api_server();
     assert!(text(&plane.kubectl(&["get", "namespaces"])).contains(&namespace));
+}
+
+/// Not a test: builds what the script `up` beside this file runs, and says where it is.
+#[test]
+#[ignore = "checks nothing"]
+fn build() {
+    let program = build_program().unwrap_or_else(|reason| panic!("{reason}"));
+    println!("\nprogram: {}\nplugin: {PLUGIN}", program.display());
 }
 
 /// Not a test: says how fast whole clusters can be loaded.

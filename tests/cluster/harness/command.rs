@@ -9,6 +9,9 @@ use std::{
 
 use super::ControlPlane;
 
+/// The plugin as cargo built it for the tests.
+pub const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
+
 /// `PATH` with `folders` in front.
 pub fn path_with(folders: &[&Path]) -> OsString {
     let inherited = env::var_os("PATH").unwrap_or_default();
@@ -32,7 +35,7 @@ pub fn text(output: &Output) -> String {
 impl ControlPlane {
     /// `PATH` on which kubectl finds the plugin, so that `kubectl devicetaint` works.
     pub fn path_with_plugin(&self) -> OsString {
-        let plugin = Path::new(env!("CARGO_BIN_EXE_kubectl-devicetaint"));
+        let plugin = Path::new(PLUGIN);
         path_with(&[
             &self.ready.binaries,
             plugin.parent().expect("the plugin is in a folder"),
@@ -63,7 +66,7 @@ impl ControlPlane {
 
     /// Runs the plugin itself, without kubectl, as administrator.
     pub fn plugin(&self, arguments: &[&str]) -> Output {
-        self.command(env!("CARGO_BIN_EXE_kubectl-devicetaint"))
+        self.command(PLUGIN)
             .args(arguments)
             .output()
             .expect("the plugin can be run")

@@ -32,8 +32,9 @@ mod wait;
 
 pub use access::User;
 pub use client::{Answer, Reference};
-pub use command::{path_with, text};
+pub use command::{PLUGIN, path_with, text};
 pub use names::{driver_name, random_suffix};
 pub use plane::ControlPlane;
+pub use program::build_program;
 pub use variant::Variant;
 pub use wait::{DEADLINE, block_on, wait_for};

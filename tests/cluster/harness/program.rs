@@ -43,7 +43,7 @@ pub(super) fn up(variant: &Variant) -> Result<Command, String> {
         // Without Kubernetes in it, the program builds in seconds.
         Command::new(built("./cmd/up", "up")?)
     } else {
-        let mut command = Command::new(built(".", "controlplane")?);
+        let mut command = Command::new(build_program()?);
         command.arg("up");
         command
     };
@@ -53,6 +53,12 @@ pub(super) fn up(variant: &Variant) -> Result<Command, String> {
         .arg("--parent")
         .arg(folder().join("runs"));
     Ok(command)
+}
+
+/// The program with all components, built if need be; the error is one line if something has to be
+/// installed.
+pub fn build_program() -> Result<PathBuf, String> {
+    built(".", "controlplane")
 }
 
 fn built(package: &str, name: &str) -> Result<PathBuf, String> {

@@ -31,6 +31,7 @@ type options struct {
 	controllers  string
 	scheduler    bool
 	users        int
+	plugin       string
 	machine      bool
 }
 
@@ -57,6 +58,8 @@ func parseOptions(program string, arguments []string, usage io.Writer) (options,
 	flags.BoolVar(&result.scheduler, "scheduler", true, "run a scheduler")
 	flags.IntVar(&result.users, "users", 0,
 		"number of users without permissions to make: user-0, user-1, …")
+	flags.StringVar(&result.plugin, "plugin", "",
+		"kubectl plugin to put beside kubectl")
 	flags.BoolVar(&result.machine, "machine", false,
 		"write one JSON object per event, read commands from stdin, and end when stdin does")
 	if err := flags.Parse(arguments); err != nil {

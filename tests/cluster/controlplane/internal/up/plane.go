@@ -44,7 +44,7 @@ func newPlane(options options) (*plane, error) {
 	return result, result.linkKubectl()
 }
 
-// linkKubectl makes a folder for PATH that has kubectl alone.
+// linkKubectl makes a folder for PATH that has kubectl and the plugin alone.
 func (plane *plane) linkKubectl() error {
 	program, err := plane.options.component(nameKubectl)
 	if err != nil {
@@ -53,7 +53,17 @@ func (plane *plane) linkKubectl() error {
 	if err := os.Mkdir(plane.binaries(), 0o700); err != nil {
 		return err
 	}
-	return os.Symlink(program[0], filepath.Join(plane.binaries(), nameKubectl))
+	if err := os.Symlink(program[0], filepath.Join(plane.binaries(), nameKubectl)); err != nil {
+		return err
+	}
+	if plane.options.plugin == "" {
+		return nil
+	}
+	plugin, err := filepath.Abs(plane.options.plugin)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(plugin, filepath.Join(plane.binaries(), filepath.Base(plugin)))
 }
 
 func (plane *plane) binaries() string { return filepath.Join(plane.folder, "bin") }

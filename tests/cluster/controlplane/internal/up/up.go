@@ -78,14 +78,18 @@ func run(stop context.Context, cancel context.CancelFunc, options options) error
 	return plane.end(plane.serve(stop, commands))
 }
 
-// end kills the components and removes their files, unless somebody will want to read the logs.
+// end kills the components and removes their files. After a failure somebody will want to read the
+// logs: they stay until the next failure.
 func (plane *plane) end(err error) error {
 	plane.kill()
 	if err == nil || errors.Is(err, errStopped) {
 		_ = os.RemoveAll(plane.folder)
 		return err
 	}
-	return fmt.Errorf("%w\nall logs are in %s", err, plane.folder)
+	kept := filepath.Join(plane.options.parent, "failed")
+	_ = os.RemoveAll(kept)
+	_ = os.Rename(plane.folder, kept)
+	return fmt.Errorf("%w\nall logs are in %s", err, kept)
 }
 
 // serve waits for commands, for the end, and for components that end by themselves.
