@@ -105,6 +105,16 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Writes a message of several lines to standard error, such as what is wrong with the command
+    /// line.
+    pub fn block(&self, text: &str) {
+        let mut stderr = self.stderr.borrow_mut();
+        // Ignored on purpose: a message about a broken standard error has nowhere to go.
+        let _ = stderr
+            .write_all(escape::layout(text).as_bytes())
+            .and_then(|()| stderr.flush());
+    }
+
     fn say(&self, prefix: Prefix, text: &str) {
         let (word, color) = prefix.parts();
         let text = escape::line(text);

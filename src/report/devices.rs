@@ -48,7 +48,8 @@ pub struct DeviceRow {
     pub taints: Vec<PresentTaint>,
     /// The claims that hold it, as NAMESPACE/NAME.
     pub claims: Vec<String>,
-    /// The pods that those claims are reserved for, as NAMESPACE/NAME.
+    /// The pods that those claims are reserved for, as NAMESPACE/NAME; a whole PodGroup as
+    /// podgroups:NAMESPACE/NAME.
     pub pods: Vec<String>,
 }
 
@@ -84,7 +85,7 @@ fn row(device: &DeviceState<'_>) -> DeviceRow {
             .iter()
             .map(|claim| claim.name.to_string())
             .collect(),
-        pods: device.pods.iter().map(|pod| pod.name.to_string()).collect(),
+        pods: device.consumers.iter().map(ToString::to_string).collect(),
     }
 }
 
