@@ -9,6 +9,7 @@
 //! [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
 //! who may use whom.
 
+pub mod commands;
 pub mod engine;
 pub mod error;
 pub mod model;

@@ -182,6 +182,17 @@ impl Signal {
         }
     }
 
+    /// What the signal counts, in one line for `help guards`.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::PodsEvicted => "pods evicted now or later; % of the pods that use devices of the same drivers",
+            Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
+            Self::NamespacesAffected => "namespaces of the evicted pods",
+            Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
+        }
+    }
+
     fn from_name(name: &str) -> Result<Self, GuardError> {
         let known = Self::ALL.into_iter().find(|signal| signal.name() == name);
         known.ok_or_else(|| GuardError::UnknownSignal {
