@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, ClaimSource, ConsumerReference, Device, DeviceId, DeviceName,
-    DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName, Phase,
-    Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, SliceNodes, Snapshot, Taint,
+    DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName,
+    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, SliceNodes, Snapshot,
+    Taint,
 };
 
 const NODES: usize = 5_000;
@@ -30,7 +31,9 @@ fn main() {
     );
     let one = vec![considered("gpu.example.com", Some((7, 0)))];
     let all = vec![considered("gpu.example.com", None)];
-    let many: Vec<ConsideredTaint> = (0..1_000).map(|place| considered("gpu.example.com", Some((place, 0)))).collect();
+    let many: Vec<ConsideredTaint> = (0..1_000)
+        .map(|place| considered("gpu.example.com", Some((place, 0))))
+        .collect();
     let mut ruled = cluster.clone();
     ruled.rules = (0..1_000).map(rule).collect();
 
@@ -38,9 +41,18 @@ fn main() {
     measure("all devices of the driver", &cluster, &all);
     let asked = measure("1,000 devices, a rule each", &cluster, &many);
     let beside = measure("one device, 1,000 other rules", &ruled, &one);
-    println!("1,000 considered rules cost {:.2} times one rule", ratio(asked, single));
-    println!("1,000 existing rules cost {:.2} times none", ratio(beside, single));
-    println!("peak memory: {} MB, cluster and all answers included", peak());
+    println!(
+        "1,000 considered rules cost {:.2} times one rule",
+        ratio(asked, single)
+    );
+    println!(
+        "1,000 existing rules cost {:.2} times none",
+        ratio(beside, single)
+    );
+    println!(
+        "peak memory: {} MB, cluster and all answers included",
+        peak()
+    );
 }
 
 fn measure(what: &str, cluster: &Snapshot, considered: &[ConsideredTaint]) -> Duration {
@@ -113,10 +125,18 @@ impl Names {
         let node = |place: usize| format!("node-{place}");
         Self {
             driver: "gpu.example.com".into(),
-            pools: (0..NODES).map(|place| node(place).as_str().into()).collect(),
-            nodes: (0..NODES).map(|place| node(place).as_str().into()).collect(),
-            devices: (0..DEVICES_OF_A_NODE).map(|place| format!("gpu-{place}").as_str().into()).collect(),
-            namespaces: (0..200).map(|place| format!("team-{place:03}").as_str().into()).collect(),
+            pools: (0..NODES)
+                .map(|place| node(place).as_str().into())
+                .collect(),
+            nodes: (0..NODES)
+                .map(|place| node(place).as_str().into())
+                .collect(),
+            devices: (0..DEVICES_OF_A_NODE)
+                .map(|place| format!("gpu-{place}").as_str().into())
+                .collect(),
+            namespaces: (0..200)
+                .map(|place| format!("team-{place:03}").as_str().into())
+                .collect(),
         }
     }
 
@@ -168,7 +188,9 @@ impl Names {
     fn claim(&self, place: usize) -> ResourceClaim {
         ResourceClaim {
             name: self.name(place, "train-gpu"),
-            uid: format!("5d4be889-4439-46b2-b028-{place:012}").as_str().into(),
+            uid: format!("5d4be889-4439-46b2-b028-{place:012}")
+                .as_str()
+                .into(),
             controller: None,
             allocation: Some(Allocation {
                 results: vec![AllocationResult {
@@ -215,7 +237,9 @@ impl Names {
 }
 
 fn uid(place: usize) -> kubectl_devicetaint::model::Uid {
-    format!("ea16ec9f-5ea8-4707-b2bb-{place:012}").as_str().into()
+    format!("ea16ec9f-5ea8-4707-b2bb-{place:012}")
+        .as_str()
+        .into()
 }
 
 /// Megabytes of memory that the process has now.

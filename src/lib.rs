@@ -9,6 +9,7 @@
 //! [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
 //! who may use whom.
 
+pub mod cluster;
 pub mod commands;
 pub mod engine;
 pub mod error;
@@ -17,3 +18,4 @@ pub mod naming;
 pub mod output;
 pub mod render;
 pub mod report;
+pub mod wire;

@@ -36,6 +36,7 @@ const ROOMS: &[Room] = &[
             "prost",
             "serde",
             "serde_json",
+            "serde_path_to_error",
             "serde_yaml",
             "thiserror",
         ],

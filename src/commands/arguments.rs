@@ -16,7 +16,14 @@ use crate::render::Format;
 #[derive(clap::Args, Debug)]
 pub(super) struct GlobalArgs {
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", help_heading = "Output")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        help_heading = "Output"
+    )]
     pub(super) color: Color,
 
     /// Print results and errors only
@@ -88,11 +95,18 @@ impl SourceArgs {
         let semantics = match self.kubernetes.or(reading.version) {
             None => Semantics::newest(),
             Some(version) => Semantics::of(version).ok_or_else(|| {
-                Failure::usage(format!("Kubernetes {version} has no device taints: they came with {}", Semantics::OLDEST))
+                Failure::usage(format!(
+                    "Kubernetes {version} has no device taints: they came with {}",
+                    Semantics::OLDEST
+                ))
             })?,
         };
         let pod_groups = self.feature_gates.last() == Some(&true);
-        Ok(if pod_groups { semantics.with_pod_groups() } else { semantics })
+        Ok(if pod_groups {
+            semantics.with_pod_groups()
+        } else {
+            semantics
+        })
     }
 
     /// For which moment the question is answered; never this machine's clock.
@@ -106,7 +120,10 @@ impl SourceArgs {
 
 fn parse_version(text: &str) -> Result<Minor, String> {
     let wrong = || format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1");
-    let rest = text.trim_start_matches('v').strip_prefix("1.").ok_or_else(wrong)?;
+    let rest = text
+        .trim_start_matches('v')
+        .strip_prefix("1.")
+        .ok_or_else(wrong)?;
     let number = |part: &str| part.parse().map_err(|_| wrong());
     let (minor, patch) = match rest.split_once('.') {
         Some((minor, patch)) => (number(minor)?, Some(number(patch)?)),
@@ -115,7 +132,10 @@ fn parse_version(text: &str) -> Result<Minor, String> {
     let version = Minor { minor, patch };
     match Semantics::of(version) {
         Some(_) => Ok(version),
-        None => Err(format!("Kubernetes {version} has no device taints: they came with {}", Semantics::OLDEST)),
+        None => Err(format!(
+            "Kubernetes {version} has no device taints: they came with {}",
+            Semantics::OLDEST
+        )),
     }
 }
 
@@ -124,7 +144,9 @@ fn parse_gate(text: &str) -> Result<bool, String> {
         Some(("DRAWorkloadResourceClaims", value)) => value
             .parse()
             .map_err(|_| format!("{value:?} is neither true nor false")),
-        Some((gate, _)) => Err(format!("feature gate {gate:?} plays no part here; known: DRAWorkloadResourceClaims")),
+        Some((gate, _)) => Err(format!(
+            "feature gate {gate:?} plays no part here; known: DRAWorkloadResourceClaims"
+        )),
         None => Err("write GATE=true or GATE=false".to_owned()),
     }
 }

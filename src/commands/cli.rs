@@ -79,7 +79,11 @@ pub(super) fn definition(called: Option<&OsString>) -> clap::Command {
     let by_kubectl = called
         .and_then(|name| Path::new(name).file_stem())
         .is_none_or(|stem| stem.to_string_lossy().starts_with("kubectl-"));
-    let name = if by_kubectl { "kubectl devicetaint" } else { "kubectl-devicetaint" };
+    let name = if by_kubectl {
+        "kubectl devicetaint"
+    } else {
+        "kubectl-devicetaint"
+    };
     Cli::command().bin_name(name)
 }
 

@@ -45,7 +45,10 @@ impl Surroundings {
             .collect();
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
         let streams = Environment {
-            width: std::io::stdout().is_terminal().then(|| width(set("COLUMNS"))).flatten(),
+            width: std::io::stdout()
+                .is_terminal()
+                .then(|| width(set("COLUMNS")))
+                .flatten(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             no_color: set("NO_COLOR").is_some(),
             dumb_terminal: set("TERM").is_some_and(|term| term == "dumb"),
@@ -73,7 +76,11 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(surroundings: Surroundings, global: &GlobalArgs) -> Self {
-        let verbosity = if global.quiet { Verbosity::Quiet } else { Verbosity::Normal };
+        let verbosity = if global.quiet {
+            Verbosity::Quiet
+        } else {
+            Verbosity::Normal
+        };
         Self {
             printer: Printer::standard(global.color.into(), &surroundings.streams, verbosity),
             width: surroundings.streams.width,

@@ -3,6 +3,7 @@
 use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
+use super::source;
 use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
@@ -52,7 +53,7 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let selectors = args.selectors()?;
-    let reading = super::source::read(&args.source)?;
+    let reading = source::read(&args.source)?;
     let semantics = args.source.semantics(&reading)?;
     let now = args.source.now(&reading)?;
 
@@ -65,10 +66,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     }
     states.retain(|state| args.wants(state, &selectors));
 
-    for warning in &reading.warnings {
-        context.printer.warn(&model_line(warning));
-    }
-    if states.is_empty() && args.output.output.is_for_people() {
+    if states.is_empty() {
         context.printer.note("No resources found");
     }
     let report = DeviceReport::new(
@@ -79,6 +77,9 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
             now,
         },
     );
+    for warning in &report.warnings {
+        context.printer.warn(&warning.line());
+    }
     let page = Page {
         format: args.output.output,
         width: context.width,
@@ -89,7 +90,10 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
 
 impl DevicesArgs {
     fn selectors(&self) -> Result<Vec<DeviceSelector>, Failure> {
-        let named = self.devices.iter().map(|text| device::parse(text).map_err(wrong_name));
+        let named = self
+            .devices
+            .iter()
+            .map(|text| device::parse(text).map_err(wrong_name));
         let mut selectors = named.collect::<Result<Vec<_>, _>>()?;
         selectors.extend(self.selector.selector()?);
         Ok(selectors)
@@ -97,8 +101,12 @@ impl DevicesArgs {
 
     /// Whether the device is among those asked for; several names widen, other flags narrow.
     fn wants(&self, state: &DeviceState<'_>, selectors: &[DeviceSelector]) -> bool {
-        let named = selectors.is_empty() || selectors.iter().any(|selector| matches(selector, state));
-        let local = self.node.as_ref().is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
+        let named =
+            selectors.is_empty() || selectors.iter().any(|selector| matches(selector, state));
+        let local = self
+            .node
+            .as_ref()
+            .is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
         let free = !self.free || state.allocations == 0;
         named && local && tainted && free
@@ -106,7 +114,16 @@ impl DevicesArgs {
 }
 
 fn matches(selector: &DeviceSelector, state: &DeviceState<'_>) -> bool {
-    selector.driver.as_ref().is_none_or(|driver| *driver == state.id.driver)
-        && selector.pool.as_ref().is_none_or(|pool| *pool == state.id.pool)
-        && selector.device.as_ref().is_none_or(|device| *device == state.id.device)
+    selector
+        .driver
+        .as_ref()
+        .is_none_or(|driver| *driver == state.id.driver)
+        && selector
+            .pool
+            .as_ref()
+            .is_none_or(|pool| *pool == state.id.pool)
+        && selector
+            .device
+            .as_ref()
+            .is_none_or(|device| *device == state.id.device)
 }

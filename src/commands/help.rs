@@ -52,7 +52,11 @@ fn exit_codes() -> String {
 }
 
 fn hazards() -> String {
-    let width = Hazard::ALL.iter().map(|hazard| hazard.code().len()).max().unwrap_or_default();
+    let width = Hazard::ALL
+        .iter()
+        .map(|hazard| hazard.code().len())
+        .max()
+        .unwrap_or_default();
     let line = |hazard: Hazard| format!("{:width$}  {}\n", hazard.code(), hazard.meaning());
     Hazard::ALL.into_iter().map(line).collect()
 }

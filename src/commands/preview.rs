@@ -7,13 +7,14 @@ use jiff::Timestamp;
 use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
-use crate::cluster::files;
+use super::source;
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Reading, Taint, Warning};
 use crate::naming::{Argument, nearest::nearest, taint};
 use crate::render::{Page, render};
-use crate::report::{Context as ReportContext, Guard, ImpactReport, Limits, Wholes};
+use crate::report::impact::Limits;
+use crate::report::{Context as ReportContext, Guard, ImpactReport, Wholes};
 
 /// Show which pods a taint would evict, and when
 ///
@@ -87,7 +88,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let request = args.request()?;
     let guards = args.guards()?;
 
-    let mut reading = super::source::read(&args.source)?;
+    let mut reading = source::read(&args.source)?;
     let semantics = args.source.semantics(&reading)?;
     let now = args.source.now(&reading)?;
     let considered = request.considered(&reading, now)?;
@@ -117,7 +118,11 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     present(&report, &args.output, context)
 }
 
-fn present(report: &ImpactReport, output: &OutputArgs, context: &Context) -> Result<ExitStatus, Failure> {
+fn present(
+    report: &ImpactReport,
+    output: &OutputArgs,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
     for warning in &report.warnings {
         context.printer.warn(&warning.line());
     }
@@ -129,10 +134,17 @@ fn present(report: &ImpactReport, output: &OutputArgs, context: &Context) -> Res
     if report.is_refused() {
         let tripped = report.guards.iter().filter(|guard| guard.tripped);
         let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
-        return Err(Failure::refused(format!("guard tripped: {}", expressions.join(", "))));
+        return Err(Failure::refused(format!(
+            "guard tripped: {}",
+            expressions.join(", ")
+        )));
     }
     if output.strict && !report.incomplete.is_empty() {
-        let missing: Vec<&str> = report.incomplete.iter().map(|gap| gap.what.as_str()).collect();
+        let missing: Vec<&str> = report
+            .incomplete
+            .iter()
+            .map(|gap| gap.what.as_str())
+            .collect();
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!("the answer is incomplete: {}", missing.join(", ")),
@@ -158,13 +170,18 @@ impl PreviewArgs {
         let mut taints = Vec::new();
         for target in &self.targets {
             match Argument::parse(target).map_err(wrong_name)? {
-                Argument::Devices(selector) if !selectors.contains(&selector) => selectors.push(selector),
+                Argument::Devices(selector) if !selectors.contains(&selector) => {
+                    selectors.push(selector)
+                }
                 Argument::Devices(_) => {}
                 Argument::Taint(taint) => taints.push(taint),
             }
         }
         if taints.len() > 1 {
-            return Err(Failure::usage(format!("more than one taint: {} and {}", taints[0], taints[1])));
+            return Err(Failure::usage(format!(
+                "more than one taint: {} and {}",
+                taints[0], taints[1]
+            )));
         }
         let mut ways = Vec::new();
         if !selectors.is_empty() {
@@ -186,13 +203,16 @@ impl PreviewArgs {
         }
         check_ways(&ways)?;
         if selectors.is_empty() && !taints.is_empty() {
-            return Err(Failure::usage(format!("a taint cannot be given beside {}, which has its own", ways[0])));
+            return Err(Failure::usage(format!(
+                "a taint cannot be given beside {}, which has its own",
+                ways[0]
+            )));
         }
         Ok(Request {
             selectors,
             taint: taints.pop(),
             rules: self.rule.clone(),
-            manifests: files::read_rules(&self.filename)?,
+            manifests: source::rules(&self.filename)?,
         })
     }
 }
@@ -203,23 +223,35 @@ fn check_ways(ways: &[&str]) -> Result<(), Failure> {
             .hint("name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list what there is with `kubectl devicetaint devices`")),
         [_] => Ok(()),
-        [first, second, ..] => Err(Failure::usage(format!("{first} cannot be used together with {second}"))),
+        [first, second, ..] => Err(Failure::usage(format!(
+            "{first} cannot be used together with {second}"
+        ))),
     }
 }
 
 impl Request {
-    fn considered(&self, reading: &Reading, now: Timestamp) -> Result<Vec<ConsideredTaint>, Failure> {
+    fn considered(
+        &self,
+        reading: &Reading,
+        now: Timestamp,
+    ) -> Result<Vec<ConsideredTaint>, Failure> {
         let hypothetical = self.taint()?;
         let mut considered: Vec<ConsideredTaint> = self
             .selectors
             .iter()
-            .map(|selector| ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), now))
+            .map(|selector| {
+                ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), now)
+            })
             .collect();
         for name in &self.rules {
             considered.push(ConsideredTaint::of_rule(find_rule(name, reading)?, now));
         }
         for manifest in &self.manifests {
-            considered.push(ConsideredTaint::of_manifest(manifest, &reading.snapshot, now));
+            considered.push(ConsideredTaint::of_manifest(
+                manifest,
+                &reading.snapshot,
+                now,
+            ));
         }
         Ok(considered)
     }
@@ -235,7 +267,8 @@ impl Request {
     fn warning(&self) -> Option<Warning> {
         (self.taint.is_none() && !self.selectors.is_empty()).then(|| Warning {
             code: "unnamed-taint",
-            message: "no taint was given: only tolerations of every key tolerate this one".to_owned(),
+            message: "no taint was given: only tolerations of every key tolerate this one"
+                .to_owned(),
             fix: Some("name the taint, which may spare more pods".to_owned()),
         })
     }
@@ -246,7 +279,8 @@ impl Request {
             let Some(selector) = &manifest.selector else {
                 return Err(wide(manifest, "has no spec.deviceSelector"));
             };
-            let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
+            let by_name =
+                selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
             let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
             if by_name || (narrowed && semantics.selects_by_expression) {
                 continue;
@@ -284,20 +318,28 @@ fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
-fn refuse_missing(impact: &Impact<'_>, reading: &Reading, semantics: &Semantics) -> Result<(), Failure> {
+fn refuse_missing(
+    impact: &Impact<'_>,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
     for rule in &impact.rules {
         let counts = rule.counts;
         let Some(selector) = &rule.considered.selector else {
             continue;
         };
-        if counts.published_devices > 0 || counts.allocated_devices > 0 || rule.considered.rule.is_some() {
+        if counts.published_devices > 0
+            || counts.allocated_devices > 0
+            || rule.considered.rule.is_some()
+        {
             continue;
         }
         let known: Vec<_> = engine::devices(&reading.snapshot, semantics)
             .into_iter()
             .map(|device| device.id)
             .collect();
-        return Err(no_such_device(selector, &known).hint("to preview it all the same, add --allow-missing"));
+        return Err(no_such_device(selector, &known)
+            .hint("to preview it all the same, add --allow-missing"));
     }
     Ok(())
 }

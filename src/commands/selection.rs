@@ -26,7 +26,8 @@ impl SelectorArgs {
         if self.driver.is_none() && self.pool.is_none() && self.device.is_none() {
             return Ok(None);
         }
-        let selector = device::from_parts(self.driver.clone(), self.pool.clone(), self.device.clone());
+        let selector =
+            device::from_parts(self.driver.clone(), self.pool.clone(), self.device.clone());
         Ok(Some(selector.map_err(wrong_name)?))
     }
 }
@@ -35,7 +36,10 @@ impl SelectorArgs {
 pub(super) fn wrong_name(error: NamingError) -> Failure {
     let hints: Vec<String> = match &error {
         NamingError::TwoSegments { suggestions, .. } => {
-            vec![format!("did you mean {} or {}?", suggestions[0], suggestions[1])]
+            vec![format!(
+                "did you mean {} or {}?",
+                suggestions[0], suggestions[1]
+            )]
         }
         NamingError::Everything { .. } => vec!["if that is meant, say --all-devices".to_owned()],
         NamingError::UnknownEffect {

@@ -186,7 +186,9 @@ impl Signal {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::PodsEvicted => "pods evicted now or later; % of the pods that use devices of the same drivers",
+            Self::PodsEvicted => {
+                "pods evicted now or later; % of the pods that use devices of the same drivers"
+            }
             Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
             Self::NamespacesAffected => "namespaces of the evicted pods",
             Self::DevicesSelected => "devices selected; % of the devices of the same drivers",

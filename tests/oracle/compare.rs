@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use kubectl_devicetaint::cluster::files;
+use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{
     Condition, ConsideredTaint, Counts, Impact, Origin, PodImpact, Semantics, Verdict, preview,
 };
