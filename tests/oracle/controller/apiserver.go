@@ -9,15 +9,13 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // The fake clientset stores what it is given. The functions here do what the
 // API server would have done on top: defaults, generations, kept status.
 
 func gvkOf(object apiObject) schema.GroupVersionKind {
-	kinds, _, err := scheme.Scheme.ObjectKinds(object)
+	kinds, _, err := clusterScheme.ObjectKinds(object)
 	if err != nil {
 		// Only types from newObjectOfKind get here and all are registered.
 		panic(err)
@@ -61,21 +59,21 @@ func setTimeAdded(timeAdded **metav1.Time, now time.Time) {
 	}
 }
 
-// addObject puts an object into the cluster before or while it runs.
-func addObject(client *fake.Clientset, object apiObject, now time.Time) error {
+// add puts an object into the cluster before or while it runs.
+func (c *cluster) add(object apiObject, now time.Time) error {
 	setDefaults(object, now)
 	if rule, ok := object.(*taintRule); ok && rule.Generation == 0 {
 		rule.Generation = 1
 	}
-	if err := client.Tracker().Create(gvrOf(object), object, object.GetNamespace()); err != nil {
+	if err := c.tracker.Create(gvrOf(object), object, object.GetNamespace()); err != nil {
 		return fmt.Errorf("create %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
 	}
 	return nil
 }
 
-func updateObject(client *fake.Clientset, object apiObject, now time.Time) error {
+func (c *cluster) update(object apiObject, now time.Time) error {
 	setDefaults(object, now)
-	stored, err := client.Tracker().Get(gvrOf(object), object.GetNamespace(), object.GetName())
+	stored, err := c.tracker.Get(gvrOf(object), object.GetNamespace(), object.GetName())
 	if err != nil {
 		return fmt.Errorf("update %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
 	}
@@ -86,7 +84,7 @@ func updateObject(client *fake.Clientset, object apiObject, now time.Time) error
 	if rule, ok := object.(*taintRule); ok {
 		prepareRuleUpdate(rule, old.(*taintRule), now)
 	}
-	if err := client.Tracker().Update(gvrOf(object), object, object.GetNamespace()); err != nil {
+	if err := c.tracker.Update(gvrOf(object), object, object.GetNamespace()); err != nil {
 		return fmt.Errorf("update %s %s: %w", gvkOf(object).Kind, object.GetName(), err)
 	}
 	return nil
@@ -106,12 +104,12 @@ func prepareRuleUpdate(rule, old *taintRule, now time.Time) {
 	}
 }
 
-func deleteObject(client *fake.Clientset, reference objectReference) error {
+func (c *cluster) delete(reference objectReference) error {
 	object, _, err := newObjectOfKind(reference.Kind)
 	if err != nil {
 		return err
 	}
-	if err := client.Tracker().Delete(gvrOf(object), reference.Namespace, reference.Name); err != nil {
+	if err := c.tracker.Delete(gvrOf(object), reference.Namespace, reference.Name); err != nil {
 		return fmt.Errorf("delete %s %s: %w", reference.Kind, reference.Name, err)
 	}
 	return nil

@@ -160,26 +160,26 @@ func seconds(value float64) time.Duration {
 // simulate runs the controller over the cluster of the scenario.
 func simulate(scenario *scenario) (*controllerAnswer, error) {
 	start := time.Now()
-	client := fake.NewClientset()
+	cluster := newCluster()
 	for _, object := range scenario.atStart {
-		if err := addObject(client, object, start); err != nil {
+		if err := cluster.add(object, start); err != nil {
 			return nil, err
 		}
 	}
-	recorder := newRecorder(client, start)
+	recorder := newRecorder(cluster, start)
 
-	stop, err := startController(client, &scenario.request)
+	stop, err := startController(cluster.client, &scenario.request)
 	if err != nil {
 		return nil, err
 	}
-	err = playScenario(client, scenario, start)
+	err = playScenario(cluster, scenario, start)
 	if stopError := stop(); err == nil {
 		err = stopError
 	}
 	if err != nil {
 		return nil, err
 	}
-	return recorder.summarize(finalConditions(client, scenario))
+	return recorder.summarize(finalConditions(cluster, scenario))
 }
 
 // startController starts the informers, lets them fill their caches, and only
@@ -210,9 +210,9 @@ func startController(client *fake.Clientset, request *controllerRequest) (stop f
 
 // playScenario applies the changes. What the controller does at the very
 // moment of a change comes before the change.
-func playScenario(client *fake.Clientset, scenario *scenario, start time.Time) error {
+func playScenario(cluster *cluster, scenario *scenario, start time.Time) error {
 	for _, object := range scenario.afterSync {
-		if err := addObject(client, object, start); err != nil {
+		if err := cluster.add(object, start); err != nil {
 			return err
 		}
 		settle()
@@ -224,7 +224,7 @@ func playScenario(client *fake.Clientset, scenario *scenario, start time.Time) e
 		}
 		time.Sleep(time.Until(start.Add(change.at)))
 		settle()
-		if err := change.apply(client); err != nil {
+		if err := change.apply(cluster); err != nil {
 			return fmt.Errorf("at %v: %w", change.at, err)
 		}
 		settle()
@@ -234,23 +234,23 @@ func playScenario(client *fake.Clientset, scenario *scenario, start time.Time) e
 	return nil
 }
 
-func (c *change) apply(client *fake.Clientset) error {
+func (c *change) apply(cluster *cluster) error {
 	now := time.Now()
 	switch {
 	case c.create != nil:
-		return addObject(client, c.create, now)
+		return cluster.add(c.create, now)
 	case c.update != nil:
-		return updateObject(client, c.update, now)
+		return cluster.update(c.update, now)
 	default:
-		return deleteObject(client, *c.delete)
+		return cluster.delete(*c.delete)
 	}
 }
 
 // finalConditions reads the rules that still exist at the end.
-func finalConditions(client *fake.Clientset, scenario *scenario) map[string]ruleCondition {
+func finalConditions(cluster *cluster, scenario *scenario) map[string]ruleCondition {
 	conditions := map[string]ruleCondition{}
 	for _, name := range scenario.ruleNames() {
-		stored, err := client.Tracker().Get(gvrOf(&taintRule{}), "", name)
+		stored, err := cluster.tracker.Get(gvrOf(&taintRule{}), "", name)
 		if err != nil {
 			continue
 		}

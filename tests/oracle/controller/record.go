@@ -12,15 +12,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
 
 // recorder notes what the controller asks of the API. The reactors only look
 // and leave the work to the fake clientset.
 type recorder struct {
-	start  time.Time
-	client *fake.Clientset
+	start   time.Time
+	cluster *cluster
 
 	mutex           sync.Mutex
 	deleted         map[string]float64
@@ -46,21 +45,21 @@ type podEvent struct {
 	AtSeconds float64 `json:"atSeconds"`
 }
 
-func newRecorder(client *fake.Clientset, start time.Time) *recorder {
+func newRecorder(cluster *cluster, start time.Time) *recorder {
 	recorder := &recorder{
 		start:           start,
-		client:          client,
+		cluster:         cluster,
 		deleted:         map[string]float64{},
 		conditioned:     map[string]bool{},
 		firstConditions: map[string]ruleCondition{},
 		events:          []podEvent{},
 		eventsByName:    map[string]podEvent{},
 	}
-	client.PrependReactor("delete", "pods", recorder.observe(recorder.podDeleted))
-	client.PrependReactor("patch", "pods", recorder.observe(recorder.podPatched))
-	client.PrependReactor("patch", "devicetaintrules", recorder.observe(recorder.rulePatched))
-	client.PrependReactor("create", "events", recorder.observe(recorder.eventCreated))
-	client.PrependReactor("patch", "events", recorder.observe(recorder.eventPatched))
+	cluster.client.PrependReactor("delete", "pods", recorder.observe(recorder.podDeleted))
+	cluster.client.PrependReactor("patch", "pods", recorder.observe(recorder.podPatched))
+	cluster.client.PrependReactor("patch", "devicetaintrules", recorder.observe(recorder.rulePatched))
+	cluster.client.PrependReactor("create", "events", recorder.observe(recorder.eventCreated))
+	cluster.client.PrependReactor("patch", "events", recorder.observe(recorder.eventPatched))
 	return recorder
 }
 
@@ -80,7 +79,7 @@ func (r *recorder) seconds() float64 {
 func (r *recorder) podDeleted(action clienttesting.Action) {
 	name := action.(clienttesting.DeleteAction).GetName()
 	// A request for a pod that is already gone is not a deletion.
-	if _, err := r.client.Tracker().Get(action.GetResource(), action.GetNamespace(), name); err != nil {
+	if _, err := r.cluster.tracker.Get(action.GetResource(), action.GetNamespace(), name); err != nil {
 		return
 	}
 	key := action.GetNamespace() + "/" + name

@@ -28,7 +28,10 @@ const (
 )
 
 // taintRule is the version of the rule that the controller's informer uses.
-type taintRule = resourceapi.DeviceTaintRule
+type (
+	taintRule     = resourceapi.DeviceTaintRule
+	taintRuleList = resourceapi.DeviceTaintRuleList
+)
 
 var ruleGroupVersion = resourceapi.SchemeGroupVersion
 
