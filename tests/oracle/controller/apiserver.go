@@ -92,7 +92,7 @@ func (c *cluster) update(object apiObject, now time.Time) error {
 
 // prepareRuleUpdate follows PrepareForUpdate of the rule's registry strategy.
 func prepareRuleUpdate(rule, old *taintRule, now time.Time) {
-	rule.Status = *old.Status.DeepCopy()
+	keepStatus(rule, old)
 	if effectChangeBumpsTimeAdded &&
 		rule.Spec.Taint.Effect != old.Spec.Taint.Effect &&
 		rule.Spec.Taint.TimeAdded.Equal(old.Spec.Taint.TimeAdded) {

@@ -38,7 +38,10 @@ func answerCEL(id json.RawMessage, line []byte) (any, error) {
 	if err := decodeStrictly(request.Device, &device, false); err != nil {
 		return nil, err
 	}
-	compiled := compileExpression(request.Expression, request.ListTypeAttributes)
+	compiled, err := compileExpression(request.Expression, request.ListTypeAttributes)
+	if err != nil {
+		return nil, err
+	}
 	if compiled.Error != nil {
 		return errorAnswer{ID: id, Error: compiled.Error.Error(), Stage: "compile"}, nil
 	}

@@ -115,6 +115,5 @@ replace (
 	k8s.io/metrics => k8s.io/metrics v0.37.0
 	k8s.io/mount-utils => k8s.io/mount-utils v0.37.0
 	k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.37.0
-	k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.37.0
 	k8s.io/streaming => k8s.io/streaming v0.37.0
 )

@@ -39,6 +39,12 @@ func conditionsOf(rule *taintRule) []metav1.Condition {
 	return rule.Status.Conditions
 }
 
+// keepStatus puts the old status into the new rule: only the status subresource
+// changes it.
+func keepStatus(rule, old *taintRule) {
+	rule.Status = *old.Status.DeepCopy()
+}
+
 func enableFeatures() error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
 		string(features.DRADeviceTaints):     true,
@@ -69,10 +75,10 @@ func newController(client kubernetes.Interface, factory informers.SharedInformer
 	return func(ctx context.Context) error { return controller.Run(ctx, workers) }, nil
 }
 
-func compileExpression(expression string, listTypeAttributes bool) dracel.CompilationResult {
+func compileExpression(expression string, listTypeAttributes bool) (dracel.CompilationResult, error) {
 	compiler := dracel.GetCompiler(dracel.Features{
 		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
 		EnableListTypeAttributes: listTypeAttributes,
 	})
-	return compiler.CompileCELExpression(expression, dracel.Options{})
+	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
 }
