@@ -31,6 +31,8 @@ func gvrOf(object apiObject) schema.GroupVersionResource {
 		return resourceapi.SchemeGroupVersion.WithResource("resourceclaims")
 	case *resourceapi.ResourceSlice:
 		return resourceapi.SchemeGroupVersion.WithResource("resourceslices")
+	case *resourceapi.DeviceClass:
+		return resourceapi.SchemeGroupVersion.WithResource("deviceclasses")
 	case *taintRule:
 		return ruleGroupVersion.WithResource("devicetaintrules")
 	default:

@@ -35,7 +35,7 @@ type objectsByList map[string][]apiObject
 
 // listNames is the order in which the lists are stored at the start. It does
 // not matter: informers see all of them at once.
-var listNames = []string{"pods", "claims", "slices", "rules"}
+var listNames = []string{"pods", "claims", "slices", "rules", "classes"}
 
 // scenario is a decoded request.
 type scenario struct {
@@ -109,6 +109,7 @@ func decodeLists(request *controllerRequest) (objectsByList, error) {
 		{"claims", "ResourceClaim", request.Claims},
 		{"slices", "ResourceSlice", request.Slices},
 		{"rules", "DeviceTaintRule", request.Rules},
+		{"classes", "DeviceClass", request.Classes},
 	} {
 		decoded, err := decodeObjects(list.raws, list.kind, request.IgnoreUnknownFields)
 		if err != nil {
@@ -166,6 +167,9 @@ func simulate(scenario *scenario) (*controllerAnswer, error) {
 			return nil, err
 		}
 	}
+	if scenario.request.TerminationSeconds > 0 {
+		cluster.terminateGracefully(seconds(scenario.request.TerminationSeconds))
+	}
 	recorder := newRecorder(cluster, start)
 
 	stop, err := startController(cluster.client, &scenario.request)
@@ -186,7 +190,7 @@ func simulate(scenario *scenario) (*controllerAnswer, error) {
 // then starts the controller. Its event handlers get everything from the
 // caches, and no change can fall between the list and the watch of an informer.
 func startController(client *fake.Clientset, request *controllerRequest) (stop func() error, err error) {
-	factory := informers.NewSharedInformerFactory(client, 0)
+	factory := informers.NewSharedInformerFactory(client, resyncPeriod)
 	run, err := newController(client, factory, request.WorkloadResourceClaims, request.Workers)
 	if err != nil {
 		return nil, err

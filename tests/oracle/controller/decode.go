@@ -21,10 +21,12 @@ type controllerRequest struct {
 	HorizonSeconds         float64           `json:"horizonSeconds"`
 	Workers                int               `json:"workers"`
 	IgnoreUnknownFields    bool              `json:"ignoreUnknownFields"`
+	TerminationSeconds     float64           `json:"terminationSeconds"`
 	Pods                   []json.RawMessage `json:"pods"`
 	Claims                 []json.RawMessage `json:"claims"`
 	Slices                 []json.RawMessage `json:"slices"`
 	Rules                  []json.RawMessage `json:"rules"`
+	Classes                []json.RawMessage `json:"classes"`
 	RulesAfterSync         bool              `json:"rulesAfterSync"`
 	AfterSync              []string          `json:"afterSync"`
 	Timeline               []timelineEntry   `json:"timeline"`
@@ -75,6 +77,8 @@ func newObjectOfKind(kind string) (apiObject, string, error) {
 		return &resourceapi.ResourceClaim{}, resourceVersion, nil
 	case "ResourceSlice":
 		return &resourceapi.ResourceSlice{}, resourceVersion, nil
+	case "DeviceClass":
+		return &resourceapi.DeviceClass{}, resourceVersion, nil
 	case "DeviceTaintRule":
 		return &taintRule{}, resourceVersion, nil
 	default:

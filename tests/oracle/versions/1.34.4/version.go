@@ -22,6 +22,11 @@ const (
 	conditionEvictionInProgress = "EvictionInProgress"
 	effectChangeBumpsTimeAdded  = false
 
+	// resyncPeriod is longer than any case. With zero, which means never, the
+	// informers of this version wait on a channel of the package client-go/tools/cache.
+	// It is not part of the bubble, so virtual time would stand still.
+	resyncPeriod = 100_000 * time.Hour
+
 	// startupDelay is the virtual time that the controller needs to start: it
 	// looks every 100 ms whether the informers have synced.
 	startupDelay = 200 * time.Millisecond
