@@ -103,15 +103,21 @@ fn devices(pod: &Pod) -> Vec<String> {
     each_once(evicting.chain(held.iter().copied()).cloned())
 }
 
-/// Whose taints evict the pod, earliest first; or why it stays.
+/// Whose taints evict the pod, earliest first; or why it stays, and who evicts it all the same.
 fn cause(pod: &Pod) -> String {
-    let reasons = if pod.outcome.is_evicted() {
-        let whose = |cause: &super::view::Cause| owner(cause.source, cause.name.as_deref());
-        each_once(pod.causes.iter().map(whose))
-    } else {
-        pod.notes.iter().map(|note| note.message.clone()).collect()
-    };
-    optional(Some(&reasons.join(", ")))
+    let whose = pod
+        .causes
+        .iter()
+        .map(|cause| owner(cause.source, cause.name.as_deref()));
+    let whose = each_once(whose).join(", ");
+    let reason = pod.notes.first().map(|note| note.message.as_str());
+    match (pod.outcome, reason) {
+        (Outcome::EvictedNow | Outcome::EvictedLater, _) => optional(Some(&whose)),
+        (Outcome::Tolerates | Outcome::NotEvicted, Some(reason)) if !whose.is_empty() => {
+            format!("{reason}, evicted by {whose}")
+        }
+        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => optional(reason),
+    }
 }
 
 fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
@@ -197,7 +203,12 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
             .iter()
             .filter(|pod| pod.hazards.iter().any(|found| found == code));
         let names: Vec<_> = hit.map(full_name).collect();
-        (!names.is_empty()).then(|| format!("{code}: {} {}", first_of(&names), hazard.meaning()))
+        let who = match names.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+        };
+        Some(format!("{code} ({who}): {}", hazard.meaning()))
     };
     Hazard::ALL.into_iter().filter_map(legend).collect()
 }
