@@ -6,7 +6,7 @@ use crate::model::Warning;
 use crate::report::guard::{Guard, Wholes};
 use crate::report::impact::Limits;
 use crate::report::testing::{self, Example};
-use crate::report::{Context, DeviceReport, View};
+use crate::report::{Basis, DeviceReport, View};
 
 fn shown(report: &impl View, format: Format) -> String {
     let page = Page {
@@ -404,12 +404,12 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
 
 fn shown_devices(devices: &[DeviceState<'_>], format: Format) -> String {
     let reading = testing::reading();
-    let context = Context {
+    let basis = Basis {
         reading: &reading,
-        semantics: &testing::SEMANTICS,
+        semantics: &testing::semantics(37),
         now: testing::now(),
     };
-    let report = DeviceReport::new(devices, &context);
+    let report = DeviceReport::new(devices, &basis);
     shown(&report, format)
 }
 

@@ -4,7 +4,9 @@
 //! in `schemas/` are what [`files`] returns.
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
+use serde_json::Value;
 
 use super::{DeviceReport, ImpactReport};
 
@@ -28,8 +30,21 @@ pub fn files() -> [(&'static str, Schema); 2] {
 fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
+        .with_transform(RecursiveTransform(join_lines))
         .into_generator()
         .into_root_schema_for::<T>()
+}
+
+/// Descriptions are wrapped where the source is; only empty lines part paragraphs.
+fn join_lines(schema: &mut Schema) {
+    let Some(Value::String(description)) = schema.get_mut("description") else {
+        return;
+    };
+    let paragraphs: Vec<_> = description
+        .split("\n\n")
+        .map(|paragraph| paragraph.replace('\n', " "))
+        .collect();
+    *description = paragraphs.join("\n\n");
 }
 
 #[cfg(test)]
@@ -37,7 +52,7 @@ mod tests {
     use serde::Serialize;
 
     use super::*;
-    use crate::report::Context;
+    use crate::report::Basis;
     use crate::report::impact::{Limits, Selector};
     use crate::report::testing::{self, Example};
 
@@ -95,12 +110,12 @@ mod tests {
             assert_eq!(errors::<ImpactReport>(&report), Vec::<String>::new());
         }
         let reading = testing::reading();
-        let context = Context {
+        let basis = Basis {
             reading: &reading,
-            semantics: &testing::SEMANTICS,
+            semantics: &testing::semantics(37),
             now: testing::now(),
         };
-        let devices = DeviceReport::new(&[], &context);
+        let devices = DeviceReport::new(&[], &basis);
         assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
     }
 

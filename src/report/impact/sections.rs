@@ -47,7 +47,7 @@ fn pods(report: &ImpactReport) -> Table {
             Column::text("OUTCOME"),
             Column::text("EVICT-IN"),
             Column::text("DEVICE"),
-            Column::text("CAUSE"),
+            Column::prose("CAUSE"),
             Column::text("OWNER").wide(),
             Column::text("QOS").wide(),
             Column::number("PRIORITY").wide(),
@@ -234,10 +234,10 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Impact, Semantics};
-    use crate::model::{Gap, Minor};
+    use crate::engine::Impact;
+    use crate::model::Gap;
     use crate::report::impact::Limits;
-    use crate::report::metadata::Context;
+    use crate::report::metadata::Basis;
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
 
@@ -267,12 +267,12 @@ mod tests {
         let example = Example::new();
         let mut impact = example.impact();
         change(&mut impact);
-        let context = Context {
+        let basis = Basis {
             reading: &example.reading,
-            semantics: &testing::SEMANTICS,
+            semantics: &testing::semantics(37),
             now: testing::now(),
         };
-        ImpactReport::new(&impact, &context, &Limits::default())
+        ImpactReport::new(&impact, &basis, &Limits::default())
     }
 
     #[test]
@@ -327,16 +327,12 @@ mod tests {
     #[test]
     fn before_1_35_there_is_no_message_of_the_controller() {
         let example = Example::new();
-        let version = Minor {
-            minor: 34,
-            patch: None,
-        };
-        let context = Context {
+        let basis = Basis {
             reading: &example.reading,
-            semantics: &Semantics { version },
+            semantics: &testing::semantics(34),
             now: testing::now(),
         };
-        let report = ImpactReport::new(&example.impact(), &context, &Limits::default());
+        let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
         assert_eq!(report.taints[0].controller_message, None);
         assert_eq!(controller(&report.taints).body, Body::List(Vec::new()));
     }
