@@ -79,6 +79,8 @@ fn push_escape(escaped: &mut String, character: char) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -117,5 +119,12 @@ mod tests {
     fn escaping_twice_changes_nothing() {
         let once = line("\u{1b}\n\u{202e}").into_owned();
         assert_eq!(line(&once), once);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hostile_is_left_in_a_line(text in "(?s:.)*") {
+            prop_assert!(!line(&text).chars().any(is_hostile));
+        }
     }
 }

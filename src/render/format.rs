@@ -96,8 +96,8 @@ pub enum RenderError {
 pub struct Page {
     /// How the report is written.
     pub format: Format,
-    /// Columns of the terminal, in which tables are kept by wrapping cells; absent means that lines
-    /// are as long as they need to be, as for a pipe.
+    /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
+    /// absent means that lines are as long as they need to be, as for a pipe.
     pub width: Option<u16>,
 }
 

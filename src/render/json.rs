@@ -40,6 +40,8 @@ fn push_utf16(text: &mut String, character: char) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -69,5 +71,15 @@ mod tests {
             )
         );
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+
+    proptest! {
+        /// Names, attributes and annotations come from elsewhere and may be anything.
+        #[test]
+        fn any_text_is_read_back_as_it_was(text in "(?s:.)*") {
+            let json = render(&text).unwrap();
+            prop_assert!(!json.trim_end().chars().any(is_hostile));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
     }
 }

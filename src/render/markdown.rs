@@ -2,7 +2,7 @@
 
 use super::Format;
 use crate::output::escape;
-use crate::report::table::{Alignment, Body, Column, Section, Table};
+use crate::report::table::{Body, Column, Content, Section, Table};
 
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
 #[must_use]
@@ -43,9 +43,9 @@ fn table_lines(table: &Table, format: Format) -> Vec<String> {
     let shown = |column: &Column| format.shows(column.shown);
     let columns = || table.columns.iter().filter(|column| shown(column));
     let header = row(columns().map(|column| column.header.to_owned()));
-    let rule = row(columns().map(|column| match column.alignment {
-        Alignment::Left => "---".to_owned(),
-        Alignment::Right => "---:".to_owned(),
+    let rule = row(columns().map(|column| match column.content {
+        Content::Name | Content::Prose => "---".to_owned(),
+        Content::Number => "---:".to_owned(),
     }));
     let rows = table.rows.iter().map(|cells| {
         let cells = table.columns.iter().zip(cells);

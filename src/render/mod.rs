@@ -10,7 +10,7 @@
 //! | `markdown` | [`markdown`] |
 //! | `json` | [`json`] |
 //! | `yaml` | [`yaml`] |
-//! | `name` | [`format`] |
+//! | `name` | [`mod@format`] |
 
 pub mod format;
 pub mod json;

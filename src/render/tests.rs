@@ -6,7 +6,7 @@ use crate::model::Warning;
 use crate::report::guard::{Guard, Wholes};
 use crate::report::impact::Limits;
 use crate::report::testing::{self, Example};
-use crate::report::{Context, DeviceReport, View};
+use crate::report::{Basis, DeviceReport, View};
 
 fn shown(report: &impl View, format: Format) -> String {
     let page = Page {
@@ -33,10 +33,10 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     insta::assert_snapshot!(shown(&report, Format::Table), @"
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    Refused: guard pods.evicted.now>=25% tripped, the value is 1.
+    Guard pods.evicted.now>=25% tripped: the value is 1.
 
     NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
-    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z
+    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver
     team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago
     team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet
     team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
@@ -50,9 +50,9 @@ fn the_table_says_who_is_hit_when_and_by_what() {
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged: team-b/bare-0 has no controller: nothing creates it again
-      long-grace: team-b/bare-0 has more than 300s to stop, and holds the device meanwhile
-      foreign-taint: team-a/infer-0 (+1) is also evicted by another rule or by a taint of the driver
+      unmanaged (team-b/bare-0): has no controller: nothing creates it again
+      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
 
     Guards:
       pods.evicted>20: not tripped, the value is 3
@@ -67,13 +67,13 @@ fn wide_adds_what_an_owner_wants_to_know() {
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
-    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                                                                                          OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                UID
-    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z   ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint          uid-of-infer-0
-    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago                                                                       ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                 uid-of-old-0
-    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                                                                                                ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                 uid-of-queued-0
-    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                                                                                     ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    <none>                 uid-of-train-0
-    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7                                                                                  ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    foreign-taint          uid-of-train-1
-    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                                                                                     <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace   uid-of-bare-0
+    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                      OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                UID
+    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver     ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint          uid-of-infer-0
+    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago   ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                 uid-of-old-0
+    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                            ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                 uid-of-queued-0
+    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                 ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    <none>                 uid-of-train-0
+    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7              ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    foreign-taint          uid-of-train-1
+    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                 <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace   uid-of-bare-0
 
     TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
@@ -82,9 +82,9 @@ fn wide_adds_what_an_owner_wants_to_know() {
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged: team-b/bare-0 has no controller: nothing creates it again
-      long-grace: team-b/bare-0 has more than 300s to stop, and holds the device meanwhile
-      foreign-taint: team-a/infer-0 (+1) is also evicted by another rule or by a taint of the driver
+      unmanaged (team-b/bare-0): has no controller: nothing creates it again
+      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
     ");
 }
 
@@ -104,7 +104,7 @@ fn a_document_carries_the_warnings_too() {
 
     | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
-    | team-a | infer-0 | node-7 | Tolerates | \<none\> | gpu.example.com/node-7/gpu-0 | tolerates the taint, the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z | ReplicaSet/train-6d | Burstable | 0 | 30s | infer-0-gpu | foreign-taint | uid-of-infer-0 |
+    | team-a | infer-0 | node-7 | Tolerates | \<none\> | gpu.example.com/node-7/gpu-0 | tolerates the taint, evicted by driver | ReplicaSet/train-6d | Burstable | 0 | 30s | infer-0-gpu | foreign-taint | uid-of-infer-0 |
     | team-a | old-0 | node-7 | Terminating | \<none\> | gpu.example.com/node-7/gpu-0 | terminating, should have stopped 10m ago | ReplicaSet/train-6d | Burstable | 0 | 30s | old-0-gpu | \<none\> | uid-of-old-0 |
     | team-a | queued-0 | \<none\> | NotEvicted | \<none\> | gpu.example.com/node-7/gpu-0 | has no node yet | ReplicaSet/train-6d | Burstable | 0 | 30s | queued-0-gpu | \<none\> | uid-of-queued-0 |
     | team-a | train-0 | node-7 | EvictedNow | now | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-0-gpu | \<none\> | uid-of-train-0 |
@@ -121,9 +121,9 @@ fn a_document_carries_the_warnings_too() {
 
     ### Hazards
 
-    - unmanaged: team-b/bare-0 has no controller: nothing creates it again
-    - long-grace: team-b/bare-0 has more than 300s to stop, and holds the device meanwhile
-    - foreign-taint: team-a/infer-0 (+1) is also evicted by another rule or by a taint of the driver
+    - unmanaged (team-b/bare-0): has no controller: nothing creates it again
+    - long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+    - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
 
     ### Warnings
 
@@ -404,12 +404,12 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
 
 fn shown_devices(devices: &[DeviceState<'_>], format: Format) -> String {
     let reading = testing::reading();
-    let context = Context {
+    let basis = Basis {
         reading: &reading,
-        semantics: &testing::SEMANTICS,
+        semantics: &testing::semantics(37),
         now: testing::now(),
     };
-    let report = DeviceReport::new(devices, &context);
+    let report = DeviceReport::new(devices, &basis);
     shown(&report, format)
 }
 

@@ -1,19 +1,22 @@
 //! Sentences and tables for a terminal.
 
 use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, ContentArrangement};
+use comfy_table::{CellAlignment, ColumnConstraint, Width};
 
 use super::{Format, Page};
 use crate::output::escape;
-use crate::report::table::{Alignment, Body, Section, Table};
+use crate::report::table::{Body, Content, Section, Table};
 
 /// Columns between two cells, as kubectl has them.
 const GAP: u16 = 3;
 
+/// Columns that words need to be worth breaking.
+const NARROWEST_PROSE: u16 = 20;
+
 /// The sections, one after the other with an empty line between them; empty ones are left out.
 ///
-/// Lines have no spaces at their ends. Tables have neither borders nor wrapped cells, unless the
-/// page has a width.
+/// Lines have no spaces at their ends. Tables have no borders; names in them are never broken, and
+/// words only to keep a table in the width of the page.
 #[must_use]
 pub fn render(sections: &[Section], page: Page) -> String {
     let blocks: Vec<_> = sections
@@ -62,19 +65,40 @@ fn layout(table: &Table, page: Page) -> comfy_table::Table {
         let cells = row.iter().map(|cell| escaped_line(cell));
         kept(cells, shown)
     }));
-    let columns = kept(table.columns.iter(), shown);
-    for (column, layout) in columns.iter().zip(text.column_iter_mut()) {
-        layout.set_padding((0, GAP));
-        layout.set_cell_alignment(match column.alignment {
-            Alignment::Left => CellAlignment::Left,
-            Alignment::Right => CellAlignment::Right,
+    let contents = kept(table.columns.iter().map(|column| column.content), shown);
+    for (content, column) in contents.iter().zip(text.column_iter_mut()) {
+        column.set_padding((0, GAP));
+        column.set_cell_alignment(match content {
+            Content::Name | Content::Prose => CellAlignment::Left,
+            Content::Number => CellAlignment::Right,
         });
     }
     if let Some(width) = page.width {
-        text.set_width(width.saturating_add(GAP));
-        text.set_content_arrangement(ContentArrangement::Dynamic);
+        wrap_prose(&mut text, &contents, width);
     }
     text
+}
+
+/// Breaks the words of the first prose column into lines where that keeps the table in `width`.
+/// Where it would not, nothing is broken: a line that the terminal breaks is easier to read.
+fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
+    let Some(prose) = contents
+        .iter()
+        .position(|content| *content == Content::Prose)
+    else {
+        return;
+    };
+    let widths = text.column_max_content_widths();
+    let names: usize = widths.iter().map(|width| usize::from(*width)).sum();
+    let names = names - usize::from(widths[prose]);
+    let gaps = usize::from(GAP) * (widths.len() - 1);
+    let room = usize::from(width).saturating_sub(names + gaps);
+    let room = u16::try_from(room).unwrap_or(u16::MAX);
+    if (NARROWEST_PROSE..widths[prose]).contains(&room)
+        && let Some(column) = text.column_mut(prose)
+    {
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(room + GAP)));
+    }
 }
 
 fn kept<T>(items: impl Iterator<Item = T>, shown: impl Fn(usize) -> bool) -> Vec<T> {
@@ -148,18 +172,45 @@ mod tests {
         ");
     }
 
-    #[test]
-    fn a_narrow_terminal_wraps_cells_and_a_pipe_does_not() {
-        let long = "gpu.example.com/a-very-long-pool-name/gpu-0".repeat(5);
+    fn table_of_width(width: Option<u16>) -> String {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         let table = Table {
-            columns: vec![Column::text("DEVICE"), Column::text("NODE")],
-            rows: vec![vec![long.clone(), "node-7".to_owned()]],
+            columns: vec![
+                Column::text("DEVICE"),
+                Column::prose("CAUSE"),
+                Column::number("PODS"),
+            ],
+            rows: vec![
+                row([
+                    "gpu.example.com/node-7/gpu-0",
+                    "this taint, rule drain-node-7, rule drain-rack-2",
+                    "12",
+                ]),
+                row(["gpu.example.com/node-7/gpu-1", "this taint", "1"]),
+            ],
         };
-        let sections = [Section::table(table)];
-        let piped = render(&sections, page(Format::Table, None));
-        assert!(piped.contains(&format!("{long}   node-7\n")));
-        let narrow = render(&sections, page(Format::Table, Some(60)));
-        assert!(narrow.lines().all(|line| line.len() <= 60), "{narrow}");
+        render(&[Section::table(table)], page(Format::Table, width))
+    }
+
+    #[test]
+    fn a_terminal_breaks_words_to_fit_and_names_never() {
+        let text = table_of_width(Some(60));
+        insta::assert_snapshot!(text, @"
+        DEVICE                         CAUSE                    PODS
+        gpu.example.com/node-7/gpu-0   this taint, rule           12
+                                       drain-node-7, rule
+                                       drain-rack-2
+        gpu.example.com/node-7/gpu-1   this taint                  1
+        ");
+        assert!(text.lines().all(|line| line.len() <= 60));
+    }
+
+    #[test]
+    fn nothing_is_broken_in_a_pipe_or_where_it_would_not_help() {
+        let piped = table_of_width(None);
+        assert_eq!(piped.lines().count(), 3);
+        assert_eq!(table_of_width(Some(50)), piped);
+        assert_eq!(table_of_width(Some(200)), piped);
     }
 
     #[test]

@@ -47,6 +47,8 @@ fn push_code_point(text: &mut String, character: char) {
 mod tests {
     use std::collections::BTreeMap;
 
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -175,6 +177,18 @@ mod tests {
             let read: BTreeMap<String, String> = serde_yaml::from_str(&yaml).unwrap();
             assert_eq!(read["name"], text);
             assert_eq!(read["other"], "🚀 yes");
+        }
+    }
+
+    proptest! {
+        /// Names, attributes and annotations come from elsewhere and may be anything.
+        #[test]
+        fn any_text_is_read_back_as_it_was(key in "(?s:.)*", text in "(?s:.)*") {
+            let value = BTreeMap::from([(key, vec![text])]);
+            let yaml = render(&value).unwrap();
+            prop_assert!(!yaml.chars().any(|found| is_hostile(found) && found != '\n'));
+            let read: BTreeMap<String, Vec<String>> = serde_yaml::from_str(&yaml).unwrap();
+            prop_assert_eq!(read, value);
         }
     }
 }

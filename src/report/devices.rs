@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::metadata::{API_VERSION, Context, Incomplete, Metadata, Warning, views};
+use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Shown, Table, View, first_of, optional};
 use super::taint::PresentTaint;
 use crate::engine::DeviceState;
@@ -56,14 +56,14 @@ pub struct DeviceRow {
 impl DeviceReport {
     /// The report on these devices, ordered by name.
     #[must_use]
-    pub fn new(devices: &[DeviceState<'_>], context: &Context<'_>) -> Self {
+    pub fn new(devices: &[DeviceState<'_>], basis: &Basis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
-        let reading = context.reading;
+        let reading = basis.reading;
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
-            metadata: Metadata::new(context),
+            metadata: Metadata::new(basis),
             devices: devices.into_iter().map(row).collect(),
             warnings: views(&[&reading.warnings]),
             incomplete: views(&[&reading.gaps]),
@@ -124,7 +124,7 @@ fn table(devices: &[DeviceRow]) -> Table {
             Column::text("DEVICE"),
             Column::text("NODE"),
             Column::text("ALLOCATED"),
-            Column::text("TAINTS"),
+            Column::prose("TAINTS"),
             Column::text("CLAIMS"),
             Column::text("PODS"),
             Column::text("PUBLISHED").wide(),

@@ -125,8 +125,8 @@ impl GuardError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoOperator { .. } => {
-                "write it as SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'; \
-                 operators: > >= < <= == !="
+                "write it as <signal><operator><quantity>, such as 'pods.evicted>20'; operators: > >= \
+                 < <= == !="
                     .to_owned()
             }
             Self::UnknownSignal { signal } => {
@@ -395,7 +395,7 @@ mod tests {
             (
                 "pods.evicted",
                 r#"guard "pods.evicted" has no operator"#,
-                "SIGNAL OPERATOR QUANTITY",
+                "<signal><operator><quantity>",
             ),
             (
                 "pods.evicted=2",

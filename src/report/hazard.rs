@@ -111,7 +111,9 @@ impl Hazard {
                 pod.phase.is_terminal() && !matches!(impact.verdict, Verdict::NotEvicted(_))
             }
             Self::ToleratesScheduleOnly => evicted && impact.tolerates_schedule_only,
-            Self::ForeignTaint => impact.has_foreign_cause(),
+            Self::ForeignTaint => {
+                impact.verdict != Verdict::Terminating && impact.has_foreign_cause()
+            }
         }
     }
 }
@@ -124,7 +126,7 @@ fn uses_extended_resource(impact: &PodImpact<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::NotEvicted;
+    use crate::engine::{ClaimUse, NotEvicted, Origin};
     use crate::model::Phase;
     use crate::report::testing;
 
@@ -217,6 +219,35 @@ mod tests {
         assert!(codes(&testing::with_verdict(&pod, Verdict::Tolerates)).is_empty());
         let unscheduled = Verdict::NotEvicted(NotEvicted::NotScheduled);
         assert!(codes(&testing::with_verdict(&pod, unscheduled)).is_empty());
+    }
+
+    #[test]
+    fn a_claim_of_an_extended_resource_is_told_by_the_pods_status() {
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.extended_resource_claim = Some("train-0-extended".into());
+        let claim = testing::name("team-a", "train-0-extended");
+        let other = testing::name("team-a", "train-0-gpu");
+        let reason = Verdict::NotEvicted(NotEvicted::ExtendedResource);
+        for (claim, expected) in [(&claim, &["extended-resource"][..]), (&other, &[])] {
+            let mut impact = testing::with_verdict(&pod, reason.clone());
+            impact.claims = vec![ClaimUse {
+                claim,
+                results: Vec::new(),
+            }];
+            assert_eq!(codes(&impact), expected, "{claim}");
+        }
+    }
+
+    #[test]
+    fn an_eviction_that_repeats_or_has_other_causes_is_marked() {
+        let pod = testing::pod("team-a", "train-0");
+        let rule = "drain-node-7".into();
+        let mut impact = testing::evicted(&pod, 0);
+        impact.tolerates_schedule_only = true;
+        impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
+        assert_eq!(codes(&impact), ["tolerates-schedule-only", "foreign-taint"]);
+        impact.verdict = Verdict::Terminating;
+        assert!(codes(&impact).is_empty());
     }
 
     #[test]

@@ -14,9 +14,9 @@ use crate::model::Reading;
 /// Version of every report's schema; within it, fields and codes are only added.
 pub const API_VERSION: &str = "kubectl-devicetaint/v1alpha1";
 
-/// What a report is made from, besides its own subject.
+/// What every report is based on, besides its own subject.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
+pub struct Basis<'a> {
     /// The snapshot and where it is from.
     pub reading: &'a Reading,
     /// The Kubernetes behaviour that was applied.
@@ -46,8 +46,8 @@ pub struct Metadata {
 impl Metadata {
     /// The metadata of a report.
     #[must_use]
-    pub fn new(context: &Context<'_>) -> Self {
-        let reading = context.reading;
+    pub fn new(basis: &Basis<'_>) -> Self {
+        let reading = basis.reading;
         let (source, name, server_version) = match &reading.source {
             model::Source::Cluster {
                 context,
@@ -59,8 +59,8 @@ impl Metadata {
             source,
             context: name,
             server_version,
-            semantics: context.semantics.version.to_string(),
-            observed_at: Time(context.now),
+            semantics: basis.semantics.version.to_string(),
+            observed_at: Time(basis.now),
             resource_versions: reading.resource_versions.clone(),
         }
     }

@@ -30,5 +30,5 @@ pub use devices::DeviceReport;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;
-pub use metadata::Context;
+pub use metadata::Basis;
 pub use table::View;

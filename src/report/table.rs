@@ -101,28 +101,34 @@ pub struct Column {
     pub header: &'static str,
     /// Where it is shown.
     pub shown: Shown,
-    /// At which side its cells begin.
-    pub alignment: Alignment,
+    /// How its cells are laid out.
+    pub content: Content,
 }
 
 impl Column {
-    /// A column of text.
+    /// A column of names.
     #[must_use]
     pub const fn text(header: &'static str) -> Self {
-        Self {
-            header,
-            shown: Shown::Always,
-            alignment: Alignment::Left,
-        }
+        Self::of(header, Content::Name)
     }
 
     /// A column of numbers.
     #[must_use]
     pub const fn number(header: &'static str) -> Self {
+        Self::of(header, Content::Number)
+    }
+
+    /// A column of words.
+    #[must_use]
+    pub const fn prose(header: &'static str) -> Self {
+        Self::of(header, Content::Prose)
+    }
+
+    const fn of(header: &'static str, content: Content) -> Self {
         Self {
             header,
             shown: Shown::Always,
-            alignment: Alignment::Right,
+            content,
         }
     }
 
@@ -134,13 +140,15 @@ impl Column {
     }
 }
 
-/// At which side of a column its cells begin.
+/// What the cells of a column hold, as far as their layout goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alignment {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
+pub enum Content {
+    /// Names: never broken, so that they can be copied.
+    Name,
+    /// Numbers: aligned at their ends.
+    Number,
+    /// Words: may be broken between them where room is short.
+    Prose,
 }
 
 /// The cell for something that is not there, spelled as kubectl does.

@@ -13,16 +13,15 @@ use crate::model::{
     NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim, Snapshot, Source, Taint,
 };
 use crate::report::impact::Limits;
-use crate::report::{Context, ImpactReport};
+use crate::report::{Basis, ImpactReport};
 
 pub use crate::model::Pod;
 
-pub const SEMANTICS: Semantics = Semantics {
-    version: Minor {
-        minor: 37,
-        patch: None,
-    },
-};
+pub fn semantics(minor: u32) -> Semantics {
+    Semantics {
+        version: Minor { minor, patch: None },
+    }
+}
 
 pub static DEVICE: LazyLock<DeviceId> = LazyLock::new(|| device("gpu-0"));
 
@@ -185,12 +184,12 @@ impl Example {
     }
 
     pub fn report_within(&self, limits: &Limits<'_>) -> ImpactReport {
-        let context = Context {
+        let basis = Basis {
             reading: &self.reading,
-            semantics: &SEMANTICS,
+            semantics: &semantics(37),
             now: now(),
         };
-        ImpactReport::new(&self.impact(), &context, limits)
+        ImpactReport::new(&self.impact(), &basis, limits)
     }
 
     pub fn impact(&self) -> Impact<'_> {

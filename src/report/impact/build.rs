@@ -15,7 +15,7 @@ use crate::engine::{
 use crate::model::{AllocationResult, DeviceSelector};
 use crate::report::guard::{Guard, Wholes};
 use crate::report::hazard::Hazard;
-use crate::report::metadata::{API_VERSION, Context, Metadata, views};
+use crate::report::metadata::{API_VERSION, Basis, Metadata, views};
 use crate::report::taint::{PresentTaint, source_of};
 use crate::report::time::Time;
 
@@ -31,7 +31,7 @@ pub struct Limits<'a> {
 impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
     #[must_use]
-    pub fn new(impact: &Impact<'_>, context: &Context<'_>, limits: &Limits<'_>) -> Self {
+    pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
         let considered: Vec<_> = impact.rules.iter().map(|rule| rule.considered).collect();
         let mut impacts: Vec<_> = impact.pods.iter().collect();
         impacts.sort_by(|left, right| {
@@ -39,7 +39,7 @@ impl ImpactReport {
         });
         let pods: Vec<_> = impacts
             .iter()
-            .map(|impact| pod(impact, &considered, context.now))
+            .map(|impact| pod(impact, &considered, basis.now))
             .collect();
         let mut devices: Vec<_> = impact.devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
@@ -50,15 +50,15 @@ impl ImpactReport {
         let taints: Vec<_> = impact
             .rules
             .iter()
-            .map(|rule| taint(rule, context.semantics))
+            .map(|rule| taint(rule, basis.semantics))
             .collect();
         let summary = summary(&pods, &devices);
-        let reading = context.reading;
+        let reading = basis.reading;
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
             metadata: ImpactMetadata {
-                origin: Metadata::new(context),
+                origin: Metadata::new(basis),
                 digest: digest(&taints, &pods),
             },
             guards: limits

@@ -11,7 +11,7 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
         format!(
-            "Refused: guard {} tripped, the value is {}.",
+            "Guard {} tripped: the value is {}.",
             guard.expression, guard.value
         )
     }));

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::view::Note;
-use crate::engine::{Cause, NotEvicted, Origin, PodImpact, Verdict};
+use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Deletion;
 use crate::report::time::human_duration;
 
@@ -69,11 +69,7 @@ pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
         Verdict::Terminating => Some(terminating(impact.pod.deletion.as_ref(), now)),
         Verdict::NotEvicted(reason) => Some(not_evicted(*reason)),
     };
-    let foreign = impact.causes.iter().find(|cause| !cause.is_considered());
-    reason
-        .into_iter()
-        .chain(foreign.map(|cause| evicted_anyway(cause, &impact.verdict)))
-        .collect()
+    reason.into_iter().chain(evicted_anyway(impact)).collect()
 }
 
 fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
@@ -91,17 +87,22 @@ fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
     NoteCode::Terminating.note(message)
 }
 
-fn evicted_anyway(cause: &Cause<'_>, verdict: &Verdict) -> Note {
-    let who = match cause.origin {
-        Origin::Rule(name) => format!("rule {name}"),
-        Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),
-        Origin::Considered(_) => "the taint".to_owned(),
-    };
-    let too = match verdict {
+fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
+    let too = match impact.verdict {
         Verdict::Evicted { .. } => " too,",
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => "",
+        Verdict::Tolerates | Verdict::NotEvicted(_) => "",
+        // It leaves already; nobody evicts it again.
+        Verdict::Terminating => return None,
     };
-    NoteCode::EvictedAnyway.note(format!("{who} evicts it{too} at {}", cause.at))
+    let (who, at) = impact.causes.iter().find_map(|cause| {
+        let who = match cause.origin {
+            Origin::Considered(_) => return None,
+            Origin::Rule(name) => format!("rule {name}"),
+            Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),
+        };
+        Some((who, cause.at))
+    })?;
+    Some(NoteCode::EvictedAnyway.note(format!("{who} evicts it{too} at {at}")))
 }
 
 fn not_evicted(reason: NotEvicted) -> Note {
@@ -199,6 +200,8 @@ mod tests {
             note_of(&impact),
             "tolerates: tolerates the taint; evicted-anyway: rule drain-node-7 evicts it at 2026-11-21T01:01:34Z"
         );
+        impact.verdict = Verdict::Terminating;
+        assert_eq!(note_of(&impact), "terminating: terminating");
         let mut impact = testing::evicted(&pod, 0);
         impact
             .causes

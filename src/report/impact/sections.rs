@@ -47,7 +47,7 @@ fn pods(report: &ImpactReport) -> Table {
             Column::text("OUTCOME"),
             Column::text("EVICT-IN"),
             Column::text("DEVICE"),
-            Column::text("CAUSE"),
+            Column::prose("CAUSE"),
             Column::text("OWNER").wide(),
             Column::text("QOS").wide(),
             Column::number("PRIORITY").wide(),
@@ -103,15 +103,21 @@ fn devices(pod: &Pod) -> Vec<String> {
     each_once(evicting.chain(held.iter().copied()).cloned())
 }
 
-/// Whose taints evict the pod, earliest first; or why it stays.
+/// Whose taints evict the pod, earliest first; or why it stays, and who evicts it all the same.
 fn cause(pod: &Pod) -> String {
-    let reasons = if pod.outcome.is_evicted() {
-        let whose = |cause: &super::view::Cause| owner(cause.source, cause.name.as_deref());
-        each_once(pod.causes.iter().map(whose))
-    } else {
-        pod.notes.iter().map(|note| note.message.clone()).collect()
-    };
-    optional(Some(&reasons.join(", ")))
+    let whose = pod
+        .causes
+        .iter()
+        .map(|cause| owner(cause.source, cause.name.as_deref()));
+    let whose = each_once(whose).join(", ");
+    let reason = pod.notes.first().map(|note| note.message.as_str());
+    match (pod.outcome, reason) {
+        (Outcome::EvictedNow | Outcome::EvictedLater, _) => optional(Some(&whose)),
+        (Outcome::Tolerates | Outcome::NotEvicted, Some(reason)) if !whose.is_empty() => {
+            format!("{reason}, evicted by {whose}")
+        }
+        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => optional(reason),
+    }
 }
 
 fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
@@ -197,7 +203,12 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
             .iter()
             .filter(|pod| pod.hazards.iter().any(|found| found == code));
         let names: Vec<_> = hit.map(full_name).collect();
-        (!names.is_empty()).then(|| format!("{code}: {} {}", first_of(&names), hazard.meaning()))
+        let who = match names.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+        };
+        Some(format!("{code} ({who}): {}", hazard.meaning()))
     };
     Hazard::ALL.into_iter().filter_map(legend).collect()
 }
@@ -223,10 +234,10 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Impact, Semantics};
-    use crate::model::{Gap, Minor};
+    use crate::engine::Impact;
+    use crate::model::Gap;
     use crate::report::impact::Limits;
-    use crate::report::metadata::Context;
+    use crate::report::metadata::Basis;
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
 
@@ -256,12 +267,12 @@ mod tests {
         let example = Example::new();
         let mut impact = example.impact();
         change(&mut impact);
-        let context = Context {
+        let basis = Basis {
             reading: &example.reading,
-            semantics: &testing::SEMANTICS,
+            semantics: &testing::semantics(37),
             now: testing::now(),
         };
-        ImpactReport::new(&impact, &context, &Limits::default())
+        ImpactReport::new(&impact, &basis, &Limits::default())
     }
 
     #[test]
@@ -316,16 +327,12 @@ mod tests {
     #[test]
     fn before_1_35_there_is_no_message_of_the_controller() {
         let example = Example::new();
-        let version = Minor {
-            minor: 34,
-            patch: None,
-        };
-        let context = Context {
+        let basis = Basis {
             reading: &example.reading,
-            semantics: &Semantics { version },
+            semantics: &testing::semantics(34),
             now: testing::now(),
         };
-        let report = ImpactReport::new(&example.impact(), &context, &Limits::default());
+        let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
         assert_eq!(report.taints[0].controller_message, None);
         assert_eq!(controller(&report.taints).body, Body::List(Vec::new()));
     }
