@@ -9,7 +9,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
 use crate::naming::device;
 use crate::render::{Page, render};
-use crate::report::{Context as ReportContext, DeviceReport};
+use crate::report::{Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///
@@ -71,7 +71,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     }
     let report = DeviceReport::new(
         &states,
-        &ReportContext {
+        &Basis {
             reading: &reading,
             semantics: &semantics,
             now,

@@ -14,7 +14,7 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Reading, Taint, Warning};
 use crate::naming::{Argument, nearest::nearest, taint};
 use crate::render::{Page, render};
 use crate::report::impact::Limits;
-use crate::report::{Context as ReportContext, Guard, ImpactReport, Wholes};
+use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
 /// Show which pods a taint would evict, and when
 ///
@@ -102,7 +102,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let usage = engine::usage(&reading.snapshot, &engine::drivers_of(&impact));
     let report = ImpactReport::new(
         &impact,
-        &ReportContext {
+        &Basis {
             reading: &reading,
             semantics: &semantics,
             now,

@@ -7,14 +7,8 @@
 
 use std::fmt;
 
-use crate::engine::{Counts, Semantics};
+use crate::engine::Counts;
 use crate::model::Effect;
-
-/// Says whether the controller of this version writes a condition at all (since 1.35).
-#[must_use]
-pub fn is_written(semantics: &Semantics) -> bool {
-    semantics.version.minor >= 35
-}
 
 /// What the condition of a rule with effect `None` says about these counts.
 ///
@@ -150,7 +144,6 @@ fn count(number: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Minor;
 
     fn counts(published: usize, allocated: usize, pods: usize, namespaces: usize) -> Counts {
         Counts {
@@ -248,13 +241,5 @@ mod tests {
                 .message
                 .ends_with("update. 1 pod evicted since starting the controller.")
         );
-    }
-
-    #[test]
-    fn conditions_are_written_since_1_35() {
-        for (minor, written) in [(33, false), (34, false), (35, true), (37, true)] {
-            let version = Minor { minor, patch: None };
-            assert_eq!(is_written(&Semantics { version }), written, "1.{minor}");
-        }
     }
 }

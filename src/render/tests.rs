@@ -1,7 +1,7 @@
 //! What every format makes of whole reports.
 
 use super::{Format, Page, render};
-use crate::engine::{DeviceState, DeviceTaint, Origin};
+use crate::engine::{Consumer, DeviceState, DeviceTaint, Origin};
 use crate::model::Warning;
 use crate::report::guard::{Guard, Wholes};
 use crate::report::impact::Limits;
@@ -427,7 +427,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         allocations: 0,
         taints: Vec::new(),
         claims: Vec::new(),
-        pods: Vec::new(),
+        consumers: Vec::new(),
     };
     let taint = |origin| DeviceTaint {
         origin,
@@ -443,7 +443,13 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         },
         DeviceState {
             allocations: 2,
-            pods: pods.iter().collect(),
+            consumers: pods
+                .iter()
+                .map(|pod| Consumer {
+                    name: pod.name.clone(),
+                    resource: "pods",
+                })
+                .collect(),
             ..free("gpu-0")
         },
         DeviceState {

@@ -18,9 +18,7 @@ use crate::report::{Basis, ImpactReport};
 pub use crate::model::Pod;
 
 pub fn semantics(minor: u32) -> Semantics {
-    Semantics {
-        version: Minor { minor, patch: None },
-    }
+    Semantics::of(Minor { minor, patch: None }).unwrap()
 }
 
 pub static DEVICE: LazyLock<DeviceId> = LazyLock::new(|| device("gpu-0"));

@@ -26,7 +26,13 @@ pub fn devicetaint_reading(line: &str, input: &[u8]) -> Run {
 
 /// The same with words that no line can hold.
 pub fn devicetaint_words(words: &[&str]) -> Run {
-    run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), b"")
+    run(
+        &words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>(),
+        b"",
+    )
 }
 
 fn run(words: &[String], input: &[u8]) -> Run {

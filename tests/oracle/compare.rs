@@ -73,8 +73,12 @@ pub fn actual(answer: &Value) -> Outcome {
 /// What the engine says about the same objects, read the way `--from` reads them.
 pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
     let text = list(&case.objects()).to_string();
-    let reading =
-        files::read_bytes("case.json", text.into_bytes()).expect("the case is well-formed");
+    let reading = cluster::read(
+        &[FileSource::Stdin],
+        &mut text.as_bytes(),
+        &Limits::default(),
+    )
+    .expect("the case is well-formed");
     let semantics = if case.pod_groups {
         semantics.with_pod_groups()
     } else {

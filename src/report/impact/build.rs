@@ -95,7 +95,8 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics) -> TaintImpact {
             pods: counts.pods,
             namespaces: counts.namespaces,
         },
-        controller_message: engine::condition::is_written(semantics)
+        controller_message: semantics
+            .has_condition
             .then(|| engine::condition::preview_message(counts)),
     }
 }
