@@ -1,4 +1,5 @@
 //! placeholder
+pub mod cluster;
 pub mod engine;
 pub mod model;
 pub mod naming;
