@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::error::Server;
-use super::retry::{Failure, Patience, is_busy};
+use super::cluster_error::Server;
+use super::retry::{ATTEMPTS, Failure, Patience, is_busy};
 use super::{ClusterError, Connection, Event, Observer, Permission, failure, headers};
 
 /// What the API server calls its compact encoding.
@@ -135,30 +135,22 @@ impl ApiClient {
         read: &Read,
         start: impl Fn() -> C,
     ) -> Result<C::Output, ClusterError> {
-        match self.read_page(read, start).await {
-            Ok(output) => Ok(output),
-            Err(Failure::Final(error)) => Err(error),
-            Err(Failure::Busy { status, .. }) => Err(ClusterError::Busy {
-                server: Arc::clone(&self.shared.server),
-                status: status.as_u16(),
-                waited: self.shared.request_timeout.unwrap_or_default(),
-            }),
-            Err(Failure::Broken(reason)) => Err(self.incomplete(read, reason)),
-            Err(Failure::Expired) => Err(self.incomplete(read, "its state has expired".to_owned())),
-        }
+        self.try_read(read, ATTEMPTS, start)
+            .await
+            .map_err(|failure| self.error(read, failure))
     }
 
-    /// The same, and leaves it to the caller to start an expired list again.
-    pub(super) async fn read_page<C: Consume>(
+    /// The same with a number of tries; leaves it to the caller to make sense of a failure.
+    pub(super) async fn try_read<C: Consume>(
         &self,
         read: &Read,
+        tries: u32,
         start: impl Fn() -> C,
     ) -> Result<C::Output, Failure> {
-        let mut patience = Patience::new(self.shared.request_timeout);
+        let mut patience = Patience::new(self.shared.request_timeout, tries);
         loop {
             let failure = match self.attempt(read, start()).await {
                 Ok(output) => return Ok(output),
-                Err(Failure::Expired) => return Err(Failure::Expired),
                 Err(failure) => failure,
             };
             let Some(wait) = patience.next(&failure) else {
@@ -169,20 +161,30 @@ impl ApiClient {
         }
     }
 
-    pub(super) fn incomplete(&self, read: &Read, reason: String) -> ClusterError {
-        ClusterError::Incomplete {
-            server: Arc::clone(&self.shared.server),
-            path: read.path.clone(),
-            attempts: super::retry::ATTEMPTS,
+    /// What it means to the user that `read` failed for good.
+    pub(super) fn error(&self, read: &Read, failure: Failure) -> ClusterError {
+        let server = Arc::clone(&self.shared.server);
+        let path = read.path.clone();
+        let broken = |reason| ClusterError::Incomplete {
+            server: Arc::clone(&server),
+            path: path.clone(),
+            attempts: ATTEMPTS,
             reason,
-        }
-    }
-
-    pub(super) fn undecodable(&self, read: &Read, reason: String) -> ClusterError {
-        ClusterError::Undecodable {
-            server: Arc::clone(&self.shared.server),
-            path: read.path.clone(),
-            reason,
+        };
+        match failure {
+            Failure::Final(error) => error,
+            Failure::Busy { status, .. } => ClusterError::Busy {
+                server,
+                status: status.as_u16(),
+                waited: self.shared.request_timeout.unwrap_or_default(),
+            },
+            Failure::Broken(reason) => broken(reason),
+            Failure::Expired => broken("the list changes faster than it can be read".to_owned()),
+            Failure::Unreadable(reason) => ClusterError::Undecodable {
+                server,
+                path,
+                reason,
+            },
         }
     }
 
@@ -199,9 +201,12 @@ impl ApiClient {
                 wait.as_secs()
             ),
             Failure::Broken(reason) => {
-                format!("the answer to {} broke off ({reason}), asking again", read.path)
+                format!(
+                    "the answer to {} broke off ({reason}), asking again",
+                    read.path
+                )
             }
-            Failure::Final(_) | Failure::Expired => return,
+            Failure::Final(_) | Failure::Expired | Failure::Unreadable(_) => return,
         };
         self.notice(&text);
     }
@@ -215,13 +220,25 @@ impl ApiClient {
         let result = self.exchange(read, consumer, &mut progress).await;
         let elapsed = started.elapsed();
         match (&result, progress.status) {
-            (Ok(_), Some(status)) | (Err(Failure::Final(_) | Failure::Busy { .. } | Failure::Expired), Some(status)) => {
+            (Ok(_), Some(status))
+            | (Err(Failure::Final(_) | Failure::Busy { .. } | Failure::Expired), Some(status)) => {
                 let bytes = progress.bytes;
-                observer.event(&Event::Finished { method, path, status, bytes, elapsed });
+                observer.event(&Event::Finished {
+                    method,
+                    path,
+                    status,
+                    bytes,
+                    elapsed,
+                });
             }
             (Err(failure), _) => {
                 let reason = describe(failure);
-                observer.event(&Event::Failed { method, path, reason: &reason, elapsed });
+                observer.event(&Event::Failed {
+                    method,
+                    path,
+                    reason: &reason,
+                    elapsed,
+                });
             }
             (Ok(_), None) => {}
         }
@@ -239,13 +256,18 @@ impl ApiClient {
         progress.status = Some(status.as_u16());
         let retry_after = headers::retry_after(response.headers());
         if is_busy(status, retry_after) {
-            return Err(Failure::Busy { status, retry_after });
+            return Err(Failure::Busy {
+                status,
+                retry_after,
+            });
         }
         let mut body = response.into_body();
         if !status.is_success() {
             let text = self.refusal_text(read, &mut body, progress).await;
             let failure = failure::refusal(&self.shared.server, read, status, &text);
-            if let Failure::Final(ClusterError::Forbidden { permission, .. }) = &failure {
+            if let Failure::Final(ClusterError::Forbidden { permission, .. }) = &failure
+                && !permission.resource.starts_with('/')
+            {
                 self.heard(|heard| heard.denied.insert(permission.clone()));
             }
             return Err(failure);
@@ -263,7 +285,7 @@ impl ApiClient {
         let request = Request::get(&read.path)
             .header(ACCEPT, read.accept)
             .body(Body::empty())
-            .map_err(|error| self.undecodable(read, error.to_string()))?;
+            .map_err(|error| Failure::Unreadable(error.to_string()))?;
         let answer = self.shared.client.send(request);
         let response = self
             .in_time(read, answer)
@@ -273,7 +295,11 @@ impl ApiClient {
         Ok(response)
     }
 
-    async fn next_bytes(&self, read: &Read, body: &mut Body) -> Result<Option<bytes::Bytes>, Failure> {
+    async fn next_bytes(
+        &self,
+        read: &Read,
+        body: &mut Body,
+    ) -> Result<Option<bytes::Bytes>, Failure> {
         loop {
             let Some(frame) = self.in_time(read, body.frame()).await? else {
                 return Ok(None);
@@ -342,7 +368,13 @@ impl ApiClient {
     }
 
     fn heard<T>(&self, with: impl FnOnce(&mut Heard) -> T) -> T {
-        with(&mut self.shared.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        with(
+            &mut self
+                .shared
+                .heard
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 }
 
@@ -357,7 +389,7 @@ fn describe(failure: &Failure) -> String {
     match failure {
         Failure::Final(error) => error.to_string(),
         Failure::Busy { status, .. } => status.to_string(),
-        Failure::Broken(reason) => reason.clone(),
+        Failure::Broken(reason) | Failure::Unreadable(reason) => reason.clone(),
         Failure::Expired => "expired".to_owned(),
     }
 }

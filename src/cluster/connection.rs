@@ -20,7 +20,7 @@ use http::Uri;
 use kube::Config;
 use kube::config::Cluster;
 
-use super::error::Server;
+use super::cluster_error::Server;
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
 use super::{ClusterError, ConnectionOptions, Environment, Observer, in_cluster, proxy};

@@ -12,7 +12,7 @@ use kube::client::AuthError;
 use serde::Deserialize;
 
 use super::client::Read;
-use super::error::Server;
+use super::cluster_error::Server;
 use super::retry::Failure;
 use super::{ClusterError, Permission};
 use crate::wire::{DecodeError, decode_protobuf_object};
@@ -29,7 +29,10 @@ struct Account {
 impl Account {
     /// From a `Status` in either encoding, else the text itself as far as it is short.
     fn parse(body: &[u8]) -> Self {
-        if let Err(DecodeError::Status { reason, message, .. }) = decode_protobuf_object(body) {
+        if let Err(DecodeError::Status {
+            reason, message, ..
+        }) = decode_protobuf_object(body)
+        {
             return Self { message, reason };
         }
         if let Ok(account) = serde_json::from_slice(body) {
@@ -45,7 +48,12 @@ impl Account {
 }
 
 /// What an answer that is not a success means for `read`.
-pub(super) fn refusal(server: &Arc<Server>, read: &Read, status: StatusCode, body: &[u8]) -> Failure {
+pub(super) fn refusal(
+    server: &Arc<Server>,
+    read: &Read,
+    status: StatusCode,
+    body: &[u8],
+) -> Failure {
     let account = Account::parse(body);
     let path = read.path.clone();
     Failure::Final(match status {
@@ -91,27 +99,21 @@ pub(super) fn unusable(server: &Arc<Server>, error: &kube::Error) -> ClusterErro
     if let Some(auth) = find::<AuthError>(error) {
         return credentials(server, auth);
     }
-    match error {
-        kube::Error::RustlsTls(error) => ClusterError::Tls {
-            server,
-            reason: error.to_string(),
-        },
-        kube::Error::ProxyProtocolUnsupported { proxy_url } => ClusterError::Unreachable {
-            server,
-            reason: format!(
-                "proxies of the kind {:?} are not supported",
-                proxy_url.scheme_str().unwrap_or_default()
-            ),
-        },
-        kube::Error::HttpError(_) => ClusterError::Credentials {
-            server,
-            reason: "a user, group or token holds characters that no header can hold".to_owned(),
-        },
-        other => ClusterError::Credentials {
-            server,
-            reason: innermost(other),
-        },
+    if let kube::Error::RustlsTls(error) = error {
+        let reason = error.to_string();
+        return ClusterError::Tls { server, reason };
     }
+    if let kube::Error::ProxyProtocolUnsupported { proxy_url } = error {
+        let scheme = proxy_url.scheme_str().unwrap_or_default();
+        let reason = format!("proxies of the kind {scheme:?} are not supported");
+        return ClusterError::Unreachable { server, reason };
+    }
+    let reason = if let kube::Error::HttpError(_) = error {
+        "a user, group or token holds characters that no header can hold".to_owned()
+    } else {
+        innermost(error)
+    };
+    ClusterError::Credentials { server, reason }
 }
 
 /// What it means that a request got no answer.
@@ -127,9 +129,12 @@ pub(super) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
         return ClusterError::Tls { server, reason }.into();
     }
     match kind {
-        Some(ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
-            Failure::Broken(reason)
-        }
+        Some(
+            ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof,
+        ) => Failure::Broken(reason),
         Some(_) | None if connecting => ClusterError::Unreachable { server, reason }.into(),
         Some(_) | None => Failure::Broken(reason),
     }
@@ -142,21 +147,22 @@ pub(super) fn interrupted(error: &kube::Error) -> Failure {
 
 /// The credentials do not work; the texts of commands and their output stay out of it.
 fn credentials(server: Arc<Server>, error: &AuthError) -> ClusterError {
-    let reason = match error {
-        AuthError::AuthExecRun { out, .. } => {
-            format!("the command of its auth-provider ended with {}", out.status)
-        }
-        AuthError::InvalidBearerToken(_) => {
-            "the token holds characters that no header can hold".to_owned()
-        }
-        other => other.to_string(),
+    let reason = if let AuthError::AuthExecRun { out, .. } = error {
+        format!("the command of its auth-provider ended with {}", out.status)
+    } else if let AuthError::InvalidBearerToken(_) = error {
+        "the token holds characters that no header can hold".to_owned()
+    } else {
+        error.to_string()
     };
     ClusterError::Credentials { server, reason }
 }
 
 fn chain(error: &kube::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
     let first: &(dyn StdError + 'static) = error;
-    std::iter::successors(Some(first), |error| error.source())
+    std::iter::successors(Some(first), |error| {
+        let error: &(dyn StdError + 'static) = *error;
+        error.source()
+    })
 }
 
 /// The first error of type `E` in the chain, also inside of I/O errors, which hide theirs.
@@ -198,6 +204,9 @@ mod tests {
     fn refusal_is_read_from_json_and_from_text() {
         let json = br#"{"kind":"Status","message":"no","reason":"Invalid","code":422}"#;
         assert_eq!(Account::parse(json).message, "no");
-        assert_eq!(Account::parse(b"upstream is down\nsecond line").message, "upstream is down");
+        assert_eq!(
+            Account::parse(b"upstream is down\nsecond line").message,
+            "upstream is down"
+        );
     }
 }

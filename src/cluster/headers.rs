@@ -85,17 +85,17 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 mod tests {
     use super::*;
 
-    fn headers(name: http::HeaderName, values: &[&str]) -> HeaderMap {
+    fn headers(name: &http::HeaderName, values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(&name, value.parse().expect("a header value"));
+            headers.append(name, value.parse().expect("a header value"));
         }
         headers
     }
 
     #[test]
     fn date_is_the_servers_time() {
-        let headers = headers(DATE, &["Sat, 21 Nov 2026 04:43:27 GMT"]);
+        let headers = headers(&DATE, &["Sat, 21 Nov 2026 04:43:27 GMT"]);
         assert_eq!(
             server_time(&headers),
             Some("2026-11-21T04:43:27Z".parse().expect("a time"))
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn date_in_another_format_is_ignored() {
-        assert_eq!(server_time(&headers(DATE, &["yesterday"])), None);
+        assert_eq!(server_time(&headers(&DATE, &["yesterday"])), None);
     }
 
     #[test]
@@ -135,13 +135,13 @@ mod tests {
             ("never closed", &[r#"299 - "oops"#], &[]),
             ("nonsense", &["hello"], &[]),
         ] {
-            assert_eq!(warnings(&headers(WARNING, values)), expected, "{name}");
+            assert_eq!(warnings(&headers(&WARNING, values)), expected, "{name}");
         }
     }
 
     #[test]
     fn waiting_time_is_in_seconds() {
-        let wait = |value| retry_after(&headers(RETRY_AFTER, &[value]));
+        let wait = |value| retry_after(&headers(&RETRY_AFTER, &[value]));
         assert_eq!(wait("7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("Sat, 21 Nov 2026 04:43:27 GMT"), None);
     }

@@ -30,6 +30,8 @@ pub(super) enum Failure {
     Broken(String),
     /// The state that a page of a list belongs to is no longer known (410).
     Expired,
+    /// The answer is complete, and cannot be understood.
+    Unreadable(String),
 }
 
 impl From<ClusterError> for Failure {
@@ -52,35 +54,35 @@ pub(super) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool
 pub(super) struct Patience {
     limit: Option<Duration>,
     waited: Duration,
-    pub(super) attempts: u32,
+    tries: u32,
     broken: u32,
 }
 
 impl Patience {
-    /// Waits for busy servers at most `limit` altogether.
-    pub(super) fn new(limit: Option<Duration>) -> Self {
+    /// Waits for busy servers at most `limit` altogether, and asks at most `tries` times for an
+    /// answer that breaks off.
+    pub(super) fn new(limit: Option<Duration>, tries: u32) -> Self {
         Self {
             limit,
             waited: Duration::ZERO,
-            attempts: 0,
+            tries,
             broken: 0,
         }
     }
 
     /// How long to wait before the next attempt, or `None` to give up.
     pub(super) fn next(&mut self, failure: &Failure) -> Option<Duration> {
-        self.attempts += 1;
         match failure {
-            Failure::Final(_) => None,
+            Failure::Final(_) | Failure::Unreadable(_) | Failure::Expired => None,
             Failure::Busy { retry_after, .. } => {
                 let wait = retry_after.unwrap_or(PAUSE);
                 self.waited += wait;
                 let within = self.limit.is_none_or(|limit| self.waited <= limit);
                 within.then_some(wait)
             }
-            Failure::Broken(_) | Failure::Expired => {
+            Failure::Broken(_) => {
                 self.broken += 1;
-                (self.broken < ATTEMPTS).then(|| BREATH * self.broken)
+                (self.broken < self.tries).then(|| BREATH * self.broken)
             }
         }
     }
@@ -99,7 +101,7 @@ mod tests {
 
     #[test]
     fn busy_server_is_waited_for_within_the_timeout() {
-        let mut patience = Patience::new(Some(Duration::from_secs(5)));
+        let mut patience = Patience::new(Some(Duration::from_secs(5)), ATTEMPTS);
         let waits: Vec<_> = (0..3).map(|_| patience.next(&busy(2))).collect();
         let two = Some(Duration::from_secs(2));
         assert_eq!(waits, [two, two, None]);
@@ -107,12 +109,12 @@ mod tests {
 
     #[test]
     fn without_timeout_a_busy_server_is_waited_for() {
-        assert!(Patience::new(None).next(&busy(3600)).is_some());
+        assert!(Patience::new(None, ATTEMPTS).next(&busy(3600)).is_some());
     }
 
     #[test]
     fn broken_answer_is_asked_for_three_times() {
-        let mut patience = Patience::new(None);
+        let mut patience = Patience::new(None, ATTEMPTS);
         let again: Vec<_> = (0..3)
             .map(|_| patience.next(&Failure::Broken("cut".to_owned())).is_some())
             .collect();

@@ -25,11 +25,13 @@ mod filter;
 pub mod impact;
 pub mod inventory;
 mod preview;
+mod question;
 mod select;
 pub mod semantics;
 #[cfg(test)]
 mod tests;
 pub mod tolerate;
+mod usage;
 
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
@@ -38,3 +40,4 @@ pub use impact::{
 pub use inventory::{Consumer, DeviceState, devices};
 pub use preview::preview;
 pub use semantics::Semantics;
+pub use usage::{Usage, drivers_of, usage};

@@ -12,8 +12,10 @@ mod argument;
 pub mod device;
 mod error;
 pub mod nearest;
+mod suggest;
 pub mod taint;
 pub mod validate;
 
 pub use argument::Argument;
 pub use error::NamingError;
+pub use suggest::suggest;

@@ -1,0 +1,132 @@
+//! Which taints is a preview about?
+
+use jiff::Timestamp;
+
+use super::ConsideredTaint;
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Taint};
+
+impl ConsideredTaint {
+    /// A taint for which no rule exists yet, added `now`.
+    #[must_use]
+    pub fn hypothetical(selector: DeviceSelector, taint: Taint, now: Timestamp) -> Self {
+        Self {
+            rule: None,
+            selector: Some(selector),
+            taint: Taint {
+                effect: previewed(&taint.effect),
+                time_added: Some(taint.time_added.unwrap_or(now)),
+                ..taint
+            },
+        }
+    }
+
+    /// The taint of a rule that exists.
+    ///
+    /// A rule with effect `None` is taken as if its effect were changed to `NoExecute` at `now`: the
+    /// server sets the time anew then (since 1.36), and this plugin does so where the server does
+    /// not. Other rules keep their time.
+    #[must_use]
+    pub fn of_rule(rule: &DeviceTaintRule, now: Timestamp) -> Self {
+        let effect = previewed(&rule.taint.effect);
+        let time_added = if effect == rule.taint.effect {
+            rule.taint.time_added.unwrap_or(now)
+        } else {
+            now
+        };
+        Self {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: Taint {
+                effect,
+                time_added: Some(time_added),
+                ..rule.taint.clone()
+            },
+        }
+    }
+
+    /// The taint of a manifest, which stands for the rule of its name if `snapshot` has one.
+    #[must_use]
+    pub fn of_manifest(manifest: &DeviceTaintRule, snapshot: &Snapshot, now: Timestamp) -> Self {
+        let exists = snapshot.rules.iter().any(|rule| rule.name == manifest.name);
+        Self {
+            rule: exists.then(|| manifest.name.clone()),
+            ..Self::of_rule(manifest, now)
+        }
+    }
+}
+
+/// The effect that a preview looks at: the controller previews `None` as if it were `NoExecute`.
+fn previewed(effect: &Effect) -> Effect {
+    match effect {
+        Effect::None => Effect::NoExecute,
+        Effect::NoSchedule | Effect::NoExecute | Effect::Unknown(_) => effect.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_000;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).expect("in range")
+    }
+
+    fn rule(effect: &str, added: Option<i64>) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".into(),
+            generation: 1,
+            selector: Some(DeviceSelector::default()),
+            taint: Taint {
+                key: "example.com/drain".into(),
+                value: String::new(),
+                effect: effect.into(),
+                time_added: added.map(at),
+            },
+            condition: None,
+        }
+    }
+
+    #[test]
+    fn rule_is_previewed_as_the_controller_would_see_it() {
+        for (name, effect, added, expected, time) in [
+            (
+                "None becomes NoExecute from now",
+                "None",
+                Some(10),
+                "NoExecute",
+                NOW,
+            ),
+            (
+                "NoExecute keeps its time",
+                "NoExecute",
+                Some(10),
+                "NoExecute",
+                10,
+            ),
+            ("NoSchedule stays", "NoSchedule", Some(10), "NoSchedule", 10),
+            ("unknown stays", "Newer", Some(10), "Newer", 10),
+            ("no time means now", "NoExecute", None, "NoExecute", NOW),
+        ] {
+            let considered = ConsideredTaint::of_rule(&rule(effect, added), at(NOW));
+            assert_eq!(considered.taint.effect.as_str(), expected, "{name}");
+            assert_eq!(considered.taint.time_added, Some(at(time)), "{name}");
+        }
+    }
+
+    #[test]
+    fn manifest_stands_for_the_rule_of_its_name_only_if_there_is_one() {
+        let manifest = rule("None", None);
+        let mut snapshot = Snapshot::default();
+        assert_eq!(
+            ConsideredTaint::of_manifest(&manifest, &snapshot, at(NOW)).rule,
+            None
+        );
+        snapshot.rules.push(rule("NoSchedule", Some(10)));
+        let known = ConsideredTaint::of_manifest(&manifest, &snapshot, at(NOW));
+        assert_eq!(known.rule, Some(manifest.name));
+    }
+}

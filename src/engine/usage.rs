@@ -1,0 +1,84 @@
+//! How much of some drivers is in use: the whole that a share is taken of.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::Impact;
+use crate::model::{ClaimSource, DriverName, Pod, Snapshot};
+
+/// What some drivers publish, and who uses it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Devices published or allocated.
+    pub devices: usize,
+    /// Pods that a claim with a device of these drivers is reserved for, without those already
+    /// terminating.
+    pub pods: usize,
+}
+
+/// The drivers of the devices that `impact` selects.
+#[must_use]
+pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
+    impact
+        .devices
+        .iter()
+        .map(|device| device.id.driver.clone())
+        .collect()
+}
+
+/// What the `drivers` publish, and how many pods use it.
+#[must_use]
+pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
+    let mut devices = HashSet::new();
+    for slice in snapshot
+        .slices
+        .iter()
+        .filter(|slice| drivers.contains(&slice.driver))
+    {
+        for device in &slice.devices {
+            devices.insert((&slice.driver, &slice.pool.name, &device.name));
+        }
+    }
+    let mut consumers = HashSet::new();
+    let mut claims = HashSet::new();
+    for claim in &snapshot.claims {
+        let results = claim
+            .allocation
+            .iter()
+            .flat_map(|allocation| &allocation.results);
+        let mut holds = false;
+        for result in results.filter(|result| drivers.contains(&result.device.driver)) {
+            holds = true;
+            devices.insert((
+                &result.device.driver,
+                &result.device.pool,
+                &result.device.device,
+            ));
+        }
+        if holds {
+            claims.insert((claim.name.namespace.as_str(), claim.name.name.as_str()));
+            consumers.extend(claim.reserved_for.iter().map(|consumer| &consumer.uid));
+        }
+    }
+    let uses = |pod: &Pod| {
+        consumers.contains(&pod.uid)
+            && claim_names(pod).any(|name| claims.contains(&(pod.name.namespace.as_str(), name)))
+    };
+    let running = snapshot.pods.iter().filter(|pod| pod.deletion.is_none());
+    Usage {
+        devices: devices.len(),
+        pods: running.filter(|pod| uses(pod)).count(),
+    }
+}
+
+fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
+    let named = pod.claims.iter().filter_map(|claim| match &claim.source {
+        ClaimSource::Claim(name) => Some(name.as_str()),
+        ClaimSource::Template { generated } => generated.as_ref().map(|name| name.as_str()),
+        ClaimSource::Unknown => None,
+    });
+    named.chain(
+        pod.extended_resource_claim
+            .as_ref()
+            .map(|name| name.as_str()),
+    )
+}

@@ -1,0 +1,179 @@
+//! Attributes and capacities of devices, for selection by expression.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::Quantity;
+use super::context::Context;
+use super::nullable::{Entry, or_default};
+use crate::model::AttributeValue;
+
+/// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceAttribute {
+    /// A number.
+    #[prost(int64, optional, tag = "2")]
+    pub int: Option<i64>,
+    /// A truth value.
+    #[prost(bool, optional, tag = "3")]
+    pub bool: Option<bool>,
+    /// A text.
+    #[prost(string, optional, tag = "4")]
+    pub string: Option<String>,
+    /// A semantic version.
+    #[prost(string, optional, tag = "5")]
+    pub version: Option<String>,
+    /// Several numbers.
+    #[prost(int64, repeated, packed = "false", tag = "6")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub ints: Vec<i64>,
+    /// Several truth values.
+    #[prost(bool, repeated, packed = "false", tag = "7")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub bools: Vec<bool>,
+    /// Several texts.
+    #[prost(string, repeated, tag = "8")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub strings: Vec<String>,
+    /// Several semantic versions.
+    #[prost(string, repeated, tag = "9")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub versions: Vec<String>,
+}
+
+impl DeviceAttribute {
+    fn to_model(&self, context: &mut Context) -> AttributeValue {
+        if let Some(number) = self.int {
+            AttributeValue::Int(number)
+        } else if let Some(truth) = self.bool {
+            AttributeValue::Bool(truth)
+        } else if let Some(text) = &self.string {
+            AttributeValue::String(context.intern(text))
+        } else if let Some(version) = &self.version {
+            AttributeValue::Version(context.intern(version))
+        } else {
+            self.list_to_model(context)
+        }
+    }
+
+    fn list_to_model(&self, context: &mut Context) -> AttributeValue {
+        if !self.ints.is_empty() {
+            AttributeValue::Ints(self.ints.clone())
+        } else if !self.bools.is_empty() {
+            AttributeValue::Bools(self.bools.clone())
+        } else if !self.strings.is_empty() {
+            AttributeValue::Strings(interned(&self.strings, context))
+        } else if !self.versions.is_empty() {
+            AttributeValue::Versions(interned(&self.versions, context))
+        } else {
+            AttributeValue::Unknown
+        }
+    }
+}
+
+fn interned(texts: &[String], context: &mut Context) -> Vec<Arc<str>> {
+    texts.iter().map(|text| context.intern(text)).collect()
+}
+
+/// An entry of `attributes`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct AttributeEntry {
+    /// With the domain, or without one for the driver's own.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    /// The attribute.
+    #[prost(message, optional, tag = "2")]
+    pub value: Option<DeviceAttribute>,
+}
+
+impl Entry for AttributeEntry {
+    type Value = DeviceAttribute;
+
+    fn new(name: String, value: Option<DeviceAttribute>) -> Self {
+        Self {
+            name: Some(name),
+            value,
+        }
+    }
+}
+
+/// `DeviceCapacity`.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct DeviceCapacity {
+    /// How much there is.
+    #[prost(message, optional, tag = "1")]
+    pub value: Option<Quantity>,
+}
+
+/// An entry of `capacity`.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct CapacityEntry {
+    /// With the domain, or without one for the driver's own.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    /// The capacity.
+    #[prost(message, optional, tag = "2")]
+    pub value: Option<DeviceCapacity>,
+}
+
+impl Entry for CapacityEntry {
+    type Value = DeviceCapacity;
+
+    fn new(name: String, value: Option<DeviceCapacity>) -> Self {
+        Self {
+            name: Some(name),
+            value,
+        }
+    }
+}
+
+/// The attributes as facts, by name. Those of an unknown type are kept as such and told to `context`.
+pub(super) fn attributes(
+    entries: &[AttributeEntry],
+    context: &mut Context,
+) -> BTreeMap<Arc<str>, AttributeValue> {
+    entries
+        .iter()
+        .map(|entry| {
+            let name = entry.name.as_deref().unwrap_or_default();
+            let value = entry
+                .value
+                .as_ref()
+                .map_or(AttributeValue::Unknown, |value| value.to_model(context));
+            if value == AttributeValue::Unknown {
+                let what = format!("the attribute `{}` of an unknown type", name.escape_debug());
+                context.odd("unknown-attribute-type", what);
+            }
+            (context.intern(name), value)
+        })
+        .collect()
+}
+
+/// The capacities as facts, by name.
+pub(super) fn capacity(
+    entries: &[CapacityEntry],
+    context: &mut Context,
+) -> BTreeMap<Arc<str>, Arc<str>> {
+    entries
+        .iter()
+        .map(|entry| {
+            let quantity = entry
+                .value
+                .as_ref()
+                .and_then(|capacity| capacity.value.as_ref());
+            // Go writes the zero quantity as "0" and reads an absent one as zero.
+            let text = quantity
+                .and_then(|quantity| quantity.text.as_deref())
+                .unwrap_or("0");
+            (
+                context.intern(entry.name.as_deref().unwrap_or_default()),
+                context.intern(text),
+            )
+        })
+        .collect()
+}

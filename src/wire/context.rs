@@ -1,0 +1,132 @@
+//! What conversions share: repeated names, oddities, and the newest time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::error::FieldError;
+use super::interner::Interner;
+use crate::model::Warning;
+
+/// State of the conversion of many objects into facts.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    interner: Interner,
+    oddities: Oddities,
+    /// Found in the object at hand, whose name the conversion does not know.
+    found: Vec<Oddity>,
+    newest: Option<Timestamp>,
+}
+
+/// A value that this plugin does not know.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Oddity {
+    code: &'static str,
+    what: String,
+}
+
+/// Oddities of all objects, each told once however often it occurs.
+#[derive(Debug, Default)]
+struct Oddities {
+    /// Keeps the order in which they were met.
+    met: Vec<(Oddity, String)>,
+    times: BTreeMap<Oddity, usize>,
+}
+
+impl Context {
+    /// The shared copy of `text`.
+    pub(super) fn intern<Name: From<Arc<str>>>(&mut self, text: &str) -> Name {
+        self.interner.intern(text)
+    }
+
+    /// The shared copy of `text`, which must not be missing or empty.
+    pub(super) fn required<Name: From<Arc<str>>>(
+        &mut self,
+        text: Option<&str>,
+        field: &str,
+    ) -> Result<Name, FieldError> {
+        match text {
+            None | Some("") => Err(FieldError::missing(field)),
+            Some(text) => Ok(self.intern(text)),
+        }
+    }
+
+    /// The shared copy of `text`, unless it is missing or empty.
+    pub(super) fn optional<Name: From<Arc<str>>>(&mut self, text: Option<&str>) -> Option<Name> {
+        match text {
+            None | Some("") => None,
+            Some(text) => Some(self.intern(text)),
+        }
+    }
+
+    /// Notes a time that had passed when the object was read.
+    pub(super) fn saw(&mut self, time: Option<Timestamp>) {
+        self.newest = self.newest.max(time);
+    }
+
+    /// The newest time that was noted.
+    pub(super) fn newest(&self) -> Option<Timestamp> {
+        self.newest
+    }
+
+    /// Notes that the object at hand has something unknown: `what` continues the sentence
+    /// "Pod ml/train-0 has …".
+    pub(super) fn odd(&mut self, code: &'static str, what: String) {
+        self.found.push(Oddity { code, what });
+    }
+
+    /// Attributes what was found since the last call to the object called `name`.
+    pub(super) fn attribute(&mut self, name: impl FnOnce() -> String) {
+        if self.found.is_empty() {
+            return;
+        }
+        let name = name();
+        for oddity in self.found.drain(..) {
+            let times = self.oddities.times.entry(oddity.clone()).or_default();
+            *times += 1;
+            if *times == 1 {
+                self.oddities.met.push((oddity, name.clone()));
+            }
+        }
+    }
+
+    /// The oddities, in the order in which they were first met.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.oddities
+            .met
+            .iter()
+            .map(|(oddity, name)| {
+                let times = self.oddities.times.get(oddity).copied().unwrap_or(1);
+                let more = match times - 1 {
+                    0 => String::new(),
+                    others => format!(" (and {others} more like it)"),
+                };
+                Warning {
+                    code: oddity.code,
+                    message: format!("{name} has {}{more}", oddity.what),
+                    fix: None,
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oddity_is_told_once_with_its_number() {
+        let mut context = Context::default();
+        for name in ["a", "b", "c"] {
+            context.odd("unknown-effect", "the unknown effect `Later`".to_owned());
+            context.attribute(|| format!("ResourceSlice {name}"));
+        }
+        let messages: Vec<_> = context.warnings().into_iter().map(|w| w.message).collect();
+        assert_eq!(
+            messages,
+            ["ResourceSlice a has the unknown effect `Later` (and 2 more like it)"]
+        );
+    }
+}

@@ -1,0 +1,181 @@
+//! Objects and lists as text: what `kubectl get -o json` and `-o yaml` print.
+//!
+//! A text may hold several documents; each is a single object, a typed list (`PodList`) or a `List`
+//! of any kinds. Objects are decoded straight into the struct of their kind, in one pass, and
+//! become facts at once, so that the text and the facts are all that is ever held.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::error::DecodeError;
+use super::meta::ListMeta;
+use super::named;
+use super::object::{Converter, Item};
+use super::walk::ObjectSeed;
+use super::yaml;
+use crate::model::{Kind, Warning};
+
+/// Everything that was decoded from text so far.
+#[derive(Debug, Default)]
+pub struct Documents {
+    pub(super) converter: Converter,
+    pub(super) items: Vec<Item>,
+    pub(super) lists: Vec<ListHeader>,
+    pub(super) found: BTreeMap<TypeMeta, usize>,
+    /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
+    pub(super) failure: Option<Failure>,
+    /// Where the object at hand is: number of the document, then indices into lists.
+    pub(super) position: Vec<usize>,
+    documents: usize,
+}
+
+/// `apiVersion` and `kind`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeMeta {
+    /// Group and version.
+    pub api_version: String,
+    /// Such as `Pod`.
+    pub kind: String,
+}
+
+/// What a list says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListHeader {
+    /// `List`, or such as `PodList`.
+    pub type_meta: TypeMeta,
+    /// Its state and annotations.
+    pub metadata: ListMeta,
+}
+
+/// Why an object could not be decoded.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Complete, with the object's name.
+    Decode(DecodeError),
+    /// Found by the parser, which knows no names.
+    Field { kind: Kind, field: String },
+}
+
+/// What text held, once all of it is decoded.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// The facts, in the order of the text.
+    pub items: Vec<Item>,
+    /// The lists that were met.
+    pub lists: Vec<ListHeader>,
+    /// How many objects of each kind there were, including those that are of no interest.
+    pub found: BTreeMap<TypeMeta, usize>,
+    /// Oddities, in the order in which they were first met.
+    pub warnings: Vec<Warning>,
+    /// The newest time that had passed when the objects were read.
+    pub newest: Option<Timestamp>,
+}
+
+impl Documents {
+    /// Nothing decoded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes JSON: one object or list, or several in a row.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not JSON, or any needed object in it cannot be read.
+    pub fn decode_json(&mut self, text: &str) -> Result<(), DecodeError> {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let first = self.documents;
+        while deserializer.end().is_err() {
+            self.begin_document();
+            let seed = ObjectSeed::new(self);
+            if let Err(error) = seed.document(&mut deserializer) {
+                let name = |path: &[usize]| named::in_json(text, first, path);
+                let syntax = !error.is_data();
+                return Err(self.explain("JSON", syntax, &error.to_string(), name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes YAML of any number of documents.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not YAML, asks for too much (nesting, aliases), or any needed object in it
+    /// cannot be read.
+    pub fn decode_yaml(&mut self, text: &str) -> Result<(), DecodeError> {
+        for document in yaml::documents(text) {
+            self.begin_document();
+            let decoded = yaml::with_deserializer(document.text, |deserializer| {
+                ObjectSeed::new(self).document(deserializer)
+            });
+            if let Err(error) = decoded {
+                let name = |path: &[usize]| named::in_yaml(document.text, path);
+                let syntax = yaml::is_syntax(&error);
+                let problem = yaml::describe(&error, document.first_line);
+                return Err(self.explain("YAML", syntax, &problem, name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that was decoded.
+    #[must_use]
+    pub fn finish(self) -> Decoded {
+        Decoded {
+            warnings: self.converter.warnings(),
+            newest: self.converter.newest(),
+            items: self.items,
+            lists: self.lists,
+            found: self.found,
+        }
+    }
+
+    fn begin_document(&mut self) {
+        self.position.clear();
+        self.position.push(self.documents);
+        self.documents += 1;
+    }
+
+    /// Says which object of which name the parser's `problem` is about.
+    fn explain(
+        &mut self,
+        format: &'static str,
+        syntax: bool,
+        problem: &str,
+        name: impl Fn(&[usize]) -> Option<String>,
+    ) -> DecodeError {
+        match self.failure.take() {
+            Some(Failure::Decode(error)) => error,
+            Some(Failure::Field { kind, field }) if !syntax => DecodeError::Field {
+                object: name(&self.position).map_or_else(
+                    || format!("{kind} at {}", place(&self.position)),
+                    |name| format!("{kind} {name}"),
+                ),
+                field,
+                problem: problem.to_owned(),
+            },
+            _ => DecodeError::Syntax {
+                format,
+                problem: problem.to_owned(),
+            },
+        }
+    }
+}
+
+/// A position in words, such as `items[3]`.
+pub(super) fn place(position: &[usize]) -> String {
+    let (document, indices) = position.split_first().unwrap_or((&0, &[]));
+    let mut place = match (document, indices) {
+        (document, []) => return format!("document {}", document + 1),
+        (0, _) => String::new(),
+        (document, _) => format!("document {}, ", document + 1),
+    };
+    for (depth, index) in indices.iter().enumerate() {
+        let dot = if depth == 0 { "" } else { "." };
+        place.push_str(&format!("{dot}items[{index}]"));
+    }
+    place
+}

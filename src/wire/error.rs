@@ -1,0 +1,125 @@
+//! What can be wrong with the bytes.
+
+use crate::model::Kind;
+
+/// Why bytes could not be turned into facts.
+///
+/// One bad object spoils the whole input: an answer that silently leaves something out is worse
+/// than none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// A needed object has a field that cannot be used.
+    #[error("{object}: {field}: {problem}")]
+    Field {
+        /// Kind and name, or the position when it has none.
+        object: String,
+        /// Path of the field, such as `spec.pool.name`.
+        field: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A needed object is at a version of its API that this plugin does not know.
+    #[error("{object}: apiVersion {found} is not supported, only {supported}")]
+    Version {
+        /// Kind and name, or the position when it has none.
+        object: String,
+        /// What the object says.
+        found: String,
+        /// The versions that can be read, separated by commas.
+        supported: String,
+    },
+    /// Something is not an object, or does not say what it is.
+    #[error("{object}: {problem}")]
+    NotAnObject {
+        /// Where it is.
+        object: String,
+        /// What it is instead.
+        problem: String,
+    },
+    /// The text is not what it claims to be.
+    #[error("not valid {format}: {problem}")]
+    Syntax {
+        /// `JSON`, `YAML` or `protobuf`.
+        format: &'static str,
+        /// The parser's words.
+        problem: String,
+    },
+    /// The bytes end too early.
+    #[error("the {kind} list ends too early, after {items} objects")]
+    Truncated {
+        /// What was being read.
+        kind: Kind,
+        /// How many objects were complete.
+        items: usize,
+    },
+    /// There is more after the end.
+    #[error("the {kind} list is followed by something else")]
+    TrailingBytes {
+        /// What was being read.
+        kind: Kind,
+    },
+    /// The server compressed or encrypted the objects in a way that was not asked for.
+    #[error("the {kind} list has the content encoding `{encoding}`, which was not asked for")]
+    ContentEncoding {
+        /// What was being read.
+        kind: Kind,
+        /// What the server says.
+        encoding: String,
+    },
+    /// The bytes hold another kind than was asked for.
+    #[error("expected a {expected}, found a {found}")]
+    UnexpectedKind {
+        /// Kind of list or object.
+        expected: String,
+        /// What the bytes say.
+        found: String,
+    },
+    /// The server reports a failure instead of objects, or after some of them.
+    #[error("the server reports {code} {reason}: {message}")]
+    Status {
+        /// HTTP status code; zero when it says none.
+        code: i32,
+        /// Such as `Expired`.
+        reason: String,
+        /// In words.
+        message: String,
+    },
+}
+
+/// What is wrong with a field, before it is known whose field it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FieldError {
+    /// Path from the object, such as `spec.pool.name`.
+    pub(super) path: String,
+    /// What is wrong with it.
+    pub(super) problem: String,
+}
+
+impl FieldError {
+    /// `path` has `problem`.
+    pub(super) fn new(path: &str, problem: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            problem,
+        }
+    }
+
+    /// `path` is not there, or empty.
+    pub(super) fn missing(path: &str) -> Self {
+        Self::new(path, "is missing".to_owned())
+    }
+
+    /// The same, seen from one level up.
+    pub(super) fn under(self, parent: &str) -> Self {
+        Self {
+            path: format!("{parent}.{}", self.path),
+            ..self
+        }
+    }
+
+    /// The same, seen from outside the list `parent`.
+    pub(super) fn at(self, parent: &str, index: usize) -> Self {
+        self.under(&format!("{parent}[{index}]"))
+    }
+}

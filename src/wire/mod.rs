@@ -1,0 +1,54 @@
+//! From bytes to facts: the Kubernetes API as it is written down.
+//!
+//! Takes JSON, YAML or protobuf and gives [`model`](crate::model) values. One struct per kind
+//! carries both encodings, with only the fields that are used; `versions` is the one table of API
+//! versions. Talks to nobody and reads no clock.
+//!
+//! ```text
+//! protobuf list, as it arrives ─▶ ProtobufList ─┐
+//! JSON or YAML text ────────────▶ Documents ────┴▶ Item (a fact and its resourceVersion)
+//! ```
+//!
+//! Nothing is left out silently: one object that cannot be read is an error for all of them, and
+//! values from a newer API are kept and told as warnings.
+
+mod attribute;
+mod claim;
+mod class;
+mod context;
+mod document;
+mod error;
+mod field;
+mod interner;
+mod meta;
+mod named;
+mod nullable;
+mod object;
+mod pod;
+mod protobuf;
+mod quantity;
+mod remaining;
+mod rule;
+mod selector;
+mod shape;
+mod slice;
+mod slice_v1beta1;
+mod status;
+mod taint;
+#[cfg(test)]
+mod testing;
+mod time;
+mod versions;
+mod walk;
+mod yaml;
+
+pub use document::{Decoded, Documents, ListHeader, TypeMeta};
+pub use error::DecodeError;
+pub use meta::{ListMeta, ObjectMeta, OwnerReference};
+pub use object::{Item, Object};
+pub use protobuf::{ListEnd, ProtobufList, decode_protobuf_object};
+pub use quantity::Quantity;
+pub use selector::DeviceTaintSelector;
+pub use taint::{DeviceTaint, DeviceToleration};
+pub use time::Time;
+pub use versions::{VERSIONS, Version, versions_of};

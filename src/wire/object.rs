@@ -1,0 +1,127 @@
+//! From the wire to facts, one object at a time.
+
+use jiff::Timestamp;
+
+use super::ObjectMeta;
+use super::context::Context;
+use super::error::{DecodeError, FieldError};
+use crate::model::{
+    DeviceClass, DeviceTaintRule, Kind, Pod, ResourceClaim, ResourceSlice, Warning,
+};
+
+/// A fact of any of the needed kinds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// Devices that a driver publishes.
+    ResourceSlice(ResourceSlice),
+    /// Who holds which devices.
+    ResourceClaim(ResourceClaim),
+    /// A taint for many devices.
+    DeviceTaintRule(DeviceTaintRule),
+    /// A pod that uses a claim.
+    Pod(Pod),
+    /// A choice of devices.
+    DeviceClass(DeviceClass),
+}
+
+impl Object {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::ResourceSlice(_) => Kind::ResourceSlice,
+            Self::ResourceClaim(_) => Kind::ResourceClaim,
+            Self::DeviceTaintRule(_) => Kind::DeviceTaintRule,
+            Self::Pod(_) => Kind::Pod,
+            Self::DeviceClass(_) => Kind::DeviceClass,
+        }
+    }
+
+    /// Its name, with the namespace where there is one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::ResourceSlice(slice) => slice.name.to_string(),
+            Self::ResourceClaim(claim) => claim.name.to_string(),
+            Self::DeviceTaintRule(rule) => rule.name.to_string(),
+            Self::Pod(pod) => pod.name.to_string(),
+            Self::DeviceClass(class) => class.name.to_string(),
+        }
+    }
+}
+
+/// A fact, with what is needed to choose between two states of the same object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// The fact.
+    pub object: Object,
+    /// Which state of the object it is; opaque, but a growing number in practice.
+    pub resource_version: String,
+}
+
+/// A wire object that can become a fact.
+pub(super) trait ToObject {
+    /// Who it is.
+    fn metadata(&self) -> Option<&ObjectMeta>;
+
+    /// The fact, unless the object is of no interest. `context` hears of oddities and times.
+    fn to_object(
+        &self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError>;
+}
+
+/// Turns wire objects into facts; names that repeat are kept once for all of them.
+#[derive(Debug, Default)]
+pub(super) struct Converter {
+    context: Context,
+}
+
+impl Converter {
+    /// The fact that `object` states, or `None` if it is of no interest.
+    ///
+    /// `position` says where the object is, for an error about one without a name.
+    pub(super) fn convert(
+        &mut self,
+        kind: Kind,
+        object: &impl ToObject,
+        position: impl Fn() -> String,
+    ) -> Result<Option<Item>, DecodeError> {
+        let nobody = ObjectMeta::default();
+        let metadata = object.metadata().unwrap_or(&nobody);
+        let name = || describe(kind, metadata).unwrap_or_else(&position);
+        let converted = metadata
+            .note_times(&mut self.context)
+            .and_then(|()| object.to_object(metadata, &mut self.context))
+            .map_err(|error| DecodeError::Field {
+                object: name(),
+                field: error.path,
+                problem: error.problem,
+            })?;
+        self.context.attribute(name);
+        Ok(converted.map(|object| Item {
+            object,
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+        }))
+    }
+
+    /// Oddities of the objects so far, in the order in which they were first met.
+    pub(super) fn warnings(&self) -> Vec<Warning> {
+        self.context.warnings()
+    }
+
+    /// The newest time of the objects so far that had passed when they were read.
+    pub(super) fn newest(&self) -> Option<Timestamp> {
+        self.context.newest()
+    }
+}
+
+/// Kind and name of an object, if it has a name.
+fn describe(kind: Kind, metadata: &ObjectMeta) -> Option<String> {
+    let name = metadata.name.as_deref().filter(|name| !name.is_empty())?;
+    Some(match metadata.namespace.as_deref() {
+        None | Some("") => format!("{kind} {name}"),
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+    })
+}

@@ -1,0 +1,229 @@
+//! `Pod`, as far as its claims go.
+
+use serde::Deserialize;
+
+use super::ObjectMeta;
+use super::context::Context;
+use super::error::FieldError;
+use super::nullable::or_default;
+use super::object::{Object, ToObject};
+use crate::model::{self, ClaimSource, PodClaim};
+
+/// What the server assumes when a pod does not say.
+const DEFAULT_GRACE_PERIOD_SECONDS: i64 = 30;
+
+/// Something that runs on a node and may use devices.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct Pod {
+    /// Who it is.
+    #[prost(message, optional, tag = "1")]
+    pub metadata: Option<ObjectMeta>,
+    /// What it wants.
+    #[prost(message, optional, tag = "2")]
+    pub spec: Option<PodSpec>,
+    /// What it got.
+    #[prost(message, optional, tag = "3")]
+    pub status: Option<PodStatus>,
+}
+
+/// What a pod wants; containers and volumes are not needed.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodSpec {
+    /// How long it gets to stop.
+    #[prost(int64, optional, tag = "4")]
+    pub termination_grace_period_seconds: Option<i64>,
+    /// Where it runs.
+    #[prost(string, optional, tag = "10")]
+    pub node_name: Option<String>,
+    /// Of its priority.
+    #[prost(string, optional, tag = "24")]
+    pub priority_class_name: Option<String>,
+    /// Filled in by the server.
+    #[prost(int32, optional, tag = "25")]
+    pub priority: Option<i32>,
+    /// What it uses.
+    #[prost(message, repeated, tag = "39")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub resource_claims: Vec<PodResourceClaim>,
+    /// With whom it is scheduled; since 1.36, behind a feature gate.
+    #[prost(message, optional, tag = "43")]
+    pub scheduling_group: Option<PodSchedulingGroup>,
+}
+
+/// What a pod uses: one of the two names is set.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodResourceClaim {
+    /// Unique within the pod.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    /// An existing claim.
+    #[prost(string, optional, tag = "3")]
+    pub resource_claim_name: Option<String>,
+    /// What to make a claim from.
+    #[prost(string, optional, tag = "4")]
+    pub resource_claim_template_name: Option<String>,
+}
+
+/// With whom a pod is scheduled.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodSchedulingGroup {
+    /// In the pod's namespace.
+    #[prost(string, optional, tag = "1")]
+    pub pod_group_name: Option<String>,
+}
+
+/// What a pod got.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodStatus {
+    /// How far it is.
+    #[prost(string, optional, tag = "1")]
+    pub phase: Option<String>,
+    /// Quality of service.
+    #[prost(string, optional, tag = "9")]
+    pub qos_class: Option<String>,
+    /// Names of generated claims.
+    #[prost(message, repeated, tag = "15")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
+    /// The claim that stands in for extended resources; since 1.34.
+    #[prost(message, optional, tag = "18")]
+    pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatus>,
+}
+
+/// Name of a generated claim.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodResourceClaimStatus {
+    /// Which entry of the spec it is for.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    /// Absent when no claim was needed.
+    #[prost(string, optional, tag = "2")]
+    pub resource_claim_name: Option<String>,
+}
+
+/// The claim that stands in for extended resources.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodExtendedResourceClaimStatus {
+    /// In the pod's namespace.
+    #[prost(string, optional, tag = "2")]
+    pub resource_claim_name: Option<String>,
+}
+
+impl ToObject for Pod {
+    fn metadata(&self) -> Option<&ObjectMeta> {
+        self.metadata.as_ref()
+    }
+
+    /// Nothing for a pod that uses no claim at all: most pods of most clusters.
+    fn to_object(
+        &self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError> {
+        let (Some(spec), status) = (&self.spec, self.status.as_ref()) else {
+            return Ok(None);
+        };
+        let extended = status.and_then(|status| status.extended_resource_claim_status.as_ref());
+        if spec.resource_claims.is_empty() && extended.is_none() {
+            return Ok(None);
+        }
+        let extended = extended.and_then(|extended| extended.resource_claim_name.as_deref());
+        let group = spec.scheduling_group.as_ref();
+        let group = group.and_then(|group| group.pod_group_name.as_deref());
+        Ok(Some(Object::Pod(model::Pod {
+            name: metadata.namespaced_name(context)?,
+            uid: metadata.required_uid()?,
+            node: context.optional(spec.node_name.as_deref()),
+            phase: phase(status, context),
+            deletion: metadata.deletion()?,
+            claims: self.claims(context),
+            extended_resource_claim: context.optional(extended),
+            pod_group: context.optional(group),
+            controller: metadata.controller(context),
+            qos_class: qos_class(status, context),
+            priority: spec.priority.unwrap_or_default(),
+            priority_class_name: spec.priority_class_name.clone().unwrap_or_default(),
+            grace_period_seconds: spec
+                .termination_grace_period_seconds
+                .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
+        })))
+    }
+}
+
+impl Pod {
+    fn claims(&self, context: &mut Context) -> Vec<PodClaim> {
+        let wanted = self
+            .spec
+            .as_ref()
+            .map_or(&[][..], |spec| &spec.resource_claims);
+        wanted
+            .iter()
+            .map(|claim| PodClaim {
+                name: claim.name.clone().unwrap_or_default(),
+                source: self.source(claim, context),
+            })
+            .collect()
+    }
+
+    /// Upstream: `resourceclaim.Name`, which looks for an existing claim first.
+    fn source(&self, claim: &PodResourceClaim, context: &mut Context) -> ClaimSource {
+        if let Some(name) = &claim.resource_claim_name {
+            return ClaimSource::Claim(context.intern(name));
+        }
+        if claim.resource_claim_template_name.is_none() {
+            let name = claim.name.as_deref().unwrap_or_default().escape_debug();
+            let what = format!("the entry `{name}` in spec.resourceClaims, which names no claim");
+            context.odd("unknown-claim-source", what);
+            return ClaimSource::Unknown;
+        }
+        let statuses = self.status.as_ref();
+        let statuses = statuses.map_or(&[][..], |status| &status.resource_claim_statuses);
+        let generated = statuses
+            .iter()
+            .find(|status| status.name == claim.name)
+            .and_then(|status| status.resource_claim_name.as_deref());
+        ClaimSource::Template {
+            generated: generated.map(|name| context.intern(name)),
+        }
+    }
+}
+
+fn phase(status: Option<&PodStatus>, context: &mut Context) -> model::Phase {
+    let text = status.and_then(|status| status.phase.as_deref());
+    let phase = model::Phase::from(text.unwrap_or_default());
+    if let model::Phase::Unknown(text) = &phase {
+        // `Unknown` is a phase of its own, and a pod that was never stored has none.
+        if !["", "Unknown"].contains(&text.as_str()) {
+            let what = format!("the unknown phase `{}`", text.escape_debug());
+            context.odd("unknown-phase", what);
+        }
+    }
+    phase
+}
+
+fn qos_class(status: Option<&PodStatus>, context: &mut Context) -> Option<model::QosClass> {
+    let text = status.and_then(|status| status.qos_class.as_deref())?;
+    if text.is_empty() {
+        return None;
+    }
+    let class = model::QosClass::from(text);
+    if let model::QosClass::Unknown(text) = &class {
+        let what = format!("the unknown QoS class `{}`", text.escape_debug());
+        context.odd("unknown-qos-class", what);
+    }
+    Some(class)
+}

@@ -1,0 +1,428 @@
+//! Lists in protobuf, decoded while they arrive.
+//!
+//! ```text
+//! "k8s\0"  Unknown{ typeMeta=1  raw=2 ┐  contentEncoding=3  contentType=4 }
+//!                                     └─ List{ metadata=1  items=2  items=2  … }
+//! ```
+//!
+//! Of the bytes, at most one object is held. Upstream:
+//! `k8s.io/apimachinery/pkg/runtime/serializer/protobuf`.
+
+use prost::Message;
+
+use super::error::DecodeError;
+use super::field::{Field, Value, complete, malformed, read_field};
+use super::meta::ListMeta;
+use super::object::{Converter, Item};
+use super::shape::WireObject;
+use super::status::Status;
+use super::versions::{Lookup, Version, lookup, supported};
+use crate::model::Warning;
+
+/// What every protobuf body of Kubernetes begins with.
+const MAGIC: &[u8] = b"k8s\0";
+/// Larger objects are not believed: the database behind the API takes a few megabytes at most.
+const LARGEST_FIELD: u64 = 64 << 20;
+/// How much is taken from a large chunk at a time, so that it is not held twice.
+const PORTION: usize = 64 << 10;
+
+/// `runtime.TypeMeta`, whose numbers differ from those in `metav1`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct UnknownType {
+    #[prost(string, tag = "1")]
+    api_version: String,
+    #[prost(string, tag = "2")]
+    kind: String,
+}
+
+impl UnknownType {
+    fn is_status(&self) -> bool {
+        self.api_version == "v1" && self.kind == "Status"
+    }
+}
+
+/// `metav1.ListMeta`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct ProtobufListMeta {
+    #[prost(string, tag = "2")]
+    resource_version: String,
+    #[prost(string, tag = "3")]
+    continue_token: String,
+}
+
+/// `runtime.Unknown`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Unknown {
+    #[prost(message, optional, tag = "1")]
+    type_meta: Option<UnknownType>,
+    #[prost(bytes = "vec", tag = "2")]
+    raw: Vec<u8>,
+    #[prost(string, tag = "3")]
+    content_encoding: String,
+}
+
+/// Where in the body the next byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Magic,
+    /// Between the fields of the envelope.
+    Envelope,
+    /// Between the fields of the list, of which so many bytes are left.
+    List(u64),
+    /// In the middle of what the server sent in place of a list.
+    Status(u64),
+}
+
+/// What a look at the buffered bytes led to.
+enum Step {
+    /// Nothing yet: there are too few.
+    Starved,
+    /// So many bytes are done with, and may have completed a fact.
+    Done(usize, Option<Box<Item>>),
+}
+
+/// Decodes a list in protobuf, as its bytes arrive.
+#[derive(Debug)]
+pub struct ProtobufList {
+    version: &'static Version,
+    converter: Converter,
+    state: State,
+    buffer: Vec<u8>,
+    type_seen: bool,
+    /// The server sends its account of a failure in place of the list.
+    status_announced: bool,
+    list_seen: bool,
+    objects: usize,
+    metadata: ListMeta,
+}
+
+/// What a list said about itself, and what was odd in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListEnd {
+    /// Its state, and where the next page starts.
+    pub metadata: ListMeta,
+    /// How many objects it had, including those that are of no interest.
+    pub objects: usize,
+    /// Oddities, in the order in which they were first met.
+    pub warnings: Vec<Warning>,
+}
+
+impl ProtobufList {
+    /// Expects a list of objects at `version`.
+    #[must_use]
+    pub fn new(version: &'static Version) -> Self {
+        Self {
+            version,
+            converter: Converter::default(),
+            state: State::Magic,
+            buffer: Vec::new(),
+            type_seen: false,
+            status_announced: false,
+            list_seen: false,
+            objects: 0,
+            metadata: ListMeta::default(),
+        }
+    }
+
+    /// Takes the next bytes and gives the facts that they complete, without objects that are of no
+    /// interest.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no such list, or hold an object that cannot be read, or a failure of the
+    /// server.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Item>, DecodeError> {
+        let mut items = Vec::new();
+        for portion in bytes.chunks(PORTION) {
+            self.buffer.extend_from_slice(portion);
+            let buffer = std::mem::take(&mut self.buffer);
+            let mut used = 0;
+            while let Step::Done(length, item) = self.step(&buffer[used..])? {
+                used += length;
+                items.extend(item.map(|item| *item));
+            }
+            self.buffer = buffer;
+            self.buffer.drain(..used);
+        }
+        Ok(items)
+    }
+
+    /// Ends the list.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes ended too early.
+    pub fn finish(self) -> Result<ListEnd, DecodeError> {
+        let complete = matches!(self.state, State::Envelope | State::List(0));
+        if !complete || !self.buffer.is_empty() || !self.list_seen || !self.type_seen {
+            return Err(DecodeError::Truncated {
+                kind: self.version.kind,
+                items: self.objects,
+            });
+        }
+        Ok(ListEnd {
+            metadata: self.metadata,
+            objects: self.objects,
+            warnings: self.converter.warnings(),
+        })
+    }
+
+    fn step(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
+        match self.state {
+            State::Magic => self.magic(input),
+            State::Envelope | State::List(0) => self.envelope(input),
+            State::List(left) => self.list(input, left),
+            State::Status(length) => match complete(input, 0, length) {
+                None => Ok(Step::Starved),
+                Some(raw) => Err(status(raw)),
+            },
+        }
+    }
+
+    fn magic(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
+        let length = input.len().min(MAGIC.len());
+        if input[..length] != MAGIC[..length] {
+            return Err(malformed("it does not begin with k8s"));
+        }
+        if length < MAGIC.len() {
+            return Ok(Step::Starved);
+        }
+        self.state = State::Envelope;
+        Ok(Step::Done(length, None))
+    }
+
+    fn envelope(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
+        let Some(field) = self.after_list(input, read_field(input))? else {
+            return Ok(Step::Starved);
+        };
+        let Value::Length(length) = field.value else {
+            return Err(self.trailing());
+        };
+        if field.number == 2 {
+            return self.begin_list(field.header, length);
+        }
+        if length > LARGEST_FIELD {
+            return Err(malformed("a field of its envelope is too long"));
+        }
+        let Some(bytes) = complete(input, field.header, length) else {
+            return Ok(Step::Starved);
+        };
+        match field.number {
+            1 if !self.list_seen => self.check_type(bytes)?,
+            3 => self.check_encoding(bytes)?,
+            4 => {}
+            _ => return Err(self.trailing()),
+        }
+        Ok(Step::Done(field.header + bytes.len(), None))
+    }
+
+    /// Passes `field` on, or tells what else follows a complete list.
+    fn after_list(
+        &self,
+        input: &[u8],
+        field: Result<Option<Field>, DecodeError>,
+    ) -> Result<Option<Field>, DecodeError> {
+        if !self.list_seen {
+            return field;
+        }
+        // Neither another body nor JSON begins like one of the two fields that may follow.
+        match input.first() {
+            None => Ok(None),
+            Some(0x1a | 0x22) => field,
+            Some(_) => Err(self.trailing()),
+        }
+    }
+
+    fn begin_list(&mut self, header: usize, length: u64) -> Result<Step, DecodeError> {
+        if !self.type_seen {
+            return Err(malformed("it does not begin with its kind"));
+        }
+        if self.list_seen {
+            return Err(self.trailing());
+        }
+        self.list_seen = true;
+        self.state = if self.status_announced {
+            State::Status(length.min(LARGEST_FIELD))
+        } else {
+            State::List(length)
+        };
+        Ok(Step::Done(header, None))
+    }
+
+    fn check_type(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let found = UnknownType::decode(bytes).map_err(|error| malformed(&error.to_string()))?;
+        let expected = format!("{}List", self.version.kind);
+        if found.is_status() {
+            self.status_announced = true;
+        } else if found.kind != expected || found.api_version != self.version.api_version {
+            return Err(DecodeError::UnexpectedKind {
+                expected: format!("{} {expected}", self.version.api_version),
+                found: format!("{} {}", found.api_version, found.kind),
+            });
+        }
+        self.type_seen = true;
+        Ok(())
+    }
+
+    fn check_encoding(&self, bytes: &[u8]) -> Result<(), DecodeError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        Err(DecodeError::ContentEncoding {
+            kind: self.version.kind,
+            encoding: String::from_utf8_lossy(bytes).into_owned(),
+        })
+    }
+
+    fn list(&mut self, input: &[u8], left: u64) -> Result<Step, DecodeError> {
+        let Some(field) = read_field(input)? else {
+            return Ok(Step::Starved);
+        };
+        let length = match field.value {
+            Value::Inline => 0,
+            Value::Length(length) => length,
+        };
+        let whole = length.saturating_add(field.header as u64);
+        if whole > left || length > LARGEST_FIELD {
+            return Err(malformed("an object is longer than its list"));
+        }
+        let Some(bytes) = complete(input, field.header, length) else {
+            return Ok(Step::Starved);
+        };
+        self.state = State::List(left - whole);
+        let item = match (field.number, field.value) {
+            (1, Value::Length(_)) => self.list_metadata(bytes)?,
+            (2, Value::Length(_)) => self.object(bytes)?,
+            _ => None,
+        };
+        Ok(Step::Done(field.header + bytes.len(), item.map(Box::new)))
+    }
+
+    fn list_metadata(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
+        let found =
+            ProtobufListMeta::decode(bytes).map_err(|error| malformed(&error.to_string()))?;
+        self.metadata.resource_version = found.resource_version;
+        self.metadata.continue_token = found.continue_token;
+        Ok(None)
+    }
+
+    fn object(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
+        let index = self.objects;
+        self.objects += 1;
+        object(&mut self.converter, self.version, bytes, || {
+            format!("{} at items[{index}]", self.version.kind)
+        })
+    }
+
+    fn trailing(&self) -> DecodeError {
+        DecodeError::TrailingBytes {
+            kind: self.version.kind,
+        }
+    }
+}
+
+/// Decodes a single object, of whatever needed kind and version it says it is.
+///
+/// Gives no fact for a pod that uses no claim.
+///
+/// # Errors
+///
+/// If the bytes are no such object, or a failure of the server.
+pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning>), DecodeError> {
+    let body = bytes
+        .strip_prefix(MAGIC)
+        .ok_or_else(|| malformed("it does not begin with k8s"))?;
+    let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
+    let found = unknown.type_meta.unwrap_or_default();
+    if found.is_status() {
+        return Err(status(&unknown.raw));
+    }
+    let version = match lookup(&found.api_version, &found.kind) {
+        Lookup::Needed(version) => version,
+        Lookup::UnknownVersion(kind) => {
+            return Err(DecodeError::Version {
+                object: kind.to_string(),
+                found: found.api_version,
+                supported: supported(kind),
+            });
+        }
+        Lookup::NotNeeded => {
+            return Err(DecodeError::UnexpectedKind {
+                expected: "kind that a preview is made from".to_owned(),
+                found: format!("{} {}", found.api_version, found.kind),
+            });
+        }
+    };
+    if !unknown.content_encoding.is_empty() {
+        return Err(DecodeError::ContentEncoding {
+            kind: version.kind,
+            encoding: unknown.content_encoding,
+        });
+    }
+    let mut converter = Converter::default();
+    let item = object(&mut converter, version, &unknown.raw, || {
+        version.kind.to_string()
+    })?;
+    Ok((item, converter.warnings()))
+}
+
+/// Decodes one object and turns it into a fact.
+fn object(
+    converter: &mut Converter,
+    version: &Version,
+    bytes: &[u8],
+    position: impl Fn() -> String,
+) -> Result<Option<Item>, DecodeError> {
+    WireObject::decode(version.shape, bytes)
+        .map_err(|error| undecodable(version, bytes, &error, &position))?
+        .convert(converter, position)
+}
+
+/// An object, reduced to its name.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Named {
+    #[prost(message, optional, tag = "1")]
+    metadata: Option<NamedMeta>,
+}
+
+/// The name alone, so that nothing else of the metadata can be in the way.
+#[derive(Clone, PartialEq, prost::Message)]
+struct NamedMeta {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(string, tag = "3")]
+    namespace: String,
+}
+
+/// The error for an object that is no protobuf, with its name as far as that can be read.
+fn undecodable(
+    version: &Version,
+    bytes: &[u8],
+    error: &prost::DecodeError,
+    position: &impl Fn() -> String,
+) -> DecodeError {
+    let metadata = Named::decode(bytes).ok().and_then(|named| named.metadata);
+    let object = match metadata {
+        Some(NamedMeta { name, namespace }) if namespace.is_empty() => {
+            format!("{} {name}", version.kind)
+        }
+        Some(NamedMeta { name, namespace }) => format!("{} {namespace}/{name}", version.kind),
+        None => position(),
+    };
+    // prost puts the path before the problem: "…: Pod.spec: PodSpec.priority: invalid wire type".
+    let text = error.to_string();
+    let text = text
+        .strip_prefix("failed to decode Protobuf message: ")
+        .unwrap_or(&text);
+    let (field, problem) = text.rsplit_once(": ").unwrap_or(("protobuf", text));
+    DecodeError::Field {
+        object,
+        field: field.to_owned(),
+        problem: problem.to_owned(),
+    }
+}
+
+/// The failure that the server reports.
+fn status(raw: &[u8]) -> DecodeError {
+    Status::decode(raw).map_or_else(|error| malformed(&error.to_string()), DecodeError::from)
+}

@@ -1,0 +1,336 @@
+//! One pass over a document: finds the objects and decodes each as what it is.
+//!
+//! Objects normally say what they are before anything else, so that their fields go straight into
+//! the struct of their kind. Where they do not, what comes before is put aside.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::Value;
+
+use super::document::{Documents, Failure, ListHeader, TypeMeta, place};
+use super::error::DecodeError;
+use super::remaining::Remaining;
+use super::shape::WireObject;
+use super::status::Status;
+use super::versions::{Lookup, Version, lookup, supported};
+
+/// Fields that were read before it was known whose they are.
+type Fields = Vec<(String, Value)>;
+
+/// Decodes one object or list, and hands what it finds to the documents.
+///
+/// Gives back the fields of an object that does not say what it is, because only its list does.
+pub(super) struct ObjectSeed<'a> {
+    documents: &'a mut Documents,
+    /// What the object is, where the list has said so for all of its objects.
+    inherited: Option<&'a TypeMeta>,
+}
+
+impl<'a> ObjectSeed<'a> {
+    /// For the object or list that is a whole document.
+    pub(super) fn new(documents: &'a mut Documents) -> Self {
+        Self {
+            documents,
+            inherited: None,
+        }
+    }
+
+    /// Decodes a whole document; an empty one is no error.
+    pub(super) fn document<'de, D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        let documents = &mut *self.documents;
+        let seed = ObjectSeed::new(documents);
+        match seed.deserialize(from)? {
+            None => Ok(()),
+            Some(_) => Err(documents.untyped()),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectSeed<'_> {
+    type Value = Option<Fields>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Option<Fields>, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectSeed<'_> {
+    type Value = Option<Fields>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a Kubernetes object")
+    }
+
+    /// An empty document, such as what follows the last `---`.
+    fn visit_unit<E: Error>(self) -> Result<Option<Fields>, E> {
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Fields>, A::Error> {
+        let mut head = Head::default();
+        while let Some(key) = map.next_key::<String>()? {
+            if head.take(&key, &mut map)? {
+                continue;
+            }
+            if key == "items" && head.may_be_list() {
+                return self.documents.list(head, map);
+            }
+            match head.type_meta(self.inherited) {
+                Some(type_meta) if !type_meta.is_list() => {
+                    let fields = Remaining::new(head.other, Some(key), map);
+                    return self.documents.object(type_meta, fields).map(|()| None);
+                }
+                _ => head.other.push((key, map.next_value()?)),
+            }
+        }
+        match head.type_meta(self.inherited) {
+            Some(type_meta) if type_meta.is_list() => self.documents.list(head, map),
+            Some(type_meta) => {
+                let fields = Remaining::new(head.other, None, map);
+                self.documents.object(type_meta, fields).map(|()| None)
+            }
+            None => Ok(Some(head.other)),
+        }
+    }
+}
+
+/// What has been read of an object before it is known what it is.
+#[derive(Default)]
+struct Head {
+    api_version: Option<String>,
+    kind: Option<String>,
+    other: Fields,
+}
+
+impl Head {
+    /// Takes the value of `key` if it is one of the two that say what the object is.
+    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+        match key {
+            "apiVersion" => self.api_version = map.next_value()?,
+            "kind" => self.kind = map.next_value()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// What the object is: as it says itself, else as its list says.
+    fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
+        let api_version = self.api_version.as_ref();
+        let kind = self.kind.as_ref();
+        Some(TypeMeta {
+            api_version: api_version
+                .or(inherited.map(|from| &from.api_version))?
+                .clone(),
+            kind: kind.or(inherited.map(|from| &from.kind))?.clone(),
+        })
+    }
+
+    /// Whether `items` are a list's: they are, unless the object is known to be something else.
+    fn may_be_list(&self) -> bool {
+        self.kind.as_ref().is_none_or(|kind| kind.ends_with("List"))
+    }
+}
+
+impl TypeMeta {
+    fn is_list(&self) -> bool {
+        self.kind.ends_with("List")
+    }
+
+    /// What the objects of a typed list are; nothing for a `List` of any kinds.
+    fn of_items(&self) -> Option<Self> {
+        let kind = self
+            .kind
+            .strip_suffix("List")
+            .filter(|kind| !kind.is_empty())?;
+        Some(Self {
+            api_version: self.api_version.clone(),
+            kind: kind.to_owned(),
+        })
+    }
+}
+
+impl Documents {
+    /// Decodes an object whose type is known.
+    fn object<'de, A: MapAccess<'de>>(
+        &mut self,
+        type_meta: TypeMeta,
+        mut fields: Remaining<A>,
+    ) -> Result<(), A::Error> {
+        match lookup(&type_meta.api_version, &type_meta.kind) {
+            Lookup::Needed(version) => self.needed(version, fields)?,
+            Lookup::UnknownVersion(kind) => {
+                return Err(self.fail(DecodeError::Version {
+                    object: format!("{kind} at {}", place(&self.position)),
+                    found: type_meta.api_version,
+                    supported: supported(kind),
+                }));
+            }
+            Lookup::NotNeeded if type_meta.kind == "Status" && type_meta.api_version == "v1" => {
+                let status = Status::deserialize(MapAccessDeserializer::new(fields))?;
+                return Err(self.fail(status.into()));
+            }
+            Lookup::NotNeeded => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+        }
+        *self.found.entry(type_meta).or_default() += 1;
+        Ok(())
+    }
+
+    /// Decodes an object of a needed kind and turns it into a fact.
+    fn needed<'de, A: MapAccess<'de>>(
+        &mut self,
+        version: &Version,
+        fields: Remaining<A>,
+    ) -> Result<(), A::Error> {
+        let mut track = serde_path_to_error::Track::new();
+        let fields = MapAccessDeserializer::new(fields);
+        let fields = serde_path_to_error::Deserializer::new(fields, &mut track);
+        let object = match WireObject::deserialize(version.shape, fields) {
+            Ok(object) => object,
+            Err(error) => {
+                self.failure = Some(Failure::Field {
+                    kind: version.kind,
+                    field: track.path().to_string(),
+                });
+                return Err(error);
+            }
+        };
+        let position = || format!("{} at {}", version.kind, place(&self.position));
+        match object.convert(&mut self.converter, position) {
+            Ok(item) => self.items.extend(item),
+            Err(error) => return Err(self.fail(error)),
+        }
+        Ok(())
+    }
+
+    /// Decodes a list from its `items` on.
+    fn list<'de, A: MapAccess<'de>>(
+        &mut self,
+        mut head: Head,
+        mut map: A,
+    ) -> Result<Option<Fields>, A::Error> {
+        let type_of_items = head.type_meta(None).and_then(|list| list.of_items());
+        let untyped = map.next_value_seed(ItemsSeed {
+            documents: self,
+            inherited: type_of_items.as_ref(),
+        })?;
+        while let Some(key) = map.next_key::<String>()? {
+            if !head.take(&key, &mut map)? {
+                head.other.push((key, map.next_value()?));
+            }
+        }
+        let Some(list) = head.type_meta(None) else {
+            return Err(self.untyped());
+        };
+        self.late_items(&list, untyped)?;
+        self.finish_list(list, head.other)
+    }
+
+    /// Decodes the objects of a typed list that said only at its end what they are.
+    fn late_items<E: Error>(&mut self, list: &TypeMeta, untyped: Vec<Untyped>) -> Result<(), E> {
+        let inherited = list.of_items();
+        for Untyped { index, fields } in untyped {
+            self.position.push(index);
+            let Some(type_meta) = &inherited else {
+                return Err(self.untyped());
+            };
+            let nothing =
+                serde::de::value::MapDeserializer::new(std::iter::empty::<(&str, &str)>());
+            let fields =
+                Remaining::<serde::de::value::MapDeserializer<'_, _, serde_json::Error>>::new(
+                    fields, None, nothing,
+                );
+            self.object(type_meta.clone(), fields).map_err(E::custom)?;
+            self.position.pop();
+        }
+        Ok(())
+    }
+
+    fn finish_list<E: Error>(
+        &mut self,
+        type_meta: TypeMeta,
+        fields: Fields,
+    ) -> Result<Option<Fields>, E> {
+        let metadata = fields.into_iter().find(|(key, _)| key == "metadata");
+        let metadata = match metadata {
+            Some((_, value)) => Option::deserialize(value).map_err(E::custom)?,
+            None => None,
+        };
+        self.lists.push(ListHeader {
+            type_meta,
+            metadata: metadata.unwrap_or_default(),
+        });
+        Ok(None)
+    }
+
+    /// The error for an object without `apiVersion` or `kind`.
+    fn untyped<E: Error>(&mut self) -> E {
+        self.fail(DecodeError::NotAnObject {
+            object: place(&self.position),
+            problem: "it has no apiVersion and kind".to_owned(),
+        })
+    }
+
+    /// Keeps `error` aside and gives serde something to carry upwards.
+    fn fail<E: Error>(&mut self, error: DecodeError) -> E {
+        let text = error.to_string();
+        self.failure = Some(Failure::Decode(error));
+        E::custom(text)
+    }
+}
+
+/// Decodes the `items` of a list.
+///
+/// Gives back those objects that do not say what they are.
+struct ItemsSeed<'a> {
+    documents: &'a mut Documents,
+    inherited: Option<&'a TypeMeta>,
+}
+
+/// An object of a list that does not say what it is.
+struct Untyped {
+    index: usize,
+    fields: Fields,
+}
+
+impl<'de> DeserializeSeed<'de> for ItemsSeed<'_> {
+    type Value = Vec<Untyped>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Vec<Untyped>, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ItemsSeed<'_> {
+    type Value = Vec<Untyped>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of objects")
+    }
+
+    /// What Go writes for a list that was never filled.
+    fn visit_unit<E: Error>(self) -> Result<Vec<Untyped>, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<Untyped>, A::Error> {
+        let mut untyped = Vec::new();
+        for index in 0.. {
+            self.documents.position.push(index);
+            let seed = ObjectSeed {
+                documents: self.documents,
+                inherited: self.inherited,
+            };
+            let Some(fields) = sequence.next_element_seed(seed)? else {
+                break;
+            };
+            untyped.extend(fields.map(|fields| Untyped { index, fields }));
+            self.documents.position.pop();
+        }
+        self.documents.position.pop();
+        Ok(untyped)
+    }
+}

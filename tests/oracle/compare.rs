@@ -1,0 +1,212 @@
+//! What this project expects of one cluster, beside what the real controller did there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use kubectl_devicetaint::cluster::files;
+use kubectl_devicetaint::engine::{
+    Condition, ConsideredTaint, Counts, Impact, Origin, PodImpact, Semantics, Verdict, preview,
+};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
+use serde_json::{Value, json};
+
+use crate::case::{Case, Family, START, list};
+
+/// Far behind everything that is due in a timeline, and the ten seconds after it.
+const HORIZON: i64 = 7_200;
+
+/// What became of a cluster, in words that can be compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The second in which each pod was deleted, by namespace and name.
+    pub deleted: BTreeMap<String, i64>,
+    /// Status, reason and message of each rule's condition.
+    pub conditions: BTreeMap<String, [String; 3]>,
+}
+
+/// The question about a case, as the oracle understands it.
+pub fn request(case: &Case, family: Family) -> Value {
+    let objects = case.objects();
+    json!({
+        "id": 0,
+        "op": "controller",
+        "workloadResourceClaims": case.pod_groups,
+        "horizonSeconds": match family { Family::Previews => 30, Family::Timelines => HORIZON },
+        "pods": objects.pods,
+        "claims": objects.claims,
+        "slices": objects.slices,
+        "rules": objects.rules,
+        "rulesAfterSync": true,
+    })
+}
+
+/// What the real controller did.
+pub fn actual(answer: &Value) -> Outcome {
+    if let Some(error) = answer.get("error") {
+        panic!("the oracle cannot answer: {error}");
+    }
+    let deleted = answer["deleted"].as_object().expect("deleted pods");
+    let rules = answer["rules"].as_object().expect("rules");
+    Outcome {
+        deleted: deleted
+            .iter()
+            .map(|(pod, second)| {
+                (
+                    pod.clone(),
+                    second.as_f64().expect("a number").floor() as i64,
+                )
+            })
+            .collect(),
+        conditions: rules
+            .iter()
+            .map(|(rule, condition)| {
+                let part = |name: &str| condition[name].as_str().unwrap_or_default().to_owned();
+                (
+                    rule.clone(),
+                    [part("status"), part("reason"), part("message")],
+                )
+            })
+            .collect(),
+    }
+}
+
+/// What the engine says about the same objects, read the way `--from` reads them.
+pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
+    let text = list(&case.objects()).to_string();
+    let reading =
+        files::read_bytes("case.json", text.into_bytes()).expect("the case is well-formed");
+    let semantics = if case.pod_groups {
+        semantics.with_pod_groups()
+    } else {
+        semantics
+    };
+    match family {
+        Family::Previews => previews(&reading.snapshot, &semantics),
+        Family::Timelines => timeline(&reading.snapshot, &semantics),
+    }
+}
+
+fn start() -> Timestamp {
+    Timestamp::from_second(START).expect("in range")
+}
+
+/// Each rule on its own, as if its effect were `NoExecute`.
+fn previews(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
+    let mut conditions = BTreeMap::new();
+    for rule in &snapshot.rules {
+        let considered = [ConsideredTaint {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: Taint {
+                effect: Effect::NoExecute,
+                ..rule.taint.clone()
+            },
+        }];
+        let impact = preview(snapshot, &considered, start(), semantics);
+        let condition = Condition::of(&rule.taint.effect, &impact.rules[0].counts, 0);
+        conditions.insert(rule.name.to_string(), words(condition));
+    }
+    Outcome {
+        deleted: BTreeMap::new(),
+        conditions,
+    }
+}
+
+fn words(condition: Condition) -> [String; 3] {
+    [
+        condition.status.to_string(),
+        condition.reason.to_string(),
+        condition.message,
+    ]
+}
+
+/// All rules as they are, until the horizon.
+fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
+    let considered: Vec<ConsideredTaint> = snapshot
+        .rules
+        .iter()
+        .map(|rule| ConsideredTaint {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: rule.taint.clone(),
+        })
+        .collect();
+    let impact = preview(snapshot, &considered, start(), semantics);
+    let mut deleted: BTreeMap<String, i64> = impact.pods.iter().filter_map(eviction_of).collect();
+    deleted.extend(evicted_by_drivers(snapshot, semantics));
+    let conditions = snapshot
+        .rules
+        .iter()
+        .enumerate()
+        .map(|(place, rule)| {
+            (
+                rule.name.to_string(),
+                words(final_condition(place, &rule.taint.effect, &impact)),
+            )
+        })
+        .collect();
+    Outcome {
+        deleted,
+        conditions,
+    }
+}
+
+fn eviction_of(impact: &PodImpact<'_>) -> Option<(String, i64)> {
+    let Verdict::Evicted { at } = impact.verdict else {
+        return None;
+    };
+    Some((impact.pod.name.to_string(), second(at)?))
+}
+
+/// The second of virtual time in which something due `at` happens, if the run lasts until then.
+fn second(at: Timestamp) -> Option<i64> {
+    let second = (at.as_second() - START).max(0);
+    (second <= HORIZON).then_some(second)
+}
+
+/// Pods that go because of a driver's taint alone: asked for by a taint on every device that evicts
+/// nobody itself.
+fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String, i64> {
+    let harmless = [ConsideredTaint {
+        rule: None,
+        selector: Some(DeviceSelector::default()),
+        taint: Taint {
+            key: "example.com/harmless".to_owned(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+            time_added: Some(start()),
+        },
+    }];
+    let mut without_rules = snapshot.clone();
+    without_rules.rules.clear();
+    let impact = preview(&without_rules, &harmless, start(), semantics);
+    let staying = impact.pods.iter().filter(|pod| pod.pod.deletion.is_none());
+    staying
+        .filter_map(|pod| Some((pod.pod.name.to_string(), second(pod.earliest()?)?)))
+        .collect()
+}
+
+/// The condition after the last eviction: what is pending beyond the horizon, and what was evicted
+/// because of the rule, pods that were terminating anyway included.
+fn final_condition(place: usize, effect: &Effect, impact: &Impact<'_>) -> Condition {
+    let mut pending = Counts::default();
+    let mut namespaces = BTreeSet::new();
+    let mut evicted = 0;
+    for pod in &impact.pods {
+        let because = pod
+            .causes
+            .iter()
+            .any(|cause| cause.origin == Origin::Considered(place));
+        let Some(at) = pod.earliest().filter(|_| because) else {
+            continue;
+        };
+        if second(at).is_some() {
+            evicted += 1;
+        } else if pod.pod.deletion.is_none() {
+            pending.pods += 1;
+            namespaces.insert(&pod.pod.name.namespace);
+        }
+    }
+    pending.namespaces = namespaces.len();
+    Condition::of(effect, &pending, evicted)
+}

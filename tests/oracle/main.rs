@@ -1,0 +1,48 @@
+//! Is the engine's answer the real controller's?
+//!
+//! Random clusters are given to both: to the engine through the same decoding as `--from`, and to
+//! Kubernetes' own device-taint-eviction controller, which runs as a library in virtual time
+//! (`tests/oracle/controller`). A difference is shrunk and printed as YAML that `--from` can read.
+//!
+//! | variable | means |
+//! |---|---|
+//! | `DEVICETAINT_ORACLE` | an oracle for another Kubernetes version, see `tests/oracle/versions` |
+//! | `DEVICETAINT_ORACLE_CASES` | cases a family and seed, instead of the usual number |
+//! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
+
+#[path = "../support/case/mod.rs"]
+mod case;
+mod compare;
+#[path = "../support/go_program.rs"]
+mod go_program;
+mod process;
+mod run;
+
+use case::Family;
+use run::{Run, fresh_seed};
+
+/// Half of the cases with a fixed seed: the same on every machine.
+const FIXED: usize = 5_000;
+/// Half of the cases with a fresh seed.
+const FRESH: usize = 1_000;
+const FIXED_SEED: u64 = 0x5055;
+
+#[test]
+fn previews_of_the_fixed_cases_agree_with_the_controller() {
+    Run::new(Family::Previews, FIXED_SEED, FIXED).compare();
+}
+
+#[test]
+fn timelines_of_the_fixed_cases_agree_with_the_controller() {
+    Run::new(Family::Timelines, FIXED_SEED, FIXED).compare();
+}
+
+#[test]
+fn previews_of_fresh_cases_agree_with_the_controller() {
+    Run::new(Family::Previews, fresh_seed(), FRESH).compare();
+}
+
+#[test]
+fn timelines_of_fresh_cases_agree_with_the_controller() {
+    Run::new(Family::Timelines, fresh_seed(), FRESH).compare();
+}

@@ -1,0 +1,156 @@
+//! Many cases, one after the other, and the smallest one that differs.
+
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+
+use kubectl_devicetaint::engine::Semantics;
+use kubectl_devicetaint::model::Minor;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+use crate::case::{Case, Family, any_case, list};
+use crate::compare::{Outcome, actual, expected, request};
+use crate::go_program::say;
+use crate::process::Oracle;
+
+/// How many cases the oracle is given at once; it works on several at a time.
+const BATCH: usize = 100;
+
+/// How many attempts shrinking may take.
+const SHRINKING: usize = 2_000;
+
+/// Cases of one family and seed.
+pub struct Run {
+    family: Family,
+    seed: u64,
+    cases: usize,
+    oracle: Oracle,
+    semantics: Semantics,
+}
+
+impl Run {
+    pub fn new(family: Family, seed: u64, cases: usize) -> Self {
+        let mut oracle = Oracle::start();
+        let semantics = version_of(&mut oracle);
+        Self {
+            family,
+            seed,
+            cases: number("DEVICETAINT_ORACLE_CASES")
+                .map_or(cases, |cases| usize::try_from(cases).expect("a number")),
+            oracle,
+            semantics,
+        }
+    }
+
+    /// Compares every case, and says how many there were.
+    pub fn compare(mut self) {
+        let mut runner = runner(self.seed);
+        let strategy = any_case(self.family);
+        let mut compared = 0;
+        while compared < self.cases {
+            let size = BATCH.min(self.cases - compared);
+            let mut trees = Vec::with_capacity(size);
+            for _ in 0..size {
+                trees.push(strategy.new_tree(&mut runner).expect("cases can be made"));
+            }
+            let cases: Vec<Case> = trees.iter().map(ValueTree::current).collect();
+            let differing = self
+                .differences(&cases)
+                .into_iter()
+                .position(|difference| difference.is_some());
+            if let Some(place) = differing {
+                self.report(trees.swap_remove(place), compared + place);
+            }
+            compared += size;
+        }
+        say(&format!(
+            "oracle: {compared} {:?} of seed {} agree with the controller of Kubernetes {}",
+            self.family, self.seed, self.semantics.version
+        ));
+    }
+
+    fn differences(&mut self, cases: &[Case]) -> Vec<Option<(Outcome, Outcome)>> {
+        let requests: Vec<Value> = cases
+            .iter()
+            .map(|case| request(case, self.family))
+            .collect();
+        let answers = self.oracle.ask(&requests);
+        let pairs = cases.iter().zip(&answers);
+        pairs
+            .map(|(case, answer)| {
+                let (ours, theirs) = (expected(case, self.family, self.semantics), actual(answer));
+                (ours != theirs).then_some((ours, theirs))
+            })
+            .collect()
+    }
+
+    fn difference(&mut self, case: Case) -> Option<(Outcome, Outcome)> {
+        self.differences(&[case]).pop().flatten()
+    }
+
+    /// Shrinks a case as long as it differs, and fails with the smallest.
+    fn report(&mut self, mut tree: impl ValueTree<Value = Case>, place: usize) -> ! {
+        let mut smallest = tree.current();
+        let mut attempts = 0;
+        let mut changed = tree.simplify();
+        while changed && attempts < SHRINKING {
+            attempts += 1;
+            if self.difference(tree.current()).is_some() {
+                smallest = tree.current();
+                changed = tree.simplify();
+            } else {
+                changed = tree.complicate();
+            }
+        }
+        let yaml = serde_yaml::to_string(&list(&smallest.objects())).expect("YAML");
+        let (ours, theirs) = self
+            .difference(smallest.clone())
+            .expect("it differed before");
+        panic!(
+            "case {place} of seed {} ({:?}, PodGroups {}) differs from Kubernetes {}\n\nours:   {ours:#?}\n\ntheirs: {theirs:#?}\n\n# read this with --from\n{yaml}",
+            self.seed, self.family, smallest.pod_groups, self.semantics.version,
+        );
+    }
+}
+
+/// A seed that nobody has seen, or the one that is to be repeated.
+pub fn fresh_seed() -> u64 {
+    number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test's own switches, not the program's"
+)]
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+    )
+}
+
+fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    TestRunner::new_with_rng(
+        Config::default(),
+        TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
+    )
+}
+
+/// How the Kubernetes version behaves that the oracle was built from.
+fn version_of(oracle: &mut Oracle) -> Semantics {
+    let answer = oracle.ask(&[json!({"id": 0, "op": "version"})]);
+    let text = answer[0]["kubernetes"].as_str().expect("a version");
+    let mut parts = text
+        .trim_start_matches("v1.")
+        .split('.')
+        .map(|part| part.parse().expect("a number"));
+    let version = Minor {
+        minor: parts.next().expect("a minor"),
+        patch: parts.next(),
+    };
+    Semantics::of(version).expect("a version that is known")
+}

@@ -1,0 +1,221 @@
+//! How often which oddity occurs.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::{
+    Case, ClaimSpec, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec, ResultSpec, RuleSpec,
+    SliceSpec, TaintSpec, TolerationSpec,
+};
+
+/// What a case is for: the controller's preview and its evictions race when one case has both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Rules with effect None; nothing is due before the end.
+    Previews,
+    /// Rules that evict, now and later.
+    Timelines,
+}
+
+/// Long after every horizon.
+const FAR_FUTURE: i64 = 50_000_000;
+
+/// Any cluster of the family.
+pub fn any_case(family: Family) -> impl Strategy<Value = Case> {
+    (
+        vec(any_slice(family), 0..5),
+        vec(any_claim(family), 0..6),
+        vec(any_pod(), 0..7),
+        vec(any_rule(family), 1..4),
+        any::<bool>(),
+    )
+        .prop_map(|(slices, claims, pods, rules, pod_groups)| Case {
+            slices,
+            claims,
+            pods,
+            rules,
+            pod_groups,
+        })
+}
+
+fn any_slice(family: Family) -> impl Strategy<Value = SliceSpec> {
+    let effect = select(vec![
+        "NoExecute",
+        "NoExecute",
+        "NoSchedule",
+        "None",
+        "Newer",
+    ]);
+    let devices = vec((0u8..3, vec(any_taint(effect, family), 0..3)), 0..3);
+    (0u8..2, 0u8..2, 1i8..3, 1u8..3, devices).prop_map(
+        |(driver, pool, generation, slice_count, mut devices)| {
+            // Which of two devices of one name the controller sees is left to chance there.
+            devices.sort_by_key(|(device, _)| *device);
+            devices.dedup_by_key(|(device, _)| *device);
+            SliceSpec {
+                driver,
+                pool,
+                generation,
+                slice_count,
+                devices,
+            }
+        },
+    )
+}
+
+fn any_taint(
+    effect: impl Strategy<Value = &'static str>,
+    family: Family,
+) -> impl Strategy<Value = TaintSpec> {
+    let added = match family {
+        Family::Previews => Just(FAR_FUTURE).boxed(),
+        Family::Timelines => {
+            prop_oneof![4 => -600i64..600, 1 => Just(0), 1 => Just(FAR_FUTURE)].boxed()
+        }
+    };
+    (0u8..2, 0u8..3, effect, added).prop_map(|(key, value, effect, added)| TaintSpec {
+        key,
+        value,
+        effect,
+        added,
+    })
+}
+
+fn any_rule(family: Family) -> impl Strategy<Value = RuleSpec> {
+    let effects = match family {
+        Family::Previews => vec!["None", "None", "None", "NoSchedule", "Newer"],
+        Family::Timelines => vec!["NoExecute", "NoExecute", "NoExecute", "NoSchedule", "Newer"],
+    };
+    let part = |of: u8| option::weighted(0.5, 0u8..of);
+    let selector = [part(2).boxed(), part(2).boxed(), part(3).boxed()];
+    (
+        option::weighted(0.9, selector),
+        any_taint(select(effects), family),
+    )
+        .prop_map(|(selector, taint)| RuleSpec { selector, taint })
+}
+
+fn any_claim(family: Family) -> impl Strategy<Value = ClaimSpec> {
+    let owner = prop_oneof![
+        3 => Just(OwnerSpec::Nobody),
+        3 => (0u8..7).prop_map(OwnerSpec::Pod),
+        1 => (0u8..7).prop_map(OwnerSpec::FormerPod),
+        1 => (0u8..2).prop_map(OwnerSpec::PodGroup),
+    ];
+    let results = option::weighted(0.9, vec(any_result(), 0..4));
+    (0u8..2, results, owner, vec(any_reservation(family), 0..5)).prop_map(
+        |(namespace, results, owner, reserved_for)| ClaimSpec {
+            namespace,
+            results,
+            owner,
+            reserved_for,
+        },
+    )
+}
+
+fn any_reservation(family: Family) -> BoxedStrategy<ReservationSpec> {
+    let common = prop_oneof![
+        8 => (0u8..7).prop_map(ReservationSpec::Pod),
+        1 => (0u8..7).prop_map(ReservationSpec::FormerPod),
+        1 => Just(ReservationSpec::NoPod),
+        2 => (0u8..2).prop_map(ReservationSpec::PodGroup),
+    ];
+    match family {
+        // A rule finds pods by name, a pod its claims by UID: whether such a pod is evicted depends
+        // on which of them is handled last, and only its count is certain.
+        Family::Previews => {
+            prop_oneof![9 => common, 1 => (0u8..7).prop_map(ReservationSpec::RenamedPod)].boxed()
+        }
+        Family::Timelines => common.boxed(),
+    }
+}
+
+fn any_result() -> impl Strategy<Value = ResultSpec> {
+    (
+        0u8..2,
+        0u8..2,
+        0u8..3,
+        any::<bool>(),
+        any::<bool>(),
+        vec(any_toleration(), 0..3),
+    )
+        .prop_map(
+            |(driver, pool, device, admin_access, shared, tolerations)| ResultSpec {
+                driver,
+                pool,
+                device,
+                admin_access,
+                shared,
+                tolerations,
+            },
+        )
+}
+
+fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
+    let seconds = prop_oneof![
+        3 => Just(None),
+        6 => (0i64..900).prop_map(Some),
+        1 => Just(Some(0)),
+        1 => (-900i64..0).prop_map(Some),
+        1 => select(vec![9_223_372_036, 9_223_372_037, 18_446_744_074, i64::MAX, i64::MIN]).prop_map(Some),
+    ];
+    (
+        option::weighted(0.6, 0u8..2),
+        select(vec!["Exists", "Exists", "Equal", "Equal", "", "Newer"]),
+        0u8..3,
+        select(vec![
+            "NoExecute",
+            "NoExecute",
+            "NoExecute",
+            "NoSchedule",
+            "",
+            "Newer",
+        ]),
+        seconds,
+    )
+        .prop_map(|(key, operator, value, effect, seconds)| TolerationSpec {
+            key,
+            operator,
+            value,
+            effect,
+            seconds,
+        })
+}
+
+fn any_pod() -> impl Strategy<Value = PodSpec> {
+    let reference = prop_oneof![
+        5 => (0u8..6).prop_map(ReferenceSpec::Claim),
+        4 => (0u8..6).prop_map(ReferenceSpec::Template),
+        1 => Just(ReferenceSpec::TemplateWithoutStatus),
+        1 => Just(ReferenceSpec::TemplateWithoutClaim),
+    ];
+    (
+        0u8..2,
+        prop::bool::weighted(0.85),
+        select(vec![
+            "Running",
+            "Running",
+            "Running",
+            "Pending",
+            "Succeeded",
+            "Failed",
+        ]),
+        prop::bool::weighted(0.1),
+        vec(reference, 0..4),
+        option::weighted(0.4, 0u8..2),
+        option::weighted(0.15, 0u8..6),
+    )
+        .prop_map(
+            |(namespace, scheduled, phase, terminating, claims, pod_group, extended)| PodSpec {
+                namespace,
+                scheduled,
+                phase,
+                terminating,
+                claims,
+                pod_group,
+                extended,
+            },
+        )
+}
