@@ -1,20 +1,62 @@
-//! Where facts come from: saved files.
+//! Where facts come from: a live cluster, or saved files.
 //!
-//! Takes names of files and gives a [`Reading`](crate::model::Reading): the facts, their time and
-//! version as far as they show, oddities, and what is missing. Decoding is `wire`'s; this module
-//! gets the bytes and judges the whole. Prints nothing and reads no clock.
+//! ```text
+//! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
+//! names of files ─▶ FileSource ─▶ read ────────────────────────────────────────────────────────────┴▶ Reading
+//! ```
+//!
+//! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
+//! show, oddities, and what is missing. Decoding is `wire`'s. Prints nothing and reads no clock; an
+//! [`Observer`] is told what happens.
+//!
+//! A cluster is read little and fast: protobuf, decoded item by item while it arrives, and only the
+//! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
+//! asked for again, and is an error in the end.
 
 mod bytes;
+mod client;
+mod cluster_error;
+mod connection;
+mod discovery;
+mod enablement;
 mod error;
+mod everything;
+mod failure;
 mod files;
 mod gather;
+mod headers;
+mod in_cluster;
+mod kubeconfig;
+mod lists;
 mod manifest;
+mod material;
 mod observed;
+mod observer;
+mod options;
+mod permission;
+mod plugin;
+mod pods;
+mod proxy;
+mod reading;
+mod retry;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod timeout;
+mod version;
 
+pub use client::ApiClient;
+pub use cluster_error::{ClusterError, Server};
+pub use connection::Connection;
+pub use discovery::{Served, discover};
 pub use error::InputError;
+pub use everything::{Saved, SavedList, read_everything};
 pub use files::{Limits, read};
 pub use manifest::read_rules;
+pub use observer::{Event, Observer, Silent};
+pub use options::{ConnectionOptions, Environment};
+pub use permission::{Permission, cluster_role_for, group_of};
+pub use pods::read_pods;
+pub use reading::{read_devices, read_for_preview};
 pub use sources::FileSource;
+pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};

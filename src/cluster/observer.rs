@@ -1,0 +1,63 @@
+//! What somebody may want to see while the cluster is being asked.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Told about every step; decides what to show. Called often, so it must be quick.
+pub trait Observer: fmt::Debug + Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// One step of asking a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A request goes out.
+    Started {
+        /// HTTP method.
+        method: &'a str,
+        /// Path and query.
+        path: &'a str,
+    },
+    /// More of a body has arrived.
+    Progress {
+        /// Path and query of the request.
+        path: &'a str,
+        /// Bytes of the body so far, uncompressed.
+        bytes: u64,
+    },
+    /// A request ended with an answer.
+    Finished {
+        /// HTTP method.
+        method: &'a str,
+        /// Path and query.
+        path: &'a str,
+        /// HTTP status.
+        status: u16,
+        /// Length of the body, uncompressed.
+        bytes: u64,
+        /// From sending the request to the end of the body.
+        elapsed: Duration,
+    },
+    /// A request ended without a complete answer.
+    Failed {
+        /// HTTP method.
+        method: &'a str,
+        /// Path and query.
+        path: &'a str,
+        /// Why.
+        reason: &'a str,
+        /// Since the request was sent.
+        elapsed: Duration,
+    },
+    /// The user has to wait for something, and should know for what.
+    Notice(&'a str),
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _event: &Event<'_>) {}
+}

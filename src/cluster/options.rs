@@ -1,0 +1,90 @@
+//! What the user and the environment say about the connection.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// kubectl's connection flags, as they were given.
+#[derive(Clone, Debug, Default)]
+pub struct ConnectionOptions {
+    /// `--kubeconfig`: this file and no other.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--context`.
+    pub context: Option<String>,
+    /// `--cluster`: instead of the context's.
+    pub cluster: Option<String>,
+    /// `--user`: instead of the context's.
+    pub user: Option<String>,
+    /// `--namespace`: instead of the context's.
+    pub namespace: Option<String>,
+    /// `--server`: instead of the cluster's, together with its `tls-server-name`.
+    pub server: Option<String>,
+    /// `--tls-server-name`.
+    pub tls_server_name: Option<String>,
+    /// `--insecure-skip-tls-verify`; absent when the flag was not given.
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// `--certificate-authority`.
+    pub certificate_authority: Option<PathBuf>,
+    /// `--client-certificate`.
+    pub client_certificate: Option<PathBuf>,
+    /// `--client-key`.
+    pub client_key: Option<PathBuf>,
+    /// `--token`: instead of all other credentials except certificates.
+    pub token: Option<String>,
+    /// `--as`.
+    pub as_user: Option<String>,
+    /// `--as-group`, repeatable.
+    pub as_group: Vec<String>,
+    /// `--as-uid`.
+    pub as_uid: Option<String>,
+    /// `--as-user-extra KEY=VALUE`, repeatable.
+    pub as_user_extra: Vec<String>,
+    /// For how long a server may be silent; absent for no limit.
+    pub request_timeout: Option<Duration>,
+    /// `--disable-compression`.
+    pub disable_compression: bool,
+}
+
+/// The environment, as far as connections depend on it.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// `KUBECONFIG`.
+    pub kubeconfig: Option<OsString>,
+    /// `HOME`, or `USERPROFILE`.
+    pub home: Option<PathBuf>,
+    /// `HTTPS_PROXY`, or `https_proxy`.
+    pub https_proxy: Option<String>,
+    /// `HTTP_PROXY`, or `http_proxy`.
+    pub http_proxy: Option<String>,
+    /// `NO_PROXY`, or `no_proxy`.
+    pub no_proxy: Option<String>,
+    /// `KUBERNETES_SERVICE_HOST`, set in pods.
+    pub service_host: Option<String>,
+    /// `KUBERNETES_SERVICE_PORT`, set in pods.
+    pub service_port: Option<String>,
+    /// Whether somebody can answer the questions of a credential plugin.
+    pub stdin_is_terminal: bool,
+}
+
+impl Environment {
+    /// Takes from `lookup` what is needed; variables that are set to nothing count as not set.
+    #[must_use]
+    pub fn from_variables(lookup: impl Fn(&str) -> Option<OsString>) -> Self {
+        let first = |names: &[&str]| {
+            names
+                .iter()
+                .find_map(|name| lookup(name).filter(|value| !value.is_empty()))
+        };
+        let text = |names: &[&str]| first(names).and_then(|value| value.into_string().ok());
+        Self {
+            kubeconfig: first(&["KUBECONFIG"]),
+            home: first(&["HOME", "USERPROFILE"]).map(PathBuf::from),
+            https_proxy: text(&["HTTPS_PROXY", "https_proxy"]),
+            http_proxy: text(&["HTTP_PROXY", "http_proxy"]),
+            no_proxy: text(&["NO_PROXY", "no_proxy"]),
+            service_host: text(&["KUBERNETES_SERVICE_HOST"]),
+            service_port: text(&["KUBERNETES_SERVICE_PORT"]),
+            stdin_is_terminal: false,
+        }
+    }
+}

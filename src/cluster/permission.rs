@@ -1,0 +1,127 @@
+//! Which permission is missing, and which role would grant it?
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use crate::model::Kind;
+
+/// Something that a user may or may not do, printed `list resourceslices.resource.k8s.io`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Permission {
+    /// Such as `list`.
+    pub verb: &'static str,
+    /// API group; empty for the core group.
+    pub group: String,
+    /// Plural, such as `resourceslices`.
+    pub resource: String,
+}
+
+impl Permission {
+    /// To `verb` objects of `kind`.
+    #[must_use]
+    pub fn new(verb: &'static str, kind: Kind) -> Self {
+        Self {
+            verb,
+            group: group_of(kind).to_owned(),
+            resource: kind.plural().to_owned(),
+        }
+    }
+
+    /// The resource with its group, as `kubectl` and the API server print it.
+    #[must_use]
+    pub fn full_resource(&self) -> String {
+        if self.group.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.verb, self.full_resource())
+    }
+}
+
+/// The API group that serves `kind`; empty for the core group.
+#[must_use]
+pub fn group_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Pod => "",
+        Kind::ResourceSlice | Kind::ResourceClaim | Kind::DeviceTaintRule | Kind::DeviceClass => {
+            "resource.k8s.io"
+        }
+    }
+}
+
+/// A `ClusterRole`, as YAML, that grants exactly `missing`.
+///
+/// Resources that need the same verbs share an entry; the order is by group and name.
+#[must_use]
+pub fn cluster_role_for(missing: &[Permission]) -> String {
+    let mut verbs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for permission in missing {
+        verbs
+            .entry((&permission.group, &permission.resource))
+            .or_default()
+            .insert(permission.verb);
+    }
+    let mut entries: BTreeMap<(&str, Vec<&str>), Vec<&str>> = BTreeMap::new();
+    for ((group, resource), verbs) in verbs {
+        let key = (group, verbs.into_iter().collect());
+        entries.entry(key).or_default().push(resource);
+    }
+    let rules: String = entries
+        .iter()
+        .map(|((group, verbs), resources)| {
+            format!(
+                "- apiGroups: [\"{group}\"]\n  resources: [{}]\n  verbs: [{}]\n",
+                resources.join(", "),
+                verbs.join(", "),
+            )
+        })
+        .collect();
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  \
+         name: kubectl-devicetaint\nrules:\n{rules}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn role_grants_each_missing_permission_once() {
+        let missing = [
+            Permission::new("list", Kind::ResourceSlice),
+            Permission::new("list", Kind::ResourceClaim),
+            Permission::new("list", Kind::ResourceSlice),
+            Permission::new("get", Kind::Pod),
+            Permission::new("list", Kind::Pod),
+        ];
+        insta::assert_snapshot!(cluster_role_for(&missing), @r#"
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: ClusterRole
+        metadata:
+          name: kubectl-devicetaint
+        rules:
+        - apiGroups: [""]
+          resources: [pods]
+          verbs: [get, list]
+        - apiGroups: ["resource.k8s.io"]
+          resources: [resourceclaims, resourceslices]
+          verbs: [list]
+        "#);
+    }
+
+    #[test]
+    fn core_resources_have_no_group_in_their_name() {
+        assert_eq!(Permission::new("get", Kind::Pod).to_string(), "get pods");
+        assert_eq!(
+            Permission::new("list", Kind::DeviceTaintRule).to_string(),
+            "list devicetaintrules.resource.k8s.io"
+        );
+    }
+}
