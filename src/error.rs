@@ -102,6 +102,7 @@ pub struct Failure {
     status: ExitStatus,
     error: Box<dyn Error + Send + Sync>,
     hints: Vec<String>,
+    attachment: Option<String>,
 }
 
 impl Failure {
@@ -111,6 +112,7 @@ impl Failure {
             status,
             error: error.into(),
             hints: Vec::new(),
+            attachment: None,
         }
     }
 
@@ -131,6 +133,13 @@ impl Failure {
         self
     }
 
+    /// Adds a text of several lines to copy from, such as a manifest; it is shown last.
+    #[must_use]
+    pub fn attach(mut self, text: String) -> Self {
+        self.attachment = Some(text);
+        self
+    }
+
     /// How the plugin has to end.
     #[must_use]
     pub fn status(&self) -> ExitStatus {
@@ -148,6 +157,9 @@ impl Failure {
         printer.error(&self.to_string());
         for hint in &self.hints {
             printer.hint(hint);
+        }
+        if let Some(text) = &self.attachment {
+            printer.block(text);
         }
     }
 }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use super::arguments::GlobalArgs;
+use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
 use super::{devices, help, preview};
 use crate::error::{ExitStatus, Failure};
@@ -24,7 +26,10 @@ pub struct Cli {
     command: Command,
 
     #[command(flatten)]
-    global: super::arguments::GlobalArgs,
+    global: GlobalArgs,
+
+    #[command(flatten)]
+    connection: ConnectionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -56,8 +61,8 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(cli) => cli,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
-    let context = Context::new(surroundings, &cli.global);
-    match dispatch(cli, &context).await {
+    let context = Context::new(&surroundings, &cli.global, cli.connection);
+    match dispatch(cli.command, &context).await {
         Ok(status) => status,
         Err(failure) => {
             failure.print(&context.printer);
@@ -66,8 +71,8 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     }
 }
 
-async fn dispatch(cli: Cli, context: &Context) -> Result<ExitStatus, Failure> {
-    match cli.command {
+async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
+    match command {
         Command::Preview(args) => preview::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Help(args) => help::run(&args, context),

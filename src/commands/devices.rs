@@ -53,9 +53,10 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let selectors = args.selectors()?;
-    let reading = source::read(&args.source)?;
-    let semantics = args.source.semantics(&reading)?;
-    let now = args.source.now(&reading)?;
+    let facts = source::read(&args.source, context).await?;
+    let reading = &facts.reading;
+    let semantics = args.source.semantics(reading)?;
+    let now = args.source.now(reading)?;
 
     let mut states = engine::devices(&reading.snapshot, &semantics);
     for selector in &selectors {
@@ -72,11 +73,12 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let report = DeviceReport::new(
         &states,
         &Basis {
-            reading: &reading,
+            reading,
             semantics: &semantics,
             now,
         },
     );
+    facts.tell(&context.printer);
     for warning in &report.warnings {
         context.printer.warn(&warning.line());
     }

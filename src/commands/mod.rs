@@ -6,6 +6,7 @@
 
 mod arguments;
 mod cli;
+mod connection;
 mod context;
 mod devices;
 mod help;

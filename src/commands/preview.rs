@@ -1,5 +1,6 @@
 //! `preview`: who would be hit, when, and how badly.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -10,7 +11,9 @@ use super::selection::{SelectorArgs, no_such_device, wrong_name};
 use super::source;
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Reading, Taint, Warning};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Reading, Taint, Warning,
+};
 use crate::naming::{Argument, nearest::nearest, taint};
 use crate::render::{Page, render};
 use crate::report::impact::Limits;
@@ -88,22 +91,31 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let request = args.request()?;
     let guards = args.guards()?;
 
-    let mut reading = source::read(&args.source)?;
-    let semantics = args.source.semantics(&reading)?;
-    let now = args.source.now(&reading)?;
-    let considered = request.considered(&reading, now)?;
+    let facts = source::read(&args.source, context).await?;
+    let semantics = args.source.semantics(&facts.reading)?;
     request.refuse_wide_manifests(&semantics)?;
-    reading.warnings.extend(request.warning());
+    let selected = selected_devices(&request, &args, &facts.reading, &semantics)?;
+    let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
+    let whole = guards.iter().any(Guard::needs_whole);
+    let mut facts = facts
+        .with_pods(|id| {
+            if whole {
+                drivers.contains(&id.driver)
+            } else {
+                selected.contains(id)
+            }
+        })
+        .await?;
+    facts.reading.warnings.extend(request.warning());
 
-    let impact = engine::preview(&reading.snapshot, &considered, now, &semantics);
-    if !args.allow_missing {
-        refuse_missing(&impact, &reading, &semantics)?;
-    }
-    let usage = engine::usage(&reading.snapshot, &engine::drivers_of(&impact));
+    let now = args.source.now(&facts.reading)?;
+    let considered = request.considered(&facts.reading, now)?;
+    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+    let usage = engine::usage(&facts.reading.snapshot, &engine::drivers_of(&impact));
     let report = ImpactReport::new(
         &impact,
         &Basis {
-            reading: &reading,
+            reading: &facts.reading,
             semantics: &semantics,
             now,
         },
@@ -115,7 +127,28 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
             },
         },
     );
+    facts.tell(&context.printer);
     present(&report, &args.output, context)
+}
+
+/// The devices that are asked about; which they are does not depend on pods.
+fn selected_devices(
+    request: &Request,
+    args: &PreviewArgs,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<BTreeSet<DeviceId>, Failure> {
+    let considered = request.considered(reading, Timestamp::UNIX_EPOCH)?;
+    let impact = engine::preview(
+        &reading.snapshot,
+        &considered,
+        Timestamp::UNIX_EPOCH,
+        semantics,
+    );
+    if !args.allow_missing {
+        refuse_missing(&impact, reading, semantics)?;
+    }
+    Ok(impact.devices.into_iter().map(|device| device.id).collect())
 }
 
 fn present(

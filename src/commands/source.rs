@@ -4,17 +4,59 @@ use std::io;
 use std::path::PathBuf;
 
 use super::arguments::SourceArgs;
+use super::connection::{Live, connect, failed};
+use super::context::Context;
 use crate::cluster::{self, FileSource, InputError, Limits};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, Reading};
+use crate::output::Printer;
 
-/// Reads the files that were named.
-pub(super) fn read(args: &SourceArgs) -> Result<Reading, Failure> {
-    if args.from.is_empty() {
-        return Err(Failure::usage("no cluster: give saved objects with --from"));
+/// What was read, and the cluster it is from, unless it is from files.
+pub(super) struct Facts {
+    pub(super) reading: Reading,
+    live: Option<Live>,
+}
+
+/// Reads the files that were named, or the cluster without its pods.
+pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, Failure> {
+    if !args.from.is_empty() {
+        let sources = sources(&args.from);
+        let reading = cluster::read(&sources, &mut io::stdin().lock(), &Limits::default());
+        return Ok(Facts {
+            reading: reading.map_err(unreadable)?,
+            live: None,
+        });
     }
-    let sources = sources(&args.from);
-    cluster::read(&sources, &mut io::stdin().lock(), &Limits::default()).map_err(unreadable)
+    let live = connect(context).await?;
+    let reading = cluster::read_devices(&live.client, &live.served).await;
+    Ok(Facts {
+        reading: reading.map_err(failed)?,
+        live: Some(live),
+    })
+}
+
+impl Facts {
+    /// The same with the pods that use a device that `selects` chooses. Files have them already.
+    pub(super) async fn with_pods(
+        self,
+        selects: impl Fn(&DeviceId) -> bool,
+    ) -> Result<Self, Failure> {
+        let Some(live) = self.live else {
+            return Ok(self);
+        };
+        let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
+        Ok(Self {
+            reading: reading.map_err(failed)?,
+            live: Some(live),
+        })
+    }
+
+    /// Says what the server had to say beside its answers.
+    pub(super) fn tell(&self, printer: &Printer<'_>) {
+        if let Some(live) = &self.live {
+            live.tell(printer);
+        }
+    }
 }
 
 /// Reads manifests of rules.

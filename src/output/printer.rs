@@ -1,8 +1,9 @@
 //! Who writes?
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
@@ -18,10 +19,10 @@ pub struct OutputError(#[from] io::Error);
 /// A reader that goes away early (`| head`) is no failure: from then on results are dropped.
 /// Messages that cannot be written to standard error are dropped too; there is nowhere to say so.
 pub struct Printer<'a> {
-    stdout: RefCell<Box<dyn Write + 'a>>,
-    stderr: RefCell<Box<dyn Write + 'a>>,
-    reader_is_gone: Cell<bool>,
-    shown_warnings: RefCell<BTreeSet<String>>,
+    stdout: Mutex<Box<dyn Write + Send + 'a>>,
+    stderr: Mutex<Box<dyn Write + Send + 'a>>,
+    reader_is_gone: AtomicBool,
+    shown_warnings: Mutex<BTreeSet<String>>,
     colored: bool,
     verbosity: Verbosity,
 }
@@ -47,12 +48,12 @@ impl Printer<'static> {
 
 impl<'a> Printer<'a> {
     /// A printer on any two streams, without colours, that says everything.
-    pub fn plain(stdout: impl Write + 'a, stderr: impl Write + 'a) -> Self {
+    pub fn plain(stdout: impl Write + Send + 'a, stderr: impl Write + Send + 'a) -> Self {
         Self {
-            stdout: RefCell::new(Box::new(stdout)),
-            stderr: RefCell::new(Box::new(stderr)),
-            reader_is_gone: Cell::new(false),
-            shown_warnings: RefCell::new(BTreeSet::new()),
+            stdout: Mutex::new(Box::new(stdout)),
+            stderr: Mutex::new(Box::new(stderr)),
+            reader_is_gone: AtomicBool::new(false),
+            shown_warnings: Mutex::new(BTreeSet::new()),
             colored: false,
             verbosity: Verbosity::Normal,
         }
@@ -64,16 +65,16 @@ impl<'a> Printer<'a> {
     ///
     /// When standard output takes no more, for any other reason than that its reader is gone.
     pub fn emit(&self, text: &str) -> Result<(), OutputError> {
-        if self.reader_is_gone.get() {
+        if self.reader_is_gone.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let mut stdout = self.stdout.borrow_mut();
+        let mut stdout = locked(&self.stdout);
         let written = stdout
             .write_all(escape::layout(text).as_bytes())
             .and_then(|()| stdout.flush());
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.reader_is_gone.set(true);
+                self.reader_is_gone.store(true, Ordering::Relaxed);
                 Ok(())
             }
             other => Ok(other?),
@@ -92,9 +93,17 @@ impl<'a> Printer<'a> {
 
     /// Says that something is odd: `warning: …`. The same warning is said once only.
     pub fn warn(&self, text: &str) {
-        let news = self.shown_warnings.borrow_mut().insert(text.to_owned());
+        let news = locked(&self.shown_warnings).insert(text.to_owned());
         if news && self.verbosity == Verbosity::Normal {
             self.say(Prefix::Warning, text);
+        }
+    }
+
+    /// Passes on a warning of the API server, `Warning: …` as kubectl writes it, once.
+    pub fn server_warning(&self, text: &str) {
+        let line = format!("Warning: {text}");
+        if locked(&self.shown_warnings).insert(line.clone()) {
+            self.note(&line);
         }
     }
 
@@ -108,7 +117,7 @@ impl<'a> Printer<'a> {
     /// Writes a message of several lines to standard error, such as what is wrong with the command
     /// line.
     pub fn block(&self, text: &str) {
-        let mut stderr = self.stderr.borrow_mut();
+        let mut stderr = locked(&self.stderr);
         // Ignored on purpose: a message about a broken standard error has nowhere to go.
         let _ = stderr
             .write_all(escape::layout(text).as_bytes())
@@ -123,12 +132,17 @@ impl<'a> Printer<'a> {
         } else {
             format!("{word}{text}\n")
         };
-        let mut stderr = self.stderr.borrow_mut();
+        let mut stderr = locked(&self.stderr);
         // Ignored on purpose: a message about a broken standard error has nowhere to go.
         let _ = stderr
             .write_all(line.as_bytes())
             .and_then(|()| stderr.flush());
     }
+}
+
+/// The stream, also after a thread that held it has panicked: whole lines are written at once.
+fn locked<T>(stream: &Mutex<T>) -> MutexGuard<'_, T> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What kind of message a line is.

@@ -44,6 +44,15 @@ pub struct GuardResult {
 }
 
 impl Guard {
+    /// Whether it compares with a share of all pods of the selected devices' drivers.
+    #[must_use]
+    pub fn needs_whole(&self) -> bool {
+        match self.quantity {
+            Quantity::Number(_) => false,
+            Quantity::Percent { .. } => true,
+        }
+    }
+
     /// Compares the guard with what a report counts.
     #[must_use]
     pub fn evaluate(&self, summary: &Summary, wholes: &Wholes) -> GuardResult {

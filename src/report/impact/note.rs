@@ -14,8 +14,6 @@ pub enum NoteCode {
     EffectDoesNotEvict,
     /// The pod has no node yet.
     NotScheduled,
-    /// The claim is not reserved for the pod.
-    NotReserved,
     /// The claim is reserved for the pod's PodGroup only.
     PodGroupReservation,
     /// The claim was not generated for the pod.
@@ -41,7 +39,6 @@ impl NoteCode {
         match self {
             Self::EffectDoesNotEvict => "effect-does-not-evict",
             Self::NotScheduled => "not-scheduled",
-            Self::NotReserved => "not-reserved",
             Self::PodGroupReservation => "pod-group-reservation",
             Self::NotOwned => "not-owned",
             Self::ExtendedResource => "extended-resource",
@@ -111,10 +108,6 @@ fn not_evicted(reason: NotEvicted) -> Note {
             (NoteCode::EffectDoesNotEvict, "the effect does not evict")
         }
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
-        NotEvicted::NotReserved => (
-            NoteCode::NotReserved,
-            "the claim is not reserved for this pod",
-        ),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
             "reserved for its PodGroup only, which evicts nobody here",
@@ -159,7 +152,6 @@ mod tests {
         let told = |reason| note_of(&testing::with_verdict(&pod, Verdict::NotEvicted(reason)));
         insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"effect-does-not-evict: the effect does not evict");
         insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"not-scheduled: has no node yet");
-        insta::assert_snapshot!(told(NotEvicted::NotReserved), @"not-reserved: the claim is not reserved for this pod");
         insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"pod-group-reservation: reserved for its PodGroup only, which evicts nobody here");
         insta::assert_snapshot!(told(NotEvicted::NotOwned), @"not-owned: the claim was not generated for this pod");
         insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"extended-resource: uses an extended resource, which this version does not evict");
