@@ -43,3 +43,5 @@ mod values;
 pub use device::DeviceExpression;
 pub use error::ExpressionError;
 
+#[cfg(test)]
+mod tests;
