@@ -66,7 +66,7 @@ pub struct Decoded {
     pub lists: Vec<ListHeader>,
     /// How many objects of each kind there were, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
-    /// Oddities, in the order in which they were first met.
+    /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest time that had passed when the objects were read.
     pub newest: Option<Timestamp>,

@@ -80,7 +80,7 @@ pub(super) fn with_deserializer<'de, T>(
 /// Whether `error` is about the YAML itself and not about what it stands for.
 pub(super) fn is_syntax(error: &Error) -> bool {
     !matches!(
-        error,
+        innermost(error),
         Error::Unexpected { .. }
             | Error::SerdeInvalidType { .. }
             | Error::SerdeInvalidValue { .. }
@@ -91,7 +91,7 @@ pub(super) fn is_syntax(error: &Error) -> bool {
 
 /// `error` in one line. `lines` of the whole text came before the document that it is in.
 pub(super) fn describe(error: &Error, lines: usize) -> String {
-    let text = if let Error::Budget { breach, .. } = error {
+    let text = if let Error::Budget { breach, .. } = innermost(error) {
         excess(breach)
     } else {
         let text = error.to_string();
@@ -100,6 +100,15 @@ pub(super) fn describe(error: &Error, lines: usize) -> String {
     match lines {
         0 => text,
         lines => format!("{text} of the document that begins at line {}", lines + 1),
+    }
+}
+
+/// The error itself, where it was found by following an alias.
+fn innermost(error: &Error) -> &Error {
+    if let Error::AliasError { error, .. } = error {
+        innermost(error)
+    } else {
+        error
     }
 }
 
