@@ -152,9 +152,6 @@ fn no_schedule_evicts_nobody() {
     TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
 
-    The controller would say, for effect None:
-      1 published device selected. 5 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
     Hazards:
       extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
     [exit status: 0]
@@ -185,22 +182,14 @@ fn taint_and_devices_stand_in_any_order() {
 
 #[test]
 fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
-    let plain = preview("gpu.example.com/node-7/gpu-0");
+    let plain = preview("gpu.example.com/node-7/gpu-0").shown();
     for line in [
         format!("--context prod preview gpu.example.com/node-7/gpu-0 --from {EXAMPLE}"),
         format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -A --kubeconfig /nowhere"),
-        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -n research -v=6 --v=4"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -n research -v=6"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --v=4 -s=https://nowhere"),
     ] {
-        let run = devicetaint(&line);
-        assert_eq!(
-            run.code,
-            if line.contains("--v=4") { 2 } else { 0 },
-            "{}",
-            run.shown()
-        );
-        if run.code == 0 {
-            assert_eq!(run.shown(), plain.shown(), "{line}");
-        }
+        assert_eq!(devicetaint(&line).shown(), plain, "{line}");
     }
 }
 
@@ -334,7 +323,7 @@ fn unknown_rule_gets_the_nearest() {
     assert_snapshot!(preview("--rule node-6-firmwar").shown(), @r#"
     [stderr]
     error: no rule "node-6-firmwar"
-    hint: did you mean one of node-6-firmware, node-8-power?
+    hint: did you mean node-6-firmware?
     [exit status: 1]
     "#);
     assert_snapshot!(preview("--rule zzz").shown(), @r#"
@@ -563,14 +552,29 @@ fn now_decides_what_is_due() {
 }
 
 #[test]
-fn feature_gate_counts_pod_groups() {
-    for (gate, code) in [
-        ("DRAWorkloadResourceClaims=true", 0),
-        ("DRAWorkloadResourceClaims=false", 0),
-    ] {
-        let run = preview(&format!("gpu.example.com --feature-gates {gate}"));
-        assert_eq!(run.code, code, "{}", run.shown());
-    }
+fn feature_gate_counts_the_pods_of_pod_groups() {
+    let cluster = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+         "metadata": {"name": "c", "namespace": "n", "uid": "c", "creationTimestamp": "2026-11-20T10:00:00Z"},
+         "status": {"reservedFor": [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "g"}],
+                    "allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x"}]}}}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": "n", "uid": "w"},
+         "spec": {"nodeName": "a", "schedulingGroup": {"podGroupName": "g"},
+                  "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
+         "status": {"phase": "Running"}}]}"#;
+    let folder = Folder::new().with("group.json", cluster);
+    let names = |gate: &str| {
+        let line = "preview d/p/x a:NoExecute --from group.json -o name";
+        folder
+            .devicetaint(&format!("{line} --feature-gates {gate}"))
+            .stdout
+    };
+    assert_eq!(names("DRAWorkloadResourceClaims=true"), "n/worker\n");
+    assert_eq!(names("DRAWorkloadResourceClaims=false"), "");
+    assert_eq!(
+        names("DRAWorkloadResourceClaims=true,DRAWorkloadResourceClaims=false"),
+        ""
+    );
 }
 
 #[test]
@@ -657,7 +661,7 @@ fn wrong_arguments_are_usage_errors() {
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 'a=b c:NoExecute'").shown(), @r#"
     [stderr]
-    error: taint value "b c" is not valid: the name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character
+    error: taint value "b c" is not valid: a value must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character
     [exit status: 2]
     "#);
 }

@@ -211,10 +211,10 @@ fn newer_api_is_kept_shown_and_warned_about() {
     Hazards:
       unmanaged (n/p): has no controller: nothing creates it again
     [stderr]
-    warning: ResourceSlice s has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @"
@@ -226,24 +226,21 @@ fn newer_api_is_kept_shown_and_warned_about() {
 
     TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     k:Melt   rule   d/*/* rack=?           1           1      0            0
-
-    The controller would say, for effect None:
-      1 published device selected. 1 allocated device selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [stderr]
-    warning: ResourceSlice s has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from cluster.json").shown(), @"
     DEVICE   NODE   ALLOCATED   TAINTS                                CLAIMS   PODS
     d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
     [stderr]
-    warning: ResourceSlice s has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
-    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
 }
