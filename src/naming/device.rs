@@ -31,7 +31,6 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
         [driver, pool @ .., device] => (*driver, pool.join("/"), *device),
         [] => ("*", "*".to_owned(), "*"),
     };
-    let given = |segment: &str| (segment != "*").then(|| segment.to_owned());
     let selector = from_parts(given(driver), given(&pool), given(device))?;
     if selector == DeviceSelector::default() {
         return Err(NamingError::Everything {
@@ -41,29 +40,33 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
     Ok(selector)
 }
 
+fn given(segment: &str) -> Option<&str> {
+    (segment != "*").then_some(segment)
+}
+
 /// A selector from driver, pool and device, each of them or none.
 ///
 /// # Errors
 ///
 /// When the API server would refuse one of the names.
 pub fn from_parts(
-    driver: Option<String>,
-    pool: Option<String>,
-    device: Option<String>,
+    driver: Option<&str>,
+    pool: Option<&str>,
+    device: Option<&str>,
 ) -> Result<DeviceSelector, NamingError> {
-    if let Some(driver) = &driver {
+    if let Some(driver) = driver {
         validate::driver(driver)?;
     }
-    if let Some(pool) = &pool {
+    if let Some(pool) = pool {
         validate::pool(pool)?;
     }
-    if let Some(device) = &device {
+    if let Some(device) = device {
         validate::device(device)?;
     }
     Ok(DeviceSelector {
-        driver: driver.as_deref().map(Into::into),
-        pool: pool.as_deref().map(Into::into),
-        device: device.as_deref().map(Into::into),
+        driver: driver.map(Into::into),
+        pool: pool.map(Into::into),
+        device: device.map(Into::into),
         ..DeviceSelector::default()
     })
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::ClusterError;
+use crate::cluster::ClusterError;
 
 /// How often a read is sent at most when its answer keeps breaking off.
-pub(super) const ATTEMPTS: u32 = 3;
+pub(in crate::cluster) const ATTEMPTS: u32 = 3;
 /// Between two attempts, when the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Between two attempts after a broken answer, times the number of attempts so far.
@@ -18,7 +18,7 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Why an attempt did not give an answer.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(in crate::cluster) enum Failure {
     /// Asking again would not help.
     Final(ClusterError),
     /// The server asks to come back later.
@@ -43,7 +43,7 @@ impl From<ClusterError> for Failure {
 /// Whether a status says "not now".
 ///
 /// Upstream: `checkWait` in `client-go/rest/request.go`.
-pub(super) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool {
+pub(in crate::cluster) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::SERVICE_UNAVAILABLE
         || (status.is_server_error() && retry_after.is_some())
@@ -51,7 +51,7 @@ pub(super) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool
 
 /// What one read has put up with so far.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(in crate::cluster) struct Patience {
     limit: Option<Duration>,
     waited: Duration,
     tries: u32,
@@ -61,7 +61,7 @@ pub(super) struct Patience {
 impl Patience {
     /// Waits for busy servers at most `limit` altogether, and asks at most `tries` times for an
     /// answer that breaks off.
-    pub(super) fn new(limit: Option<Duration>, tries: u32) -> Self {
+    pub(in crate::cluster) fn new(limit: Option<Duration>, tries: u32) -> Self {
         Self {
             limit,
             waited: Duration::ZERO,
@@ -71,7 +71,7 @@ impl Patience {
     }
 
     /// How long to wait before the next attempt, or `None` to give up.
-    pub(super) fn next(&mut self, failure: &Failure) -> Option<Duration> {
+    pub(in crate::cluster) fn next(&mut self, failure: &Failure) -> Option<Duration> {
         match failure {
             Failure::Final(_) | Failure::Unreadable(_) | Failure::Expired => None,
             Failure::Busy { retry_after, .. } => {

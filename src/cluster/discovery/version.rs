@@ -5,7 +5,7 @@ use crate::model::Minor;
 /// Reads `v1.37.0`, also with what vendors append, such as `v1.36.2-gke.100` or `v1.35.1+k3s1`.
 ///
 /// The patch of a pre-release (`v1.37.0-rc.1`) is left open: it is not that release yet.
-pub(super) fn parse(git_version: &str) -> Option<Minor> {
+pub(in crate::cluster) fn parse(git_version: &str) -> Option<Minor> {
     let numbers = git_version.trim().strip_prefix('v')?;
     let (release, suffix) = match numbers.find(['-', '+']) {
         Some(at) => numbers.split_at(at),

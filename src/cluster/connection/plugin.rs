@@ -14,7 +14,8 @@ use kube::config::{Cluster, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 use serde::Deserialize;
 use tokio::process::Command;
 
-use super::{ClusterError, Environment, Event, Observer};
+use super::Environment;
+use crate::cluster::{ClusterError, Event, Observer};
 
 /// After this long the user is told what the plugin is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -22,12 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// What a plugin may answer with.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Credentials {
-    pub(super) token: Option<String>,
+pub(in crate::cluster) struct Credentials {
+    pub(in crate::cluster) token: Option<String>,
     /// PEM, not base64.
-    pub(super) client_certificate_data: Option<String>,
+    pub(in crate::cluster) client_certificate_data: Option<String>,
     /// PEM, not base64.
-    pub(super) client_key_data: Option<String>,
+    pub(in crate::cluster) client_key_data: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -37,15 +38,15 @@ struct Answer {
 
 /// A plugin and whom it is asked for.
 #[derive(Debug)]
-pub(super) struct Plugin<'a> {
-    pub(super) exec: &'a ExecConfig,
-    pub(super) cluster: &'a Cluster,
-    pub(super) user: &'a str,
+pub(in crate::cluster) struct Plugin<'a> {
+    pub(in crate::cluster) exec: &'a ExecConfig,
+    pub(in crate::cluster) cluster: &'a Cluster,
+    pub(in crate::cluster) user: &'a str,
 }
 
 impl Plugin<'_> {
     /// Runs the plugin until it ends, however long a person takes to answer it.
-    pub(super) async fn run(
+    pub(in crate::cluster) async fn run(
         &self,
         environment: &Environment,
         observer: &dyn Observer,

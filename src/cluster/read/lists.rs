@@ -1,8 +1,8 @@
 //! Lists and single objects, complete or not at all.
 
-use super::client::{Consume, JSON, PROTOBUF, Read};
-use super::retry::{ATTEMPTS, Failure};
-use super::{ApiClient, ClusterError, Permission};
+use crate::cluster::client::api::{Consume, JSON, PROTOBUF, Read};
+use crate::cluster::client::retry::{ATTEMPTS, Failure};
+use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Kind, NamespacedName, Warning};
 use crate::wire::{
     DecodeError, Documents, Item, ListMeta, Object, ProtobufList, Version, decode_protobuf_object,
@@ -13,7 +13,7 @@ const PAGE: u32 = 1000;
 
 /// Which objects of a kind to list.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Scope<'a> {
+pub(in crate::cluster) enum Scope<'a> {
     /// All of the cluster.
     All,
     /// Those in one namespace.
@@ -24,10 +24,10 @@ pub(super) enum Scope<'a> {
 
 /// A complete list, or one page of it.
 #[derive(Debug)]
-pub(super) struct List<T> {
-    pub(super) items: Vec<T>,
-    pub(super) metadata: ListMeta,
-    pub(super) warnings: Vec<Warning>,
+pub(in crate::cluster) struct List<T> {
+    pub(in crate::cluster) items: Vec<T>,
+    pub(in crate::cluster) metadata: ListMeta,
+    pub(in crate::cluster) warnings: Vec<Warning>,
 }
 
 impl<T> Default for List<T> {
@@ -42,10 +42,10 @@ impl<T> Default for List<T> {
 
 /// A list to be read.
 #[derive(Debug)]
-pub(super) struct Listing<'a> {
-    pub(super) client: &'a ApiClient,
-    pub(super) version: &'static Version,
-    pub(super) scope: Scope<'a>,
+pub(in crate::cluster) struct Listing<'a> {
+    pub(in crate::cluster) client: &'a ApiClient,
+    pub(in crate::cluster) version: &'static Version,
+    pub(in crate::cluster) scope: Scope<'a>,
 }
 
 impl Listing<'_> {
@@ -54,7 +54,7 @@ impl Listing<'_> {
     /// The list is asked for as a whole, as one state of the watch cache. One that breaks off is
     /// asked for in pages the next time: each of them takes the server less than the minute after
     /// which it cuts a list.
-    pub(super) async fn objects(
+    pub(in crate::cluster) async fn objects(
         &self,
         keep: impl Fn(&Object) -> bool,
     ) -> Result<List<Object>, ClusterError> {
@@ -77,7 +77,7 @@ impl Listing<'_> {
     }
 
     /// Everything as JSON, so that fields that this plugin does not know are noticed.
-    pub(super) async fn documents(&self) -> Result<List<Object>, ClusterError> {
+    pub(in crate::cluster) async fn documents(&self) -> Result<List<Object>, ClusterError> {
         let kind = self.version.kind;
         self.restarting(JSON, || Texts {
             kind,
@@ -87,7 +87,7 @@ impl Listing<'_> {
     }
 
     /// All pages; an expired list is begun again, a few times.
-    pub(super) async fn restarting<T, C>(
+    pub(in crate::cluster) async fn restarting<T, C>(
         &self,
         accept: &'static str,
         start: impl Fn() -> C,
@@ -161,7 +161,7 @@ impl Listing<'_> {
 }
 
 /// The object called `name`, or `None` when there is none, or it is of no interest.
-pub(super) async fn object(
+pub(in crate::cluster) async fn object(
     client: &ApiClient,
     version: &'static Version,
     name: &NamespacedName,
@@ -309,7 +309,7 @@ impl Consume for Single {
 }
 
 /// Whether it may help to ask again.
-pub(super) fn failure(error: &DecodeError) -> Failure {
+pub(in crate::cluster) fn failure(error: &DecodeError) -> Failure {
     match error {
         DecodeError::Status { code: 410, .. } => Failure::Expired,
         DecodeError::Truncated { .. }

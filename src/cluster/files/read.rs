@@ -54,7 +54,7 @@ pub fn read(
 }
 
 /// The objects of one file.
-pub(super) fn decode_file(
+pub(in crate::cluster) fn decode_file(
     file: &FileSource,
     stdin: &mut dyn Read,
     limits: &Limits,

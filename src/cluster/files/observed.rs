@@ -17,14 +17,14 @@ const SERVER_VERSION: &str = "kubectl-devicetaint/server-version";
 
 /// What the annotations of a saved list say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Notes {
-    pub(super) observed_at: Option<Timestamp>,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) version: Option<Minor>,
+pub(in crate::cluster) struct Notes {
+    pub(in crate::cluster) observed_at: Option<Timestamp>,
+    pub(in crate::cluster) kinds: Vec<Kind>,
+    pub(in crate::cluster) version: Option<Minor>,
 }
 
 /// Reads the annotations of a list in `file`.
-pub(super) fn notes(file: &str, metadata: &ListMeta) -> Result<Notes, InputError> {
+pub(in crate::cluster) fn notes(file: &str, metadata: &ListMeta) -> Result<Notes, InputError> {
     let wrong = |annotation, value: &str, expected| InputError::Annotation {
         file: file.to_owned(),
         annotation,
@@ -79,7 +79,7 @@ fn leading_number(text: &str) -> Option<u32> {
 /// told otherwise, and no minor version offers another newest one for rules than the following:
 /// 1.33 to 1.35 have v1alpha3 alone, which does not tell them apart; 1.36 prefers v1beta2; 1.37
 /// prefers v1. Slices, claims and classes are at v1 from 1.34 on.
-pub(super) fn version_of(found: &BTreeMap<TypeMeta, usize>) -> Option<Minor> {
+pub(in crate::cluster) fn version_of(found: &BTreeMap<TypeMeta, usize>) -> Option<Minor> {
     let has = |api_version: &str| {
         found.keys().any(|found| {
             found.kind == Kind::DeviceTaintRule.as_str() && found.api_version == api_version

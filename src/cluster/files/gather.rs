@@ -8,16 +8,16 @@ use crate::wire::{Item, Object};
 
 /// Puts facts together; of two states of one object, the newer counts.
 #[derive(Debug, Default)]
-pub(super) struct Gathering {
+pub(in crate::cluster) struct Gathering {
     items: Vec<Item>,
     places: BTreeMap<(Kind, String), usize>,
     /// Oddities, in the order in which they were met.
-    pub(super) warnings: Vec<Warning>,
+    pub(in crate::cluster) warnings: Vec<Warning>,
 }
 
 impl Gathering {
     /// Adds a fact.
-    pub(super) fn add(&mut self, item: Item) {
+    pub(in crate::cluster) fn add(&mut self, item: Item) {
         match self.places.entry((item.object.kind(), item.object.name())) {
             Entry::Vacant(place) => {
                 place.insert(self.items.len());
@@ -34,7 +34,7 @@ impl Gathering {
     }
 
     /// The facts by kind.
-    pub(super) fn snapshot(self) -> Snapshot {
+    pub(in crate::cluster) fn snapshot(self) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for item in self.items {
             match item.object {
@@ -85,7 +85,7 @@ fn shown(version: &str) -> &str {
 }
 
 /// What is missing from the answer, because a kind was nowhere in the input.
-pub(super) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) -> Vec<Gap> {
+pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) -> Vec<Gap> {
     Kind::ALL
         .into_iter()
         .filter(|kind| !present.contains(kind))

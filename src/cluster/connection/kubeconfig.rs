@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::{ClusterError, ConnectionOptions, Environment};
+use super::{ConnectionOptions, Environment};
+use crate::cluster::ClusterError;
 use crate::naming::nearest::nearest;
 
 /// All kubeconfig files as one.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(in crate::cluster) struct Loaded {
     config: Kubeconfig,
     /// The files that exist.
     found: Vec<PathBuf>,
@@ -24,19 +25,19 @@ pub(super) struct Loaded {
 
 /// What the current context comes down to, before flags change the cluster or the user.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
-    pub(super) context: Option<String>,
-    pub(super) cluster_name: Option<String>,
-    pub(super) cluster: Cluster,
-    pub(super) user_name: Option<String>,
-    pub(super) user: AuthInfo,
-    pub(super) namespace: Option<String>,
+pub(in crate::cluster) struct Chosen {
+    pub(in crate::cluster) context: Option<String>,
+    pub(in crate::cluster) cluster_name: Option<String>,
+    pub(in crate::cluster) cluster: Cluster,
+    pub(in crate::cluster) user_name: Option<String>,
+    pub(in crate::cluster) user: AuthInfo,
+    pub(in crate::cluster) namespace: Option<String>,
     /// The files that all this is from, for messages.
-    pub(super) files: String,
+    pub(in crate::cluster) files: String,
 }
 
 /// Reads the file of `--kubeconfig`, else those of `KUBECONFIG`, else `~/.kube/config`.
-pub(super) fn load(
+pub(in crate::cluster) fn load(
     options: &ConnectionOptions,
     environment: &Environment,
 ) -> Result<Loaded, ClusterError> {
@@ -125,7 +126,7 @@ fn malformed(path: &Path, error: &KubeconfigError) -> ClusterError {
 
 impl Loaded {
     /// Where was looked, and what was missing there.
-    pub(super) fn searched(&self) -> String {
+    pub(in crate::cluster) fn searched(&self) -> String {
         if self.found.is_empty() {
             let searched = list(&self.searched);
             return if searched.is_empty() {
@@ -152,7 +153,7 @@ impl Loaded {
     }
 
     /// Follows context, cluster and user, or gives `None` when nothing is chosen at all.
-    pub(super) fn choose(
+    pub(in crate::cluster) fn choose(
         &self,
         options: &ConnectionOptions,
     ) -> Result<Option<Chosen>, ClusterError> {

@@ -10,9 +10,10 @@ use futures::future::{join, join_all};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::client::{Consume, JSON, Read};
-use super::retry::Failure;
-use super::{ApiClient, ClusterError, Permission, enablement, version};
+use super::{enablement, version};
+use crate::cluster::client::api::{Consume, JSON, Read};
+use crate::cluster::client::retry::Failure;
+use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Kind, Minor, Warning};
 use crate::wire::{Version, versions_of};
 

@@ -13,7 +13,7 @@ use super::kubeconfig::Chosen;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The pod's own service account and API server, or `None` outside a pod.
-pub(super) fn choose(environment: &Environment) -> Option<Chosen> {
+pub(in crate::cluster) fn choose(environment: &Environment) -> Option<Chosen> {
     choose_from(environment, Path::new(SERVICE_ACCOUNT))
 }
 

@@ -3,7 +3,8 @@
 use futures::join;
 
 use super::lists::{List, Listing, Scope};
-use super::{ApiClient, ClusterError, Served, read_pods};
+use super::read_pods;
+use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{DeviceId, DeviceTaintRule, Gap, Kind, Reading, Snapshot, Source, Warning};
 use crate::wire::Object;
 
@@ -146,7 +147,7 @@ impl Parts {
 }
 
 /// What is missing from an answer without `kind`.
-pub(super) fn gap(kind: Kind, reason: &str) -> Gap {
+pub(in crate::cluster) fn gap(kind: Kind, reason: &str) -> Gap {
     let consequence = match kind {
         Kind::ResourceSlice => {
             "devices that no claim holds, and the drivers' own taints, are unknown"

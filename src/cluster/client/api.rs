@@ -15,14 +15,15 @@ use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::cluster_error::Server;
 use super::retry::{ATTEMPTS, Failure, Patience, is_busy};
-use super::{ClusterError, Connection, Event, Observer, Permission, failure, headers};
+use super::{failure, headers};
+use crate::cluster::error::Server;
+use crate::cluster::{ClusterError, Connection, Event, Observer, Permission};
 
 /// What the API server calls its compact encoding.
-pub(super) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 /// The encoding that every resource has.
-pub(super) const JSON: &str = "application/json";
+pub(in crate::cluster) const JSON: &str = "application/json";
 
 /// After this long without a sign of the server, the user is told whom the plugin waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -54,17 +55,17 @@ struct Heard {
 
 /// A question that changes nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
+pub(in crate::cluster) struct Read {
     /// Path and query.
-    pub(super) path: String,
+    pub(in crate::cluster) path: String,
     /// The encoding to ask for.
-    pub(super) accept: &'static str,
+    pub(in crate::cluster) accept: &'static str,
     /// What the user must be allowed to do.
-    pub(super) permission: Permission,
+    pub(in crate::cluster) permission: Permission,
 }
 
 /// Takes a body while it arrives.
-pub(super) trait Consume {
+pub(in crate::cluster) trait Consume {
     /// What it makes of the body.
     type Output;
 
@@ -130,7 +131,7 @@ impl ApiClient {
     }
 
     /// Asks until there is a complete answer, or no hope of one.
-    pub(super) async fn read<C: Consume>(
+    pub(in crate::cluster) async fn read<C: Consume>(
         &self,
         read: &Read,
         start: impl Fn() -> C,
@@ -141,7 +142,7 @@ impl ApiClient {
     }
 
     /// The same with a number of tries; leaves it to the caller to make sense of a failure.
-    pub(super) async fn try_read<C: Consume>(
+    pub(in crate::cluster) async fn try_read<C: Consume>(
         &self,
         read: &Read,
         tries: u32,
@@ -162,7 +163,7 @@ impl ApiClient {
     }
 
     /// What it means to the user that `read` failed for good.
-    pub(super) fn error(&self, read: &Read, failure: Failure) -> ClusterError {
+    pub(in crate::cluster) fn error(&self, read: &Read, failure: Failure) -> ClusterError {
         let server = Arc::clone(&self.shared.server);
         let path = read.path.clone();
         let broken = |reason| ClusterError::Incomplete {
@@ -188,7 +189,7 @@ impl ApiClient {
         }
     }
 
-    pub(super) fn notice(&self, text: &str) {
+    pub(in crate::cluster) fn notice(&self, text: &str) {
         self.shared.observer.event(&Event::Notice(text));
     }
 

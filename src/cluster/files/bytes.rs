@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
 
-use super::files::Limits;
+use super::read::Limits;
 use super::{FileSource, InputError};
 
 /// What every gzip file begins with.
@@ -18,7 +18,7 @@ const PORTION: u64 = 1 << 20;
 /// # Errors
 ///
 /// If it cannot be read, is larger than `limits` say, or is not text.
-pub(super) fn text(
+pub(in crate::cluster) fn text(
     source: &FileSource,
     stdin: &mut dyn Read,
     limits: &Limits,

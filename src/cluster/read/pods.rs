@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 
+use super::devices::gap;
 use super::lists::{self, List, Listing, Scope};
-use super::reading::gap;
-use super::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
     ResourceClaim, Snapshot, Warning,

@@ -43,7 +43,7 @@ impl FileSource {
     /// # Errors
     ///
     /// If a directory cannot be listed, or has none.
-    pub(super) fn files(&self) -> Result<Vec<Self>, InputError> {
+    pub(in crate::cluster) fn files(&self) -> Result<Vec<Self>, InputError> {
         match self {
             Self::Path(path) if path.is_dir() => files_of(path),
             Self::Path(_) | Self::Stdin => Ok(vec![self.clone()]),

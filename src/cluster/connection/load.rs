@@ -20,15 +20,16 @@ use http::Uri;
 use kube::Config;
 use kube::config::Cluster;
 
-use super::cluster_error::Server;
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
-use super::{ClusterError, ConnectionOptions, Environment, Observer, in_cluster, proxy};
+use super::{ConnectionOptions, Environment, in_cluster, proxy};
+use crate::cluster::error::Server;
+use crate::cluster::{ClusterError, Observer};
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    pub(super) config: Config,
+    pub(in crate::cluster) config: Config,
     /// Which server it leads to.
     pub server: Arc<Server>,
     /// The kubeconfig context, if one was used.
@@ -88,7 +89,10 @@ impl Chosen {
     /// The same with what flags say instead.
     ///
     /// Upstream: `getCluster` and `getAuthInfo` in `client-go/tools/clientcmd/client_config.go`.
-    pub(super) fn with_flags(self, options: &ConnectionOptions) -> Result<Self, ClusterError> {
+    pub(in crate::cluster) fn with_flags(
+        self,
+        options: &ConnectionOptions,
+    ) -> Result<Self, ClusterError> {
         Ok(Self {
             namespace: options.namespace.clone().or(self.namespace),
             cluster: cluster_with_flags(self.cluster, options),
@@ -188,7 +192,11 @@ impl Chosen {
         }
     }
 
-    pub(super) fn bad_cluster(&self, field: &'static str, problem: String) -> ClusterError {
+    pub(in crate::cluster) fn bad_cluster(
+        &self,
+        field: &'static str,
+        problem: String,
+    ) -> ClusterError {
         ClusterError::KubeconfigValue {
             object: self.cluster_object(),
             field,
@@ -197,7 +205,7 @@ impl Chosen {
         }
     }
 
-    pub(super) fn cluster_object(&self) -> String {
+    pub(in crate::cluster) fn cluster_object(&self) -> String {
         match &self.cluster_name {
             Some(name) => format!("cluster {name:?}"),
             None => "the cluster".to_owned(),

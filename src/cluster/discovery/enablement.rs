@@ -6,7 +6,7 @@
 use crate::model::Minor;
 
 /// How to get slices and claims from a server of version `minor` that has none.
-pub(super) fn how_to_serve_devices(minor: Option<Minor>) -> String {
+pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
     match minor {
         Some(found) if found.minor < 33 => {
             format!("this is Kubernetes {found}; device taints exist since 1.33")
@@ -27,7 +27,7 @@ pub(super) fn how_to_serve_devices(minor: Option<Minor>) -> String {
 }
 
 /// How to get rules from a server of version `minor` that has devices and no rules.
-pub(super) fn how_to_serve_rules(minor: Option<Minor>) -> String {
+pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
         Some(0..=32) => "rules exist since Kubernetes 1.33".to_owned(),

@@ -8,24 +8,27 @@ use base64::engine::general_purpose::STANDARD;
 use kube::config::AuthInfo;
 use secrecy::ExposeSecret;
 
+use super::Environment;
 use super::kubeconfig::Chosen;
 use super::plugin::Plugin;
-use super::{ClusterError, Environment, Observer};
+use crate::cluster::{ClusterError, Observer};
 
 /// Where the secrets of a connection are to be found.
 #[derive(Debug)]
-pub(super) struct Material<'a> {
+pub(in crate::cluster) struct Material<'a> {
     chosen: &'a Chosen,
 }
 
 impl<'a> Material<'a> {
-    pub(super) fn new(chosen: &'a Chosen) -> Self {
+    pub(in crate::cluster) fn new(chosen: &'a Chosen) -> Self {
         Self { chosen }
     }
 
     /// The certificate authorities that the server's certificate must come from, as DER; `None` for
     /// those that this machine trusts.
-    pub(super) fn root_certificates(&self) -> Result<Option<Vec<Vec<u8>>>, ClusterError> {
+    pub(in crate::cluster) fn root_certificates(
+        &self,
+    ) -> Result<Option<Vec<Vec<u8>>>, ClusterError> {
         let cluster = &self.chosen.cluster;
         let object = self.chosen.cluster_object();
         let bundle = if let Some(data) = non_empty(cluster.certificate_authority_data.as_ref()) {
@@ -54,7 +57,7 @@ impl<'a> Material<'a> {
     }
 
     /// The user with everything that is in files or comes from a plugin filled in.
-    pub(super) async fn user(
+    pub(in crate::cluster) async fn user(
         &self,
         environment: &Environment,
         observer: &dyn Observer,

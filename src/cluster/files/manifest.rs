@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::files::decode_file;
+use super::read::decode_file;
 use super::{FileSource, InputError, Limits};
 use crate::model::DeviceTaintRule;
 use crate::wire::Object;

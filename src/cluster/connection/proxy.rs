@@ -11,7 +11,10 @@ use http::Uri;
 use super::Environment;
 
 /// The proxy for `server` that the environment asks for, as it is written there.
-pub(super) fn from_environment<'a>(server: &Uri, environment: &'a Environment) -> Option<&'a str> {
+pub(in crate::cluster) fn from_environment<'a>(
+    server: &Uri,
+    environment: &'a Environment,
+) -> Option<&'a str> {
     let host = server.host()?.trim_matches(['[', ']']);
     if is_loopback(host) {
         return None;
@@ -33,7 +36,7 @@ pub(super) fn from_environment<'a>(server: &Uri, environment: &'a Environment) -
 }
 
 /// Whether `host` is this machine.
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(in crate::cluster) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<IpAddr>()

@@ -11,10 +11,10 @@ use http::StatusCode;
 use kube::client::AuthError;
 use serde::Deserialize;
 
-use super::client::Read;
-use super::cluster_error::Server;
+use super::api::Read;
 use super::retry::Failure;
-use super::{ClusterError, Permission};
+use crate::cluster::error::Server;
+use crate::cluster::{ClusterError, Permission};
 use crate::wire::{DecodeError, decode_protobuf_object};
 
 /// What the server says about a refusal.
@@ -48,7 +48,7 @@ impl Account {
 }
 
 /// What an answer that is not a success means for `read`.
-pub(super) fn refusal(
+pub(in crate::cluster) fn refusal(
     server: &Arc<Server>,
     read: &Read,
     status: StatusCode,
@@ -94,7 +94,7 @@ fn user_in(message: &str) -> Option<String> {
 }
 
 /// What it means that a client could not be made.
-pub(super) fn unusable(server: &Arc<Server>, error: &kube::Error) -> ClusterError {
+pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) -> ClusterError {
     let server = Arc::clone(server);
     if let Some(auth) = find::<AuthError>(error) {
         return credentials(server, auth);
@@ -117,7 +117,7 @@ pub(super) fn unusable(server: &Arc<Server>, error: &kube::Error) -> ClusterErro
 }
 
 /// What it means that a request got no answer.
-pub(super) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
+pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
     let server = Arc::clone(server);
     if let Some(auth) = find::<AuthError>(error) {
         return credentials(server, auth).into();
@@ -141,7 +141,7 @@ pub(super) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
 }
 
 /// What broke while a body arrived.
-pub(super) fn interrupted(error: &kube::Error) -> Failure {
+pub(in crate::cluster) fn interrupted(error: &kube::Error) -> Failure {
     Failure::Broken(innermost(error))
 }
 

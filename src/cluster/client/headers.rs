@@ -7,7 +7,7 @@ use http::header::{DATE, RETRY_AFTER, WARNING};
 use jiff::Timestamp;
 
 /// The server's clock when it answered.
-pub(super) fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
+pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
     let text = headers.get(DATE)?.to_str().ok()?;
     // The preferred HTTP format differs from RFC 2822 only in the name of the time zone.
     let text = text
@@ -18,7 +18,7 @@ pub(super) fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
 }
 
 /// How long the server asks to wait before the request is sent again; API servers say it in seconds.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(in crate::cluster) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     seconds.parse().ok().map(Duration::from_secs)
 }
@@ -28,7 +28,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// Only code 299 is meant for users. What does not follow RFC 7234 is left out, as in client-go.
 ///
 /// Upstream: `ParseWarningHeaders` in `apimachinery/pkg/util/net/http.go`.
-pub(super) fn warnings(headers: &HeaderMap) -> Vec<String> {
+pub(in crate::cluster) fn warnings(headers: &HeaderMap) -> Vec<String> {
     headers
         .get_all(WARNING)
         .iter()

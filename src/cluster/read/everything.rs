@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::client::{Consume, JSON};
+use super::devices::gap;
 use super::lists::{List, Listing, Scope};
-use super::reading::gap;
-use super::retry::Failure;
-use super::{ApiClient, ClusterError, Served};
+use crate::cluster::client::api::{Consume, JSON};
+use crate::cluster::client::retry::Failure;
+use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Warning};
 use crate::wire::{ListMeta, Version};
 
