@@ -38,7 +38,8 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # The same from a saved dump, as JSON
-  kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o yaml > cluster.yaml
+  kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods \\
+    -A -o yaml > cluster.yaml
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
 
   # Which devices are there, and who uses them?

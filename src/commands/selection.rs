@@ -29,7 +29,7 @@ impl SelectorArgs {
         let selector = device::from_parts(
             self.driver.as_deref(),
             self.pool.as_deref(),
-            self.device.clone(),
+            self.device.as_deref(),
         );
         Ok(Some(selector.map_err(wrong_name)?))
     }

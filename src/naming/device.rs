@@ -31,17 +31,14 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
         [driver, pool @ .., device] => (*driver, pool.join("/"), *device),
         [] => ("*", "*".to_owned(), "*"),
     };
-    let selector = from_parts(given(driver), given(&pool), given(device))?;
+    let given = |segment| Some(segment).filter(|segment| *segment != "*");
+    let selector = from_parts(given(driver), given(pool.as_str()), given(device))?;
     if selector == DeviceSelector::default() {
         return Err(NamingError::Everything {
             argument: text.to_owned(),
         });
     }
     Ok(selector)
-}
-
-fn given(segment: &str) -> Option<&str> {
-    (segment != "*").then_some(segment)
 }
 
 /// A selector from driver, pool and device, each of them or none.

@@ -49,7 +49,7 @@ pub enum InputError {
         source: DecodeError,
     },
     /// None of the files holds anything that a preview is made from.
-    #[error("{files}: {found}, but nothing that a preview is made from")]
+    #[error("nothing that an answer could be made from in {files}: {found}")]
     NothingNeeded {
         /// The files, as given.
         files: String,

@@ -165,14 +165,14 @@ fn needed_kind(kind: &str, type_meta: &TypeMeta) -> Option<Kind> {
         .map(|version| version.kind)
 }
 
-/// What there is, such as "2 Nodes and 1 Secret".
+/// What there is, such as "only 2 × Node, 1 × Secret".
 fn in_words(found: &BTreeMap<TypeMeta, usize>) -> String {
     if found.is_empty() {
-        return "there are no objects".to_owned();
+        return "no objects at all".to_owned();
     }
     let kinds: Vec<_> = found
         .iter()
         .map(|(type_meta, count)| format!("{count} × {}", type_meta.kind.escape_debug()))
         .collect();
-    format!("there are {}", kinds.join(", "))
+    format!("only {}", kinds.join(", "))
 }

@@ -183,9 +183,13 @@ fn text_that_is_neither_json_nor_yaml_is_an_error() {
         (
             "prose",
             "Hello, world",
-            "not valid YAML: invalid type: string \"Hello, world\", expected a Kubernetes object",
+            "document 1: invalid type: string \"Hello, world\", expected a Kubernetes object",
         ),
-        ("table", "NAME   READY\npod-1  1/1", "not valid YAML"),
+        (
+            "table",
+            "NAME   READY\npod-1  1/1",
+            "document 1: invalid type: string",
+        ),
         ("tabs", "a:\n\t- b", "not valid YAML"),
         (
             "brackets",
@@ -195,7 +199,7 @@ fn text_that_is_neither_json_nor_yaml_is_an_error() {
         (
             "array",
             "[1, 2]",
-            "not valid YAML: invalid type: sequence, expected a Kubernetes object",
+            "document 1: invalid type: sequence, expected a Kubernetes object",
         ),
         (
             "trailing garbage",
@@ -252,22 +256,22 @@ fn directory_without_files_is_an_error() {
 fn list_of_other_kinds_says_what_was_found() {
     let nodes = list(&[r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}"#; 2]);
     for (content, found) in [
-        (nodes.as_str(), "there are 2 × Node"),
+        (nodes.as_str(), "only 2 × Node"),
         (
             r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
-            "there are no objects",
+            "no objects at all",
         ),
-        ("", "there are no objects"),
-        ("---\n# nothing\n---\n", "there are no objects"),
+        ("", "no objects at all"),
+        ("---\n# nothing\n---\n", "no objects at all"),
         (
             r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#,
-            "there are 1 × Table",
+            "only 1 × Table",
         ),
     ] {
         let line = error("input.yaml", content);
         assert_eq!(
             line,
-            format!("input.yaml: {found}, but nothing that a preview is made from")
+            format!("nothing that an answer could be made from in input.yaml: {found}")
         );
     }
 }
