@@ -6,6 +6,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::AuthInfo;
+use secrecy::ExposeSecret;
 
 use super::kubeconfig::Chosen;
 use super::plugin::Plugin;
@@ -81,7 +82,19 @@ impl<'a> Material<'a> {
             user.token = Some(token.trim().to_owned().into());
         }
         user.token_file = None;
-        self.with_plugin(user, environment, observer).await
+        let user = self.with_plugin(user, environment, observer).await?;
+        self.check_token(&user)?;
+        Ok(user)
+    }
+
+    /// kube takes it for granted that a token can stand in a header.
+    fn check_token(&self, user: &AuthInfo) -> Result<(), ClusterError> {
+        match &user.token {
+            Some(token) if http::HeaderValue::from_str(token.expose_secret()).is_err() => {
+                Err(self.bad_user("token", "holds characters that no header can hold"))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// As kubectl: a plugin is only asked when there are no other credentials.
@@ -105,7 +118,9 @@ impl<'a> Material<'a> {
             user: self.chosen.user_name.as_deref().unwrap_or_default(),
         };
         let credentials = plugin.run(environment, observer).await?;
-        user.token = credentials.token.map(Into::into);
+        user.token = credentials
+            .token
+            .map(|token| token.trim().to_owned().into());
         user.client_certificate_data = credentials
             .client_certificate_data
             .map(|pem| STANDARD.encode(pem));

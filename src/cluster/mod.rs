@@ -28,6 +28,8 @@ mod headers;
 mod in_cluster;
 mod kubeconfig;
 mod lists;
+#[cfg(test)]
+mod live_tests;
 mod manifest;
 mod material;
 mod observed;

@@ -176,45 +176,57 @@ impl Reader<'_> {
     async fn read(&self) -> Result<Found, ClusterError> {
         let wanted = self.wanted;
         let mut found = Found::default();
-        let groups: BTreeSet<&Namespace> = wanted
-            .groups
-            .iter()
-            .map(|(namespace, _)| namespace)
-            .collect();
-        if wanted.names.len() > ONE_BY_ONE || groups.len() > NODE_BY_NODE {
+        if wanted.names.len() > ONE_BY_ONE {
             match &wanted.nodes {
                 Some(nodes) if nodes.len() <= NODE_BY_NODE => {
                     let scopes = nodes.iter().map(|node| Scope::Node(node.as_str()));
                     self.lists(scopes, &mut found).await?;
                 }
-                Some(_) | None => return self.all(found).await,
+                Some(_) | None => {
+                    if let Some(all) = self.all().await? {
+                        return Ok(all);
+                    }
+                }
             }
         }
-        let scopes = groups
-            .iter()
-            .map(|namespace| Scope::Namespace(namespace.as_str()));
-        self.lists(scopes, &mut found).await?;
-        let missing: Vec<&NamespacedName> = wanted
-            .names
-            .iter()
-            .filter(|name| !found.pods.contains_key(*name))
-            .collect();
-        if missing.len() > ONE_BY_ONE && found.gap.is_none() {
-            return self.all(found).await;
+        let missing = self.missing(&found);
+        if missing.len() > ONE_BY_ONE
+            && found.gap.is_none()
+            && let Some(all) = self.all().await?
+        {
+            return Ok(all);
         }
-        self.each(missing, found).await
+        // Everything that lists did not show is asked for by name, so a list that was denied
+        // leaves no gap.
+        found.gap = None;
+        self.by_name(missing, &mut found).await?;
+        if found.gap.is_some()
+            && let Some(all) = self.all().await?
+        {
+            return Ok(all);
+        }
+        let groups: BTreeSet<&str> = wanted
+            .groups
+            .iter()
+            .map(|(namespace, _)| namespace.as_str())
+            .collect();
+        self.lists(groups.into_iter().map(Scope::Namespace), &mut found)
+            .await?;
+        Ok(found)
     }
 
-    /// All pods of the cluster, or at least those that may be read by name.
-    async fn all(&self, found: Found) -> Result<Found, ClusterError> {
-        let mut found = found;
-        let before = found.gap.is_some();
+    fn missing(&self, found: &Found) -> Vec<&NamespacedName> {
+        let names = self.wanted.names.iter();
+        names
+            .filter(|name| !found.pods.contains_key(*name))
+            .collect()
+    }
+
+    /// All wanted pods from the list of all of the cluster, or `None` when that is denied.
+    async fn all(&self) -> Result<Option<Found>, ClusterError> {
+        let mut found = Found::default();
         self.lists(std::iter::once(Scope::All), &mut found).await?;
-        if found.gap.is_some() && !before {
-            let names = self.wanted.names.iter().collect();
-            return self.by_name(names, found).await;
-        }
-        Ok(found)
+        Ok(Some(found).filter(|found| found.gap.is_none()))
     }
 
     async fn lists<'b>(
@@ -261,26 +273,11 @@ impl Reader<'_> {
         }
     }
 
-    /// The pods called `names`; if some may not be read by name, perhaps all may be listed.
-    async fn each(&self, names: Vec<&NamespacedName>, found: Found) -> Result<Found, ClusterError> {
-        let found = self.by_name(names, found).await?;
-        if found.gap.is_none() {
-            return Ok(found);
-        }
-        let mut again = Found::default();
-        self.lists(std::iter::once(Scope::All), &mut again).await?;
-        if again.gap.is_none() {
-            return Ok(again);
-        }
-        Ok(found)
-    }
-
     async fn by_name(
         &self,
         names: Vec<&NamespacedName>,
-        found: Found,
-    ) -> Result<Found, ClusterError> {
-        let mut found = found;
+        found: &mut Found,
+    ) -> Result<(), ClusterError> {
         let mut denied: BTreeSet<&Namespace> = BTreeSet::new();
         let mut reason = None;
         let mut answers = stream::iter(names.into_iter().map(|name| async move {
@@ -302,6 +299,6 @@ impl Reader<'_> {
             let reason = format!("{error} in {}", namespaces.join(", "));
             found.gap = Some(gap(Kind::Pod, &reason));
         }
-        Ok(found)
+        Ok(())
     }
 }
