@@ -3,6 +3,7 @@
 //! ```text
 //! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
 //! names of files ─▶ FileSource ─▶ read ────────────────────────────────────────────────────────────┴▶ Reading
+//! Served ─▶ read_everything ─▶ Saved ─▶ Redaction ─▶ Destination
 //! ```
 //!
 //! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
@@ -40,7 +41,9 @@ mod plugin;
 mod pods;
 mod proxy;
 mod reading;
+mod redact;
 mod retry;
+mod save;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -55,10 +58,13 @@ pub use error::InputError;
 pub use everything::{Saved, SavedList, read_everything};
 pub use files::{Limits, read};
 pub use manifest::read_rules;
+pub use observed::SavedNotes;
 pub use observer::{Event, Observer, Silent};
 pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use pods::read_pods;
 pub use reading::{read_devices, read_for_preview};
+pub use redact::{Redaction, RedactionError};
+pub use save::{Destination, Existing, SaveError, to_json};
 pub use sources::FileSource;
 pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
