@@ -57,6 +57,6 @@ pub use observer::{Event, Observer, Silent};
 pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use pods::read_pods;
-pub use reading::{read_devices, read_for_preview};
+pub use reading::{Detail, read_devices, read_for_preview};
 pub use sources::FileSource;
 pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
