@@ -1,6 +1,21 @@
-//! placeholder
+//! Who will a DRA device taint hit, when, and how badly?
+//!
+//! ```text
+//!  kube-apiserver ┐
+//!                 ├─▶ cluster ─▶ wire ─▶ model::Reading ─▶ engine ─▶ report ─▶ render ─▶ output
+//!  files, stdin  ─┘   (bytes)   (decode)     (facts)       (verdicts) (views)   (text)   (streams)
+//! ```
+//!
+//! [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
+//! who may use whom.
+
 pub mod cluster;
+pub mod commands;
 pub mod engine;
+pub mod error;
 pub mod model;
 pub mod naming;
+pub mod output;
+pub mod render;
+pub mod report;
 pub mod wire;

@@ -77,7 +77,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         module: "render",
-        modules: &["report"],
+        modules: &["output", "report"],
         crates: &[
             "comfy_table",
             "serde",

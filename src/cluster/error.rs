@@ -56,6 +56,14 @@ pub enum InputError {
         /// What there is instead.
         found: String,
     },
+    /// A manifest holds something else than rules.
+    #[error("{file} holds a {found}, where only DeviceTaintRules are expected")]
+    NotARule {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The kind that was found.
+        found: String,
+    },
     /// A saved list carries a note that is not what it should be.
     #[error("cannot read {file}: annotation {annotation}: `{value}` is not {expected}")]
     Annotation {
@@ -83,6 +91,7 @@ impl InputError {
             | Self::NotText { .. }
             | Self::TooLarge { .. }
             | Self::Decode { .. }
+            | Self::NotARule { .. }
             | Self::Annotation { .. } => None,
         }
     }

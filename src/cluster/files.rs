@@ -46,25 +46,20 @@ pub fn read(
     let mut input = Input::default();
     for source in sources {
         for file in source.files()? {
-            let text = bytes::text(&file, stdin, limits)?;
-            input.add(&file.name(), decode(&file.name(), &text)?)?;
+            input.add(&file.name(), decode_file(&file, stdin, limits)?)?;
         }
     }
     let names: Vec<_> = sources.iter().map(FileSource::name).collect();
     input.reading(&names.join(", "))
 }
 
-/// The text of one file, such as a manifest: unpacked, and in UTF-8 whatever it was.
-///
-/// # Errors
-///
-/// If it cannot be read, is too large, or is not text.
-pub fn read_text(
-    source: &FileSource,
+/// The objects of one file.
+pub(super) fn decode_file(
+    file: &FileSource,
     stdin: &mut dyn Read,
     limits: &Limits,
-) -> Result<String, InputError> {
-    bytes::text(source, stdin, limits)
+) -> Result<Decoded, InputError> {
+    decode(&file.name(), &bytes::text(file, stdin, limits)?)
 }
 
 fn decode(file: &str, text: &str) -> Result<Decoded, InputError> {

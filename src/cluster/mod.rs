@@ -30,6 +30,7 @@ mod kubeconfig;
 mod lists;
 #[cfg(test)]
 mod live_tests;
+mod manifest;
 mod material;
 mod observed;
 mod observer;
@@ -52,7 +53,8 @@ pub use connection::Connection;
 pub use discovery::{Served, discover};
 pub use error::InputError;
 pub use everything::{Saved, SavedList, read_everything};
-pub use files::{Limits, read, read_text};
+pub use files::{Limits, read};
+pub use manifest::read_rules;
 pub use observer::{Event, Observer, Silent};
 pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::claims::{AffectedClaim, ClaimTable};
 use super::{Cause, ClaimUse, NotEvicted, PodImpact, Semantics, Verdict};
-use crate::model::{ClaimSource, Pod, ResourceClaim};
+use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim};
 
 /// What a verdict about a pod is made from.
 #[derive(Debug)]
@@ -20,6 +20,17 @@ struct Usage<'a, 'b> {
     claim: &'b AffectedClaim<'a>,
     /// Why the claim does not count for this pod, if it does not.
     obstacle: Option<NotEvicted>,
+}
+
+/// How a pod refers to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reference {
+    /// By a name that somebody chose.
+    Named,
+    /// By the name of a claim that was generated for the pod.
+    Generated,
+    /// By a claim that was made for the pod's extended resources.
+    ExtendedResource,
 }
 
 impl<'a> Court<'a, '_> {
@@ -81,55 +92,55 @@ impl<'a> Court<'a, '_> {
         Verdict::NotEvicted(obstacle.unwrap_or(NotEvicted::EffectDoesNotEvict))
     }
 
-    /// The pod's affected claims: those of its spec in order, then the one of its extended resources.
+    /// The pod's affected claims that are reserved for it: those of its spec in order, then the one
+    /// of its extended resources. A pod that only refers to a claim does not use it.
     fn usages(&self, pod: &'a Pod) -> Vec<Usage<'a, '_>> {
-        let namespace = pod.name.namespace.as_str();
-        let mut usages = Vec::new();
-        for entry in &pod.claims {
-            let (name, generated) = match &entry.source {
-                ClaimSource::Claim(name) => (name, false),
-                ClaimSource::Template {
-                    generated: Some(name),
-                } => (name, true),
-                ClaimSource::Template { generated: None } | ClaimSource::Unknown => continue,
-            };
-            if let Some(claim) = self.claims.find(namespace, name.as_str()) {
-                let obstacle = self.obstacle(pod, claim.claim, generated);
-                usages.push(Usage { claim, obstacle });
-            }
-        }
-        if let Some(name) = &pod.extended_resource_claim
-            && let Some(claim) = self.claims.find(namespace, name.as_str())
-        {
-            let obstacle = if self.semantics.evicts_extended_resources {
-                self.obstacle(pod, claim.claim, true)
-            } else {
-                Some(NotEvicted::ExtendedResource)
-            };
-            usages.push(Usage { claim, obstacle });
-        }
-        usages
+        let named = pod.claims.iter().filter_map(|entry| match &entry.source {
+            ClaimSource::Claim(name) => Some((name, Reference::Named)),
+            ClaimSource::Template {
+                generated: Some(name),
+            } => Some((name, Reference::Generated)),
+            ClaimSource::Template { generated: None } | ClaimSource::Unknown => None,
+        });
+        let extended = pod.extended_resource_claim.iter();
+        named
+            .chain(extended.map(|name| (name, Reference::ExtendedResource)))
+            .filter_map(|(name, reference)| self.usage(pod, name, reference))
+            .collect()
     }
 
-    /// Why `claim` does not count for `pod`, if it does not.
-    fn obstacle(&self, pod: &Pod, claim: &ResourceClaim, generated: bool) -> Option<NotEvicted> {
-        if pod.node.is_none() {
-            return Some(NotEvicted::NotScheduled);
-        }
-        if generated && !self.is_owned(pod, claim) {
-            return Some(NotEvicted::NotOwned);
-        }
-        if claim
+    fn usage(&self, pod: &Pod, name: &ObjectName, reference: Reference) -> Option<Usage<'a, '_>> {
+        let claim = self
+            .claims
+            .find(pod.name.namespace.as_str(), name.as_str())?;
+        let for_pod = claim
+            .claim
             .reserved_for
             .iter()
-            .any(|consumer| consumer.uid == pod.uid)
-        {
+            .any(|consumer| consumer.uid == pod.uid);
+        if !for_pod && !reserved_for_group(pod, claim.claim) {
             return None;
         }
-        if !reserved_for_group(pod, claim) {
-            return Some(NotEvicted::NotReserved);
-        }
-        (!self.semantics.honours_pod_groups).then_some(NotEvicted::PodGroupReservation)
+        let counts = for_pod || self.semantics.honours_pod_groups;
+        let owned = match reference {
+            Reference::Named => true,
+            Reference::Generated | Reference::ExtendedResource => self.is_owned(pod, claim.claim),
+        };
+        let looked_at = match reference {
+            Reference::Named | Reference::Generated => true,
+            Reference::ExtendedResource => self.semantics.evicts_extended_resources,
+        };
+        let obstacles = [
+            (!looked_at, NotEvicted::ExtendedResource),
+            (pod.node.is_none(), NotEvicted::NotScheduled),
+            (!owned, NotEvicted::NotOwned),
+            (!counts, NotEvicted::PodGroupReservation),
+        ];
+        let obstacle = obstacles.into_iter().find(|(stands, _)| *stands);
+        Some(Usage {
+            claim,
+            obstacle: obstacle.map(|(_, obstacle)| obstacle),
+        })
     }
 
     /// Whether `claim` was generated for `pod`, or for its PodGroup where that counts.

@@ -25,7 +25,7 @@ pub struct Impact<'a> {
     pub rules: Vec<RuleImpact<'a>>,
     /// Every device that a considered taint selects, published or allocated, by name.
     pub devices: Vec<DeviceImpact<'a>>,
-    /// Every pod that refers to a claim which holds such a device, by namespace and name.
+    /// Every pod that a claim with such a device is reserved for, by namespace and name.
     pub pods: Vec<PodImpact<'a>>,
     /// Oddities of the selected devices and rules.
     pub warnings: Vec<Warning>,
@@ -135,7 +135,7 @@ pub enum Verdict {
     Tolerates,
     /// It is on its way out already.
     Terminating,
-    /// It refers to a claim with a selected device, and yet the controller does not evict it.
+    /// It uses a selected device, and yet the controller does not evict it.
     NotEvicted(NotEvicted),
 }
 
@@ -146,8 +146,6 @@ pub enum NotEvicted {
     EffectDoesNotEvict,
     /// It has no node yet.
     NotScheduled,
-    /// The claim is not reserved for this pod (compared by UID).
-    NotReserved,
     /// The claim is reserved for the pod's PodGroup, and the gate that honours it is off.
     PodGroupReservation,
     /// The claim bears the name of the pod's generated claim, but was not generated for it.

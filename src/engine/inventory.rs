@@ -1,6 +1,7 @@
 //! Which devices are there, and who uses them?
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::devices::DeviceTable;
 use super::preview::{existing_rules, taints_of};
@@ -37,6 +38,15 @@ pub struct Consumer<'a> {
     pub name: NamespacedName,
     /// Plural, such as `pods` or `podgroups`.
     pub resource: &'a str,
+}
+
+impl fmt::Display for Consumer<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.resource {
+            "pods" => write!(formatter, "{}", self.name),
+            other => write!(formatter, "{other}:{}", self.name),
+        }
+    }
 }
 
 /// Every device of the cluster, published or allocated, by name.

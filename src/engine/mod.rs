@@ -10,7 +10,6 @@
 //! | question | module |
 //! |---|---|
 //! | Which Kubernetes version behaves how? | [`semantics`] |
-
 //! | What would these taints do? | [`preview`](mod@preview) |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
@@ -18,6 +17,7 @@
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
 mod claims;
+pub mod condition;
 mod devices;
 mod eviction;
 pub mod expression;
@@ -33,6 +33,7 @@ mod tests;
 pub mod tolerate;
 mod usage;
 
+pub use condition::Condition;
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Verdict,

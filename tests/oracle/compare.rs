@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use kubectl_devicetaint::cluster::files;
+use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{
     Condition, ConsideredTaint, Counts, Impact, Origin, PodImpact, Semantics, Verdict, preview,
 };
@@ -36,7 +36,8 @@ pub fn request(case: &Case, family: Family) -> Value {
         "claims": objects.claims,
         "slices": objects.slices,
         "rules": objects.rules,
-        "rulesAfterSync": true,
+        // Rules that come one after the other find some pods gone already.
+        "rulesAfterSync": family == Family::Previews,
     })
 }
 
@@ -73,8 +74,12 @@ pub fn actual(answer: &Value) -> Outcome {
 /// What the engine says about the same objects, read the way `--from` reads them.
 pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
     let text = list(&case.objects()).to_string();
-    let reading =
-        files::read_bytes("case.json", text.into_bytes()).expect("the case is well-formed");
+    let reading = cluster::read(
+        &[FileSource::Stdin],
+        &mut text.as_bytes(),
+        &Limits::default(),
+    )
+    .expect("the case is well-formed");
     let semantics = if case.pod_groups {
         semantics.with_pod_groups()
     } else {
@@ -132,8 +137,8 @@ fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
         })
         .collect();
     let impact = preview(snapshot, &considered, start(), semantics);
-    let mut deleted: BTreeMap<String, i64> = impact.pods.iter().filter_map(eviction_of).collect();
-    deleted.extend(evicted_by_drivers(snapshot, semantics));
+    let mut deleted = evicted_by_drivers(snapshot, semantics);
+    deleted.extend(impact.pods.iter().filter_map(eviction_of));
     let conditions = snapshot
         .rules
         .iter()

@@ -1,0 +1,261 @@
+//! How long does a preview of a large cluster take once it is read, and how much memory?
+//!
+//! 40,000 devices, 80,000 claims, 150,000 pods of which 80,000 use devices. Prints the median of
+//! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::model::{
+    Allocation, AllocationResult, ClaimSource, ConsumerReference, Device, DeviceId, DeviceName,
+    DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName,
+    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, SliceNodes, Snapshot,
+    Taint,
+};
+
+const NODES: usize = 5_000;
+const DEVICES_OF_A_NODE: usize = 8;
+const CLAIMS: usize = 80_000;
+const RUNS: usize = 15;
+
+fn main() {
+    let cluster = Names::new().cluster();
+    println!(
+        "cluster: {} slices of {DEVICES_OF_A_NODE} devices, {} claims, {} pods with claims, {} MB",
+        cluster.slices.len(),
+        cluster.claims.len(),
+        cluster.pods.len(),
+        resident()
+    );
+    let one = vec![considered("gpu.example.com", Some((7, 0)))];
+    let all = vec![considered("gpu.example.com", None)];
+    let many: Vec<ConsideredTaint> = (0..1_000)
+        .map(|place| considered("gpu.example.com", Some((place, 0))))
+        .collect();
+    let mut ruled = cluster.clone();
+    ruled.rules = (0..1_000).map(rule).collect();
+
+    let single = measure("one device, no other rule", &cluster, &one);
+    measure("all devices of the driver", &cluster, &all);
+    let asked = measure("1,000 devices, a rule each", &cluster, &many);
+    let beside = measure("one device, 1,000 other rules", &ruled, &one);
+    println!(
+        "1,000 considered rules cost {:.2} times one rule",
+        ratio(asked, single)
+    );
+    println!(
+        "1,000 existing rules cost {:.2} times none",
+        ratio(beside, single)
+    );
+    println!(
+        "peak memory: {} MB, cluster and all answers included",
+        peak()
+    );
+}
+
+fn measure(what: &str, cluster: &Snapshot, considered: &[ConsideredTaint]) -> Duration {
+    let mut times = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        let started = Instant::now();
+        let impact = preview(cluster, considered, start(), &Semantics::newest());
+        times.push(started.elapsed());
+        black_box(&impact);
+    }
+    times.sort();
+    let median = times[RUNS / 2];
+    println!("{what}: {median:.1?} (fastest {:.1?})", times[0]);
+    median
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+fn start() -> Timestamp {
+    Timestamp::UNIX_EPOCH
+}
+
+fn considered(driver: &str, device: Option<(usize, usize)>) -> ConsideredTaint {
+    ConsideredTaint {
+        rule: None,
+        selector: Some(DeviceSelector {
+            driver: Some(driver.into()),
+            pool: device.map(|(node, _)| PoolName::from(format!("node-{node}").as_str())),
+            device: device.map(|(_, device)| DeviceName::from(format!("gpu-{device}").as_str())),
+            ..DeviceSelector::default()
+        }),
+        taint: taint(),
+    }
+}
+
+fn rule(place: usize) -> DeviceTaintRule {
+    DeviceTaintRule {
+        name: format!("rule-{place}").as_str().into(),
+        uid: format!("uid-{place}").as_str().into(),
+        resource_version: "1".into(),
+        generation: 1,
+        selector: considered("gpu.example.com", Some((place + 100, 1))).selector,
+        taint: taint(),
+        condition: None,
+    }
+}
+
+fn taint() -> Taint {
+    Taint {
+        key: "example.com/maintenance".into(),
+        value: String::new(),
+        effect: Effect::NoExecute,
+        time_added: Some(start()),
+    }
+}
+
+/// Names that many objects share, as decoding interns them.
+struct Names {
+    driver: DriverName,
+    pools: Vec<PoolName>,
+    nodes: Vec<NodeName>,
+    devices: Vec<DeviceName>,
+    namespaces: Vec<Namespace>,
+}
+
+impl Names {
+    fn new() -> Self {
+        let node = |place: usize| format!("node-{place}");
+        Self {
+            driver: "gpu.example.com".into(),
+            pools: (0..NODES)
+                .map(|place| node(place).as_str().into())
+                .collect(),
+            nodes: (0..NODES)
+                .map(|place| node(place).as_str().into())
+                .collect(),
+            devices: (0..DEVICES_OF_A_NODE)
+                .map(|place| format!("gpu-{place}").as_str().into())
+                .collect(),
+            namespaces: (0..200)
+                .map(|place| format!("team-{place:03}").as_str().into())
+                .collect(),
+        }
+    }
+
+    /// Ordered by namespace and name, as a server lists it. Pods without claims are never kept.
+    fn cluster(&self) -> Snapshot {
+        let slices = (0..NODES).map(|node| self.slice(node)).collect();
+        let claims = (0..CLAIMS).map(|place| self.claim(place)).collect();
+        let pods = (0..CLAIMS).map(|place| self.pod(place)).collect();
+        Snapshot {
+            slices,
+            claims,
+            pods,
+            ..Snapshot::default()
+        }
+    }
+
+    fn slice(&self, node: usize) -> ResourceSlice {
+        ResourceSlice {
+            name: format!("node-{node}-gpu.example.com-x7k2p").as_str().into(),
+            driver: self.driver.clone(),
+            pool: Pool {
+                name: self.pools[node].clone(),
+                generation: 1,
+                slice_count: 1,
+            },
+            nodes: SliceNodes::One(self.nodes[node].clone()),
+            devices: self
+                .devices
+                .iter()
+                .map(|name| Device {
+                    name: name.clone(),
+                    node: None,
+                    taints: Vec::new(),
+                    attributes: std::collections::BTreeMap::new(),
+                    capacity: std::collections::BTreeMap::new(),
+                    allow_multiple_allocations: true,
+                })
+                .collect(),
+        }
+    }
+
+    fn name(&self, place: usize, prefix: &str) -> NamespacedName {
+        NamespacedName {
+            namespace: self.namespaces[place * self.namespaces.len() / CLAIMS].clone(),
+            name: format!("{prefix}-{place:06}").as_str().into(),
+        }
+    }
+
+    fn claim(&self, place: usize) -> ResourceClaim {
+        ResourceClaim {
+            name: self.name(place, "train-gpu"),
+            uid: format!("5d4be889-4439-46b2-b028-{place:012}")
+                .as_str()
+                .into(),
+            controller: None,
+            allocation: Some(Allocation {
+                results: vec![AllocationResult {
+                    request: "gpu".into(),
+                    device: DeviceId {
+                        driver: self.driver.clone(),
+                        pool: self.pools[place % NODES].clone(),
+                        device: self.devices[place / NODES % DEVICES_OF_A_NODE].clone(),
+                    },
+                    admin_access: false,
+                    share_id: None,
+                    tolerations: Vec::new(),
+                }],
+            }),
+            reserved_for: vec![ConsumerReference {
+                api_group: String::new(),
+                resource: "pods".into(),
+                name: self.name(place, "train").name,
+                uid: uid(place),
+            }],
+        }
+    }
+
+    fn pod(&self, place: usize) -> Pod {
+        Pod {
+            name: self.name(place, "train"),
+            uid: uid(place),
+            node: Some(self.nodes[place % NODES].clone()),
+            phase: Phase::Running,
+            deletion: None,
+            claims: vec![PodClaim {
+                name: "gpu".into(),
+                source: ClaimSource::Claim(self.name(place, "train-gpu").name),
+            }],
+            extended_resource_claim: None,
+            pod_group: None,
+            controller: None,
+            qos_class: None,
+            priority: 0,
+            priority_class_name: String::new(),
+            grace_period_seconds: 30,
+        }
+    }
+}
+
+fn uid(place: usize) -> kubectl_devicetaint::model::Uid {
+    format!("ea16ec9f-5ea8-4707-b2bb-{place:012}")
+        .as_str()
+        .into()
+}
+
+/// Megabytes of memory that the process has now.
+fn resident() -> u64 {
+    status("VmRSS:")
+}
+
+/// Megabytes of memory that the process has had at most.
+fn peak() -> u64 {
+    status("VmHWM:")
+}
+
+/// A line of `/proc/self/status`, in megabytes; zero where there is no such file.
+fn status(field: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or_default() / 1_024
+}

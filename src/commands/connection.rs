@@ -1,0 +1,230 @@
+//! kubectl's connection flags, and what is shown while the cluster is asked.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::context::Context;
+use crate::cluster::{
+    ApiClient, ClusterError, Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Event,
+    Observer, Served, cluster_role_for, discover, parse_request_timeout,
+};
+use crate::error::Failure;
+use crate::output::Printer;
+
+/// Flags of kubectl that say which cluster is meant and who asks.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Connection")]
+pub(super) struct ConnectionArgs {
+    /// Path of the kubeconfig file
+    #[arg(long, global = true, value_name = "FILENAME")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Kubeconfig context
+    #[arg(long, global = true, value_name = "NAME")]
+    context: Option<String>,
+
+    /// Kubeconfig cluster
+    #[arg(long, global = true, value_name = "NAME")]
+    cluster: Option<String>,
+
+    /// Kubeconfig user
+    #[arg(long, global = true, value_name = "NAME")]
+    user: Option<String>,
+
+    /// Namespace of the objects that a command names
+    #[arg(short, long, global = true, value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// Address and port of the API server
+    #[arg(short, long, global = true, value_name = "URL")]
+    server: Option<String>,
+
+    /// Name in the API server's certificate; default: the host in its address
+    #[arg(long, global = true, value_name = "NAME")]
+    tls_server_name: Option<String>,
+
+    /// Do not check the API server's certificate
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    insecure_skip_tls_verify: Option<bool>,
+
+    /// File with the certificate of the certificate authority
+    #[arg(long, global = true, value_name = "FILENAME")]
+    certificate_authority: Option<PathBuf>,
+
+    /// File with the client's certificate
+    #[arg(long, global = true, value_name = "FILENAME")]
+    client_certificate: Option<PathBuf>,
+
+    /// File with the client's key
+    #[arg(long, global = true, value_name = "FILENAME")]
+    client_key: Option<PathBuf>,
+
+    /// Bearer token
+    #[arg(long, global = true, value_name = "TOKEN")]
+    token: Option<String>,
+
+    /// User to impersonate
+    #[arg(long = "as", global = true, value_name = "NAME")]
+    as_user: Option<String>,
+
+    /// Group to impersonate; repeatable
+    #[arg(long, global = true, value_name = "NAME")]
+    as_group: Vec<String>,
+
+    /// UID to impersonate
+    #[arg(long, global = true, value_name = "UID")]
+    as_uid: Option<String>,
+
+    /// Further property of the user to impersonate; repeatable
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    as_user_extra: Vec<String>,
+
+    /// How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout)]
+    request_timeout: Option<Timeout>,
+
+    /// Do not ask for compressed answers
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    disable_compression: Option<bool>,
+
+    /// Folder for caches; accepted as kubectl's, nothing is cached
+    #[arg(long, global = true, value_name = "FOLDER", hide = true)]
+    cache_dir: Option<PathBuf>,
+
+    /// Show each request with its bytes and time
+    #[arg(short, long, global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
+    verbosity: u8,
+}
+
+/// What `--request-timeout` means; `None` is no limit.
+type Timeout = Option<Duration>;
+
+impl ConnectionArgs {
+    fn options(&self) -> ConnectionOptions {
+        let args = self.clone();
+        ConnectionOptions {
+            kubeconfig: args.kubeconfig,
+            context: args.context,
+            cluster: args.cluster,
+            user: args.user,
+            namespace: args.namespace,
+            server: args.server,
+            tls_server_name: args.tls_server_name,
+            insecure_skip_tls_verify: args.insecure_skip_tls_verify,
+            certificate_authority: args.certificate_authority,
+            client_certificate: args.client_certificate,
+            client_key: args.client_key,
+            token: args.token,
+            as_user: args.as_user,
+            as_group: args.as_group,
+            as_uid: args.as_uid,
+            as_user_extra: args.as_user_extra,
+            request_timeout: args
+                .request_timeout
+                .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
+            disable_compression: args.disable_compression == Some(true),
+        }
+    }
+}
+
+/// A cluster that answers, and what it has.
+pub(super) struct Live {
+    pub(super) client: ApiClient,
+    pub(super) served: Served,
+}
+
+/// Connects as the flags and the environment say, and asks the server what it has.
+pub(super) async fn connect(context: &Context) -> Result<Live, Failure> {
+    let observer = Arc::new(Spectator {
+        printer: Arc::clone(&context.printer),
+        verbose: context.connection.verbosity > 0,
+    });
+    let options = context.connection.options();
+    let connection = Connection::load(&options, &context.environment, observer.as_ref())
+        .await
+        .map_err(failed)?;
+    let client = ApiClient::new(connection, observer).map_err(failed)?;
+    let served = discover(&client).await.map_err(failed)?;
+    Ok(Live { client, served })
+}
+
+/// A cluster that does not do what is asked, with the way out.
+pub(super) fn failed(error: ClusterError) -> Failure {
+    let hints = error.hints();
+    let role = error
+        .denied()
+        .map(|denied| cluster_role_for(std::slice::from_ref(denied)));
+    let failure = hints.into_iter().fold(Failure::from(error), Failure::hint);
+    match role {
+        Some(role) => failure.attach(format!("This role would allow it:\n{role}")),
+        None => failure,
+    }
+}
+
+impl Live {
+    /// Says what the server warned of, and which role would have allowed more.
+    pub(super) fn tell(&self, printer: &Printer<'_>) {
+        for warning in self.client.warnings() {
+            printer.server_warning(&warning);
+        }
+        let denied = self.client.denied();
+        if !denied.is_empty() {
+            printer.block(&format!(
+                "This role would allow what was denied:\n{}",
+                cluster_role_for(&denied)
+            ));
+        }
+    }
+}
+
+/// Shows on standard error what the user has to wait for, and with `-v` every request.
+struct Spectator {
+    printer: Arc<Printer<'static>>,
+    verbose: bool,
+}
+
+impl fmt::Debug for Spectator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Spectator")
+            .field("verbose", &self.verbose)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Observer for Spectator {
+    fn event(&self, event: &Event<'_>) {
+        match event {
+            Event::Notice(text) => self.printer.note(text),
+            Event::Finished {
+                method,
+                path,
+                status,
+                bytes,
+                elapsed,
+            } if self.verbose => {
+                let milliseconds = elapsed.as_millis();
+                self.printer.note(&format!(
+                    "{method} {path} {status} {bytes} bytes in {milliseconds} ms"
+                ));
+            }
+            Event::Failed {
+                method,
+                path,
+                reason,
+                elapsed,
+            } if self.verbose => {
+                let milliseconds = elapsed.as_millis();
+                self.printer.note(&format!(
+                    "{method} {path} failed after {milliseconds} ms: {reason}"
+                ));
+            }
+            Event::Started { .. }
+            | Event::Progress { .. }
+            | Event::Finished { .. }
+            | Event::Failed { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a command works with: the surroundings, looked at once, and a printer.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use super::arguments::GlobalArgs;
+use super::connection::ConnectionArgs;
+use crate::cluster;
+use crate::output::{ColorChoice, Environment, Printer, Verbosity};
+
+/// Variables that the program listens to; no other part of the environment is ever read.
+const VARIABLES: [&str; 14] = [
+    "COLUMNS",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "KUBECONFIG",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "NO_COLOR",
+    "NO_PROXY",
+    "TERM",
+    "USERPROFILE",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
+
+/// The process' environment and streams, as values.
+#[derive(Clone, Debug)]
+pub(super) struct Surroundings {
+    variables: BTreeMap<&'static str, OsString>,
+    streams: Environment,
+}
+
+impl Surroundings {
+    /// Looks at environment and streams.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    pub(super) fn look() -> Self {
+        let variables: BTreeMap<&'static str, OsString> = VARIABLES
+            .into_iter()
+            .filter_map(|name| Some((name, std::env::var_os(name)?)))
+            .collect();
+        let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
+        let streams = Environment {
+            width: std::io::stdout()
+                .is_terminal()
+                .then(|| width(set("COLUMNS")))
+                .flatten(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
+            no_color: set("NO_COLOR").is_some(),
+            dumb_terminal: set("TERM").is_some_and(|term| term == "dumb"),
+        };
+        Self { variables, streams }
+    }
+
+    /// A printer for what goes wrong before the flags are known.
+    pub(super) fn plain_printer(&self) -> Printer<'static> {
+        Printer::standard(ColorChoice::Auto, &self.streams, Verbosity::Normal)
+    }
+}
+
+/// Columns of the terminal: what the shell says, else what the terminal says.
+fn width(columns: Option<&OsString>) -> Option<u16> {
+    let said = columns.and_then(|columns| columns.to_str()?.parse().ok());
+    said.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0))
+}
+
+/// What every command gets.
+pub(super) struct Context {
+    pub(super) printer: Arc<Printer<'static>>,
+    pub(super) width: Option<u16>,
+    pub(super) connection: ConnectionArgs,
+    pub(super) environment: cluster::Environment,
+}
+
+impl Context {
+    pub(super) fn new(
+        surroundings: &Surroundings,
+        global: &GlobalArgs,
+        connection: ConnectionArgs,
+    ) -> Self {
+        let verbosity = if global.quiet {
+            Verbosity::Quiet
+        } else {
+            Verbosity::Normal
+        };
+        let mut environment =
+            cluster::Environment::from_variables(|name| surroundings.variables.get(name).cloned());
+        environment.stdin_is_terminal = std::io::stdin().is_terminal();
+        Self {
+            printer: Arc::new(Printer::standard(
+                global.color.into(),
+                &surroundings.streams,
+                verbosity,
+            )),
+            width: surroundings.streams.width,
+            connection,
+            environment,
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! `preview`: who would be hit, when, and how badly.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::arguments::{OutputArgs, SourceArgs};
+use super::context::Context;
+use super::selection::{SelectorArgs, no_such_device, wrong_name};
+use super::source;
+use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Reading, Taint, Warning,
+};
+use crate::naming::{Argument, nearest::nearest, taint};
+use crate::render::{Page, render};
+use crate::report::impact::Limits;
+use crate::report::{Basis, Guard, ImpactReport, Wholes};
+
+/// Show which pods a taint would evict, and when
+///
+/// Reads only. The taint is either one that does not exist yet (DEVICE and TAINT), or that of a rule
+/// (--rule, -f). Its effect is taken as NoExecute unless it says NoSchedule, as the controller does
+/// when it previews a rule with effect None.
+///
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
+/// KEY[=VALUE]:EFFECT; an argument with = or : is a taint.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct PreviewArgs {
+    /// Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as KEY[=VALUE]:EFFECT
+    #[arg(value_name = "DEVICE|TAINT")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    /// Every device of every driver
+    #[arg(long, help_heading = "Devices")]
+    all_devices: bool,
+
+    /// Rule that exists, by name; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    rule: Vec<String>,
+
+    /// DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+    #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
+    filename: Vec<PathBuf>,
+
+    /// Accept names that match no device
+    #[arg(long, help_heading = "Devices")]
+    allow_missing: bool,
+
+    /// Exit with code 4 when this holds, such as 'pods.evicted>20'; repeatable; see `help guards`
+    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
+    abort_if: Vec<String>,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Who would be evicted if this device were tainted NoExecute?
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0
+
+  # A named taint, which some pods may tolerate, on all devices of a node's pool
+  kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance=firmware:NoExecute
+
+  # What would happen if this existing rule were escalated? Stop a script above 20 pods
+  kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
+
+/// The key of a taint that nobody has named.
+const DEFAULT_TAINT: &str = "kubectl-devicetaint/preview:NoExecute";
+
+/// What a preview is asked about, before anything was read.
+#[derive(Debug)]
+struct Request {
+    selectors: Vec<DeviceSelector>,
+    taint: Option<Taint>,
+    rules: Vec<String>,
+    manifests: Vec<DeviceTaintRule>,
+}
+
+pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let request = args.request()?;
+    let guards = args.guards()?;
+
+    let facts = source::read(&args.source, context).await?;
+    let semantics = args.source.semantics(&facts.reading)?;
+    request.refuse_wide_manifests(&semantics)?;
+    let selected = selected_devices(&request, &args, &facts.reading, &semantics)?;
+    let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
+    let whole = guards.iter().any(Guard::needs_whole);
+    let mut facts = facts
+        .with_pods(|id| {
+            if whole {
+                drivers.contains(&id.driver)
+            } else {
+                selected.contains(id)
+            }
+        })
+        .await?;
+    facts.reading.warnings.extend(request.warning());
+
+    let now = args.source.now(&facts.reading)?;
+    let considered = request.considered(&facts.reading, now)?;
+    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+    let usage = engine::usage(&facts.reading.snapshot, &engine::drivers_of(&impact));
+    let report = ImpactReport::new(
+        &impact,
+        &Basis {
+            reading: &facts.reading,
+            semantics: &semantics,
+            now,
+        },
+        &Limits {
+            guards: &guards,
+            wholes: Wholes {
+                pods: usage.pods,
+                devices: usage.devices,
+            },
+        },
+    );
+    facts.tell(&context.printer);
+    present(&report, &args.output, context)
+}
+
+/// The devices that are asked about; which they are does not depend on pods.
+fn selected_devices(
+    request: &Request,
+    args: &PreviewArgs,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<BTreeSet<DeviceId>, Failure> {
+    let considered = request.considered(reading, Timestamp::UNIX_EPOCH)?;
+    let impact = engine::preview(
+        &reading.snapshot,
+        &considered,
+        Timestamp::UNIX_EPOCH,
+        semantics,
+    );
+    if !args.allow_missing {
+        refuse_missing(&impact, reading, semantics)?;
+    }
+    Ok(impact.devices.into_iter().map(|device| device.id).collect())
+}
+
+fn present(
+    report: &ImpactReport,
+    output: &OutputArgs,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    for warning in &report.warnings {
+        context.printer.warn(&warning.line());
+    }
+    let page = Page {
+        format: output.output,
+        width: context.width,
+    };
+    context.printer.emit(&render(report, page)?)?;
+    if report.is_refused() {
+        let tripped = report.guards.iter().filter(|guard| guard.tripped);
+        let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
+        return Err(Failure::refused(format!(
+            "guard tripped: {}",
+            expressions.join(", ")
+        )));
+    }
+    if output.strict && !report.incomplete.is_empty() {
+        let missing: Vec<&str> = report
+            .incomplete
+            .iter()
+            .map(|gap| gap.what.as_str())
+            .collect();
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("the answer is incomplete: {}", missing.join(", ")),
+        ));
+    }
+    Ok(ExitStatus::Success)
+}
+
+impl PreviewArgs {
+    fn guards(&self) -> Result<Vec<Guard>, Failure> {
+        let parse = |text: &String| {
+            text.parse::<Guard>().map_err(|error| {
+                let hint = error.hint();
+                Failure::usage(error).hint(hint)
+            })
+        };
+        self.abort_if.iter().map(parse).collect()
+    }
+
+    /// What is asked; everything that can be wrong without reading a cluster is found here.
+    fn request(&self) -> Result<Request, Failure> {
+        let mut selectors = Vec::new();
+        let mut taints = Vec::new();
+        for target in &self.targets {
+            match Argument::parse(target).map_err(wrong_name)? {
+                Argument::Devices(selector) if !selectors.contains(&selector) => {
+                    selectors.push(selector)
+                }
+                Argument::Devices(_) => {}
+                Argument::Taint(taint) => taints.push(taint),
+            }
+        }
+        if taints.len() > 1 {
+            return Err(Failure::usage(format!(
+                "more than one taint: {} and {}",
+                taints[0], taints[1]
+            )));
+        }
+        let mut ways = Vec::new();
+        if !selectors.is_empty() {
+            ways.push("DEVICE");
+        }
+        if let Some(selector) = self.selector.selector()? {
+            selectors.push(selector);
+            ways.push("--driver, --pool, --device");
+        }
+        if self.all_devices {
+            selectors.push(DeviceSelector::default());
+            ways.push("--all-devices");
+        }
+        if !self.rule.is_empty() {
+            ways.push("--rule");
+        }
+        if !self.filename.is_empty() {
+            ways.push("--filename");
+        }
+        check_ways(&ways)?;
+        if selectors.is_empty() && !taints.is_empty() {
+            return Err(Failure::usage(format!(
+                "a taint cannot be given beside {}, which has its own",
+                ways[0]
+            )));
+        }
+        Ok(Request {
+            selectors,
+            taint: taints.pop(),
+            rules: self.rule.clone(),
+            manifests: source::rules(&self.filename)?,
+        })
+    }
+}
+
+fn check_ways(ways: &[&str]) -> Result<(), Failure> {
+    match ways {
+        [] => Err(Failure::usage("no devices: whom would it hit?")
+            .hint("name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
+            .hint("list what there is with `kubectl devicetaint devices`")),
+        [_] => Ok(()),
+        [first, second, ..] => Err(Failure::usage(format!(
+            "{first} cannot be used together with {second}"
+        ))),
+    }
+}
+
+impl Request {
+    fn considered(
+        &self,
+        reading: &Reading,
+        now: Timestamp,
+    ) -> Result<Vec<ConsideredTaint>, Failure> {
+        let hypothetical = self.taint()?;
+        let mut considered: Vec<ConsideredTaint> = self
+            .selectors
+            .iter()
+            .map(|selector| {
+                ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), now)
+            })
+            .collect();
+        for name in &self.rules {
+            considered.push(ConsideredTaint::of_rule(find_rule(name, reading)?, now));
+        }
+        for manifest in &self.manifests {
+            considered.push(ConsideredTaint::of_manifest(
+                manifest,
+                &reading.snapshot,
+                now,
+            ));
+        }
+        Ok(considered)
+    }
+
+    fn taint(&self) -> Result<Taint, Failure> {
+        match &self.taint {
+            Some(taint) => Ok(taint.clone()),
+            None => taint::parse(DEFAULT_TAINT).map_err(wrong_name),
+        }
+    }
+
+    /// Nobody has named the taint, so that only blanket tolerations can cover it.
+    fn warning(&self) -> Option<Warning> {
+        (self.taint.is_none() && !self.selectors.is_empty()).then(|| Warning {
+            code: "unnamed-taint",
+            message: "no taint was given: only tolerations of every key tolerate this one"
+                .to_owned(),
+            fix: Some("name the taint, which may spare more pods".to_owned()),
+        })
+    }
+
+    /// A manifest that taints every device, or would on a server that drops fields it does not know.
+    fn refuse_wide_manifests(&self, semantics: &Semantics) -> Result<(), Failure> {
+        for manifest in &self.manifests {
+            let Some(selector) = &manifest.selector else {
+                return Err(wide(manifest, "has no spec.deviceSelector"));
+            };
+            let by_name =
+                selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
+            let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
+            if by_name || (narrowed && semantics.selects_by_expression) {
+                continue;
+            }
+            return Err(wide(
+                manifest,
+                if narrowed {
+                    "selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device"
+                } else {
+                    "has an empty spec.deviceSelector: it would taint every device"
+                },
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
+    Failure::usage(format!("rule {} {problem}", manifest.name))
+        .hint("name a driver, a pool or a device in spec.deviceSelector")
+        .hint("to preview a taint on every device, say --all-devices")
+}
+
+fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule, Failure> {
+    let rules = &reading.snapshot.rules;
+    if let Some(rule) = rules.iter().find(|rule| rule.name.as_str() == name) {
+        return Ok(rule);
+    }
+    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
+    let known = rules.iter().map(|rule| rule.name.to_string());
+    Err(match nearest(name, known).as_slice() {
+        [] => failure,
+        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    })
+}
+
+/// A name that matches nothing is a mistake, unless nobody can know what there is.
+fn refuse_missing(
+    impact: &Impact<'_>,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    for rule in &impact.rules {
+        let counts = rule.counts;
+        let Some(selector) = &rule.considered.selector else {
+            continue;
+        };
+        if counts.published_devices > 0
+            || counts.allocated_devices > 0
+            || rule.considered.rule.is_some()
+        {
+            continue;
+        }
+        let known: Vec<_> = engine::devices(&reading.snapshot, semantics)
+            .into_iter()
+            .map(|device| device.id)
+            .collect();
+        return Err(no_such_device(selector, &known)
+            .hint("to preview it all the same, add --allow-missing"));
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Where the facts come from.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::arguments::SourceArgs;
+use super::connection::{Live, connect, failed};
+use super::context::Context;
+use crate::cluster::{self, FileSource, InputError, Limits};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceTaintRule, Reading};
+use crate::output::Printer;
+
+/// What was read, and the cluster it is from, unless it is from files.
+pub(super) struct Facts {
+    pub(super) reading: Reading,
+    live: Option<Live>,
+}
+
+/// Reads the files that were named, or the cluster without its pods.
+pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, Failure> {
+    if !args.from.is_empty() {
+        let sources = sources(&args.from);
+        let reading = cluster::read(&sources, &mut io::stdin().lock(), &Limits::default());
+        return Ok(Facts {
+            reading: reading.map_err(unreadable)?,
+            live: None,
+        });
+    }
+    let live = connect(context).await?;
+    let reading = cluster::read_devices(&live.client, &live.served).await;
+    Ok(Facts {
+        reading: reading.map_err(failed)?,
+        live: Some(live),
+    })
+}
+
+impl Facts {
+    /// The same with the pods that use a device that `selects` chooses. Files have them already.
+    pub(super) async fn with_pods(
+        self,
+        selects: impl Fn(&DeviceId) -> bool,
+    ) -> Result<Self, Failure> {
+        let Some(live) = self.live else {
+            return Ok(self);
+        };
+        let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
+        Ok(Self {
+            reading: reading.map_err(failed)?,
+            live: Some(live),
+        })
+    }
+
+    /// Says what the server had to say beside its answers.
+    pub(super) fn tell(&self, printer: &Printer<'_>) {
+        if let Some(live) = &self.live {
+            live.tell(printer);
+        }
+    }
+}
+
+/// Reads manifests of rules.
+pub(super) fn rules(files: &[PathBuf]) -> Result<Vec<DeviceTaintRule>, Failure> {
+    let sources = sources(files);
+    cluster::read_rules(&sources, &mut io::stdin().lock(), &Limits::default()).map_err(unreadable)
+}
+
+fn sources(files: &[PathBuf]) -> Vec<FileSource> {
+    files
+        .iter()
+        .map(|path| FileSource::from(path.as_path()))
+        .collect()
+}
+
+fn unreadable(error: InputError) -> Failure {
+    let hint = error.hint();
+    let failure = Failure::from(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}

@@ -1,0 +1,245 @@
+//! What would the controller's condition say?
+//!
+//! Takes what the controller counts for one rule and gives the condition `EvictionInProgress` that
+//! it writes, word for word, singular and plural included. Counts nothing itself.
+//!
+//! Upstream: `device_taint_eviction.go`, `updateRule` (Kubernetes 1.35 to 1.37).
+
+use std::fmt;
+
+use crate::engine::Counts;
+use crate::model::Effect;
+
+/// What the condition of a rule with effect `None` says about these counts.
+///
+/// It always ends with a sentence about recreating the rule, as the controller's does.
+#[must_use]
+pub fn preview_message(counts: &Counts) -> String {
+    Condition::of(&Effect::None, counts, 0).message
+}
+
+/// The condition `EvictionInProgress` of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether the controller has evictions to do.
+    pub status: Status,
+    /// The state in one word.
+    pub reason: Reason,
+    /// The counts in words; may be empty.
+    pub message: String,
+}
+
+impl Condition {
+    /// The condition of a rule with this effect.
+    ///
+    /// `evicted` is how many pods the controller has evicted because of the rule since it started.
+    #[must_use]
+    pub fn of(effect: &Effect, counts: &Counts, evicted: usize) -> Self {
+        let (status, reason, mut message) = match effect {
+            Effect::NoExecute if counts.pods > 0 => (
+                Status::True,
+                Reason::PodsPendingEviction,
+                pending_message(counts),
+            ),
+            Effect::NoExecute if evicted > 0 => (Status::False, Reason::Completed, String::new()),
+            Effect::NoExecute => (Status::False, Reason::NotStarted, String::new()),
+            Effect::None => (Status::False, Reason::NoEffect, no_effect_message(counts)),
+            Effect::NoSchedule | Effect::Unknown(_) => (
+                Status::False,
+                Reason::OtherEffect,
+                "Eviction only happens for the NoExecute effect.".to_owned(),
+            ),
+        };
+        if evicted > 0 {
+            if !message.is_empty() {
+                message.push(' ');
+            }
+            let pods = count(evicted, "pod", "pods");
+            message.push_str(&format!("{pods} evicted since starting the controller."));
+        }
+        Self {
+            status,
+            reason,
+            message,
+        }
+    }
+}
+
+/// Status of a condition, as far as the eviction controller uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// Pods wait for their eviction.
+    True,
+    /// No pod waits; pods may still be terminating.
+    False,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::True => "True",
+            Self::False => "False",
+        })
+    }
+}
+
+/// Reason of the condition, spelled as in the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Pods wait for their eviction.
+    PodsPendingEviction,
+    /// Pods were evicted and none waits.
+    Completed,
+    /// No pod was evicted and none waits.
+    NotStarted,
+    /// The effect is `None`: the counts are a preview.
+    NoEffect,
+    /// The effect is one that never evicts.
+    OtherEffect,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::PodsPendingEviction => "PodsPendingEviction",
+            Self::Completed => "Completed",
+            Self::NotStarted => "NotStarted",
+            Self::NoEffect => "NoEffect",
+            Self::OtherEffect => "OtherEffect",
+        })
+    }
+}
+
+fn pending_message(counts: &Counts) -> String {
+    let pods = count(counts.pods, "pod needs", "pods need");
+    let namespaces = count(counts.namespaces, "namespace", "different namespaces");
+    format!("{pods} to be evicted in {namespaces}.")
+}
+
+fn no_effect_message(counts: &Counts) -> String {
+    let published = count(
+        counts.published_devices,
+        "published device",
+        "published devices",
+    );
+    let allocated = count(
+        counts.allocated_devices,
+        "allocated device",
+        "allocated devices",
+    );
+    let pods = count(counts.pods, "pod", "pods");
+    let namespaces = count(counts.namespaces, "namespace", "different namespaces");
+    format!(
+        "{published} selected. {allocated} selected. {pods} would be evicted in {namespaces} if \
+         the effect was NoExecute. This information will not be updated again. Recreate the \
+         DeviceTaintRule to trigger an update."
+    )
+}
+
+fn count(number: usize, one: &str, many: &str) -> String {
+    let noun = if number == 1 { one } else { many };
+    format!("{number} {noun}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(published: usize, allocated: usize, pods: usize, namespaces: usize) -> Counts {
+        Counts {
+            published_devices: published,
+            allocated_devices: allocated,
+            pods,
+            namespaces,
+        }
+    }
+
+    fn shown(condition: &Condition) -> String {
+        let Condition {
+            status,
+            reason,
+            message,
+        } = condition;
+        format!("{status} {reason} {message:?}")
+    }
+
+    #[test]
+    fn every_row_of_the_controllers_table_is_said_to_the_letter() {
+        let unknown = Effect::from("NoEntry");
+        for (name, effect, counts, evicted, expected) in [
+            (
+                "one pending",
+                &Effect::NoExecute,
+                counts(1, 1, 1, 1),
+                0,
+                r#"True PodsPendingEviction "1 pod needs to be evicted in 1 namespace.""#,
+            ),
+            (
+                "many pending",
+                &Effect::NoExecute,
+                counts(1, 2, 3, 2),
+                0,
+                r#"True PodsPendingEviction "3 pods need to be evicted in 2 different namespaces.""#,
+            ),
+            (
+                "some done",
+                &Effect::NoExecute,
+                counts(1, 2, 2, 1),
+                1,
+                r#"True PodsPendingEviction "2 pods need to be evicted in 1 namespace. 1 pod evicted since starting the controller.""#,
+            ),
+            (
+                "all done",
+                &Effect::NoExecute,
+                counts(1, 1, 0, 0),
+                12,
+                r#"False Completed "12 pods evicted since starting the controller.""#,
+            ),
+            (
+                "nothing to do",
+                &Effect::NoExecute,
+                counts(1, 0, 0, 0),
+                0,
+                r#"False NotStarted """#,
+            ),
+            (
+                "other effect",
+                &Effect::NoSchedule,
+                counts(1, 1, 1, 1),
+                0,
+                r#"False OtherEffect "Eviction only happens for the NoExecute effect.""#,
+            ),
+            (
+                "other effect, after evictions",
+                &unknown,
+                counts(1, 1, 1, 1),
+                2,
+                r#"False OtherEffect "Eviction only happens for the NoExecute effect. 2 pods evicted since starting the controller.""#,
+            ),
+        ] {
+            assert_eq!(
+                shown(&Condition::of(effect, &counts, evicted)),
+                expected,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_exactly_one_is_singular_in_a_preview() {
+        insta::assert_snapshot!(preview_message(&counts(3, 1, 1, 1)), @"3 published devices selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
+        insta::assert_snapshot!(preview_message(&counts(1, 0, 0, 0)), @"1 published device selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
+        insta::assert_snapshot!(preview_message(&counts(0, 2, 7, 3)), @"0 published devices selected. 2 allocated devices selected. 7 pods would be evicted in 3 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
+    }
+
+    #[test]
+    fn a_preview_after_evictions_still_tells_of_them() {
+        let condition = Condition::of(&Effect::None, &counts(1, 1, 0, 0), 1);
+        assert_eq!(condition.reason, Reason::NoEffect);
+        assert!(
+            condition
+                .message
+                .ends_with("update. 1 pod evicted since starting the controller.")
+        );
+    }
+}

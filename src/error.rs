@@ -1,0 +1,259 @@
+//! How does a run end?
+//!
+//! [`Failure`] is what every command returns when it cannot do what was asked: a message with its
+//! causes, what to do about it, and the [`ExitStatus`] that scripts see. Nothing is printed and
+//! nothing exits here, except that [`Failure::print`] hands the lines to a [`Printer`].
+
+use std::error::Error;
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::output::Printer;
+
+/// How the plugin ended; the numbers are part of its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExitStatus {
+    /// 0: done, or nothing to do.
+    Success,
+    /// 1: the request failed, by the API, the network, a permission, a conflict or a file.
+    Failed,
+    /// 2: the command line was wrong.
+    Usage,
+    /// 3: done, nothing was changed, and `--error-unchanged` was given (kubectl's own code).
+    Unchanged,
+    /// 4: refused by a guard, a missing confirmation or an impact that grew; nothing was changed.
+    Refused,
+    /// 5: timed out waiting; the change was applied, and what remains is printed.
+    TimedOut,
+    /// 6: the answer is incomplete or contradicted, where that was asked to be an error.
+    Incomplete,
+    /// 130: interrupted from the keyboard (SIGINT).
+    Interrupted,
+    /// 143: told to stop (SIGTERM).
+    Terminated,
+}
+
+impl ExitStatus {
+    /// Every status, by code.
+    pub const ALL: [Self; 9] = [
+        Self::Success,
+        Self::Failed,
+        Self::Usage,
+        Self::Unchanged,
+        Self::Refused,
+        Self::TimedOut,
+        Self::Incomplete,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    /// The number that the shell sees.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Unchanged => 3,
+            Self::Refused => 4,
+            Self::TimedOut => 5,
+            Self::Incomplete => 6,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+
+    /// What the code means, in one line for `help exit-codes`.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "done, or nothing to do",
+            Self::Failed => "error: API, network, permission, conflict, file",
+            Self::Usage => "usage: the command line was wrong",
+            Self::Unchanged => "unchanged, only with --error-unchanged",
+            Self::Refused => {
+                "refused: a guard tripped, a confirmation is missing, or the impact grew since \
+                 --expect; nothing was changed"
+            }
+            Self::TimedOut => {
+                "timed out waiting; the change was applied, and what remains is printed"
+            }
+            Self::Incomplete => {
+                "the answer is incomplete or contradicted, only with --strict or --publish"
+            }
+            Self::Interrupted => "interrupted (SIGINT)",
+            Self::Terminated => "told to stop (SIGTERM)",
+        }
+    }
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status.code())
+    }
+}
+
+/// Why a command could not do what it was asked, and what to do about it.
+///
+/// Made from any error by `?`, with [`ExitStatus::Failed`]; not an error itself, since it is the
+/// end of the way.
+#[derive(Debug)]
+pub struct Failure {
+    status: ExitStatus,
+    error: Box<dyn Error + Send + Sync>,
+    hints: Vec<String>,
+    attachment: Option<String>,
+}
+
+impl Failure {
+    /// A failure that ends with `status`, for reasons that `error` and its sources tell.
+    pub fn new(status: ExitStatus, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self {
+            status,
+            error: error.into(),
+            hints: Vec::new(),
+            attachment: None,
+        }
+    }
+
+    /// The command line was wrong.
+    pub fn usage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(ExitStatus::Usage, error)
+    }
+
+    /// A guard or a missing confirmation stands in the way; nothing was changed.
+    pub fn refused(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(ExitStatus::Refused, error)
+    }
+
+    /// Adds something to do about it; hints are shown in the order in which they were added.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a text of several lines to copy from, such as a manifest; it is shown last.
+    #[must_use]
+    pub fn attach(mut self, text: String) -> Self {
+        self.attachment = Some(text);
+        self
+    }
+
+    /// How the plugin has to end.
+    #[must_use]
+    pub fn status(&self) -> ExitStatus {
+        self.status
+    }
+
+    /// What to do about it, most useful first.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Prints `error: …` and a `hint: …` for each hint to standard error.
+    pub fn print(&self, printer: &Printer<'_>) {
+        printer.error(&self.to_string());
+        for hint in &self.hints {
+            printer.hint(hint);
+        }
+        if let Some(text) = &self.attachment {
+            printer.block(text);
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error and its sources in one line, joined by `: `; a source whose text the message
+    /// before it ends with already is not repeated.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = self.error.to_string();
+        formatter.write_str(&last)?;
+        let mut source = self.error.source();
+        while let Some(error) = source {
+            let text = error.to_string();
+            if !last.ends_with(&text) {
+                write!(formatter, ": {text}")?;
+                last = text;
+            }
+            source = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::new(ExitStatus::Failed, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Layered {
+        #[error("cannot read pods.yaml")]
+        Named(#[source] Box<Layered>),
+        #[error("line 3: {0}")]
+        Repeating(#[source] Box<Layered>),
+        #[error("found a tab")]
+        Cause,
+    }
+
+    #[test]
+    fn a_chain_is_joined_by_colons() {
+        let failure = Failure::from(Layered::Named(Box::new(Layered::Cause)));
+        assert_eq!(failure.to_string(), "cannot read pods.yaml: found a tab");
+        assert_eq!(failure.status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn a_source_that_was_quoted_already_is_not_repeated() {
+        let repeating = Layered::Repeating(Box::new(Layered::Cause));
+        let failure = Failure::from(Layered::Named(Box::new(repeating)));
+        assert_eq!(
+            failure.to_string(),
+            "cannot read pods.yaml: line 3: found a tab"
+        );
+    }
+
+    #[test]
+    fn hints_follow_the_error_in_their_order() {
+        let mut stderr = Vec::new();
+        {
+            let printer = Printer::plain(std::io::sink(), &mut stderr);
+            Failure::usage("no device \"gpu-\u{1b}[2J\"")
+                .hint("did you mean gpu-0?")
+                .hint("list them: kubectl devicetaint devices")
+                .print(&printer);
+        }
+        insta::assert_snapshot!(String::from_utf8(stderr).unwrap(), @r#"
+        error: no device "gpu-\x1b[2J"
+        hint: did you mean gpu-0?
+        hint: list them: kubectl devicetaint devices
+        "#);
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_contract() {
+        let codes = ExitStatus::ALL.map(ExitStatus::code);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 130, 143]);
+    }
+
+    #[test]
+    fn constructors_choose_the_status() {
+        for (failure, status) in [
+            (Failure::usage("wrong"), ExitStatus::Usage),
+            (Failure::refused("no"), ExitStatus::Refused),
+            (
+                Failure::new(ExitStatus::Incomplete, "partly"),
+                ExitStatus::Incomplete,
+            ),
+        ] {
+            assert_eq!(failure.status(), status);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What may be printed raw?
+//!
+//! Characters that act on a terminal, reorder what stands around them, or cannot be seen are shown
+//! as escapes: `\n`, `\t`, `\r`, otherwise `\x1b`, `\u202e` or `\u{e0001}` by size. All others stay
+//! as they are, the backslash too: escaped text is for eyes. Formats that are read back (JSON, YAML)
+//! have escapes of their own, and use [`is_hostile`] to know when.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Says whether a character may not reach a terminal raw.
+///
+/// C0 and C1 controls with line breaks and tabs, DEL, bidirectional controls, line and paragraph
+/// separators, and everything that takes no room, such as zero-width spaces and joiners.
+#[must_use]
+pub fn is_hostile(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            // Soft hyphen, combining grapheme joiner, Arabic letter mark.
+            '\u{ad}' | '\u{34f}' | '\u{61c}'
+            // Fillers, which are letters without a shape.
+            | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
+            // Mongolian variation selectors and vowel separator.
+            | '\u{180b}'..='\u{180f}'
+            // Zero-width space, joiners, direction marks.
+            | '\u{200b}'..='\u{200f}'
+            // Line and paragraph separators, embeddings and overrides.
+            | '\u{2028}'..='\u{202e}'
+            // Word joiner, invisible operators, isolates, deprecated format characters.
+            | '\u{2060}'..='\u{206f}'
+            // Variation selectors, byte order mark, interlinear annotations.
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            // Musical format characters, tags, variation selectors.
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Escapes text that has to stay on one line: line breaks and tabs too.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    replace(text, is_hostile)
+}
+
+/// Escapes text that is laid out already: line breaks and tabs stay.
+#[must_use]
+pub fn layout(text: &str) -> Cow<'_, str> {
+    replace(text, |character| {
+        is_hostile(character) && !matches!(character, '\n' | '\t')
+    })
+}
+
+fn replace(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if hostile(character) {
+            push_escape(&mut escaped, character);
+        } else {
+            escaped.push(character);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn push_escape(escaped: &mut String, character: char) {
+    let written = match (character, u32::from(character)) {
+        ('\n', _) => write!(escaped, "\\n"),
+        ('\r', _) => write!(escaped, "\\r"),
+        ('\t', _) => write!(escaped, "\\t"),
+        (_, code @ ..=0xff) => write!(escaped, "\\x{code:02x}"),
+        (_, code @ ..=0xffff) => write!(escaped, "\\u{code:04x}"),
+        (_, code) => write!(escaped, "\\u{{{code:x}}}"),
+    };
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn hostile_characters_are_shown_as_escapes() {
+        for (name, raw, shown) in [
+            (
+                "harmless",
+                "gpu.example.com/node-7/gpu-0",
+                "gpu.example.com/node-7/gpu-0",
+            ),
+            ("other scripts", "größe 大きさ 🚀", "größe 大きさ 🚀"),
+            ("escape sequence", "\u{1b}[2J", r"\x1b[2J"),
+            ("carriage return", "ok\rbad", r"ok\rbad"),
+            ("bell and backspace", "\u{7}\u{8}", r"\x07\x08"),
+            ("nul and delete", "\0\u{7f}", r"\x00\x7f"),
+            ("C1 control sequence introducer", "\u{9b}31m", r"\x9b31m"),
+            ("right-to-left override", "a\u{202e}b", r"a\u202eb"),
+            ("isolate", "\u{2066}x\u{2069}", r"\u2066x\u2069"),
+            ("zero-width space", "ku\u{200b}be", r"ku\u200bbe"),
+            ("byte order mark", "\u{feff}kind", r"\ufeffkind"),
+            ("line separator", "a\u{2028}b", r"a\u2028b"),
+            ("soft hyphen", "a\u{ad}b", r"a\xadb"),
+            ("tag", "\u{e0041}", r"\u{e0041}"),
+            ("line break", "a\nb\tc", r"a\nb\tc"),
+        ] {
+            assert_eq!(line(raw), shown, "{name}");
+        }
+    }
+
+    #[test]
+    fn layout_keeps_line_breaks_and_tabs_and_nothing_else() {
+        assert_eq!(layout("a\n\tb\r\u{1b}"), "a\n\tb\\r\\x1b");
+    }
+
+    #[test]
+    fn escaping_twice_changes_nothing() {
+        let once = line("\u{1b}\n\u{202e}").into_owned();
+        assert_eq!(line(&once), once);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_hostile_is_left_in_a_line(text in "(?s:.)*") {
+            prop_assert!(!line(&text).chars().any(is_hostile));
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! How does text reach the user, and nothing but text?
+//!
+//! The only writer to standard output and standard error. Knows nothing of what it prints. Results
+//! go to standard output, everything else to standard error; foreign text is escaped on the way, so
+//! that no control character of a name, an attribute or an argument acts on a terminal.
+//!
+//! | question | module |
+//! |---|---|
+//! | What may be printed raw? | [`escape`] |
+//! | Is there a terminal, and does it have colours? | [`environment`] |
+//! | Who writes? | [`printer`] |
+
+pub mod environment;
+pub mod escape;
+pub mod printer;
+
+pub use environment::{ColorChoice, Environment, Verbosity};
+pub use printer::{OutputError, Printer};

@@ -1,0 +1,271 @@
+//! Who writes?
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anstream::AutoStream;
+
+use super::{ColorChoice, Environment, Verbosity, escape};
+
+/// A result that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the result")]
+pub struct OutputError(#[from] io::Error);
+
+/// The two streams of the program.
+///
+/// A reader that goes away early (`| head`) is no failure: from then on results are dropped.
+/// Messages that cannot be written to standard error are dropped too; there is nowhere to say so.
+pub struct Printer<'a> {
+    stdout: Mutex<Box<dyn Write + Send + 'a>>,
+    stderr: Mutex<Box<dyn Write + Send + 'a>>,
+    reader_is_gone: AtomicBool,
+    shown_warnings: Mutex<BTreeSet<String>>,
+    colored: bool,
+    verbosity: Verbosity,
+}
+
+impl Printer<'static> {
+    /// A printer on the process' own standard output and standard error.
+    #[must_use]
+    pub fn standard(choice: ColorChoice, environment: &Environment, verbosity: Verbosity) -> Self {
+        let colored = choice.on_stderr(environment);
+        // Old Windows consoles know no escape sequences; the stream translates them there.
+        let stream = if colored {
+            AutoStream::always(io::stderr())
+        } else {
+            AutoStream::never(io::stderr())
+        };
+        Self {
+            colored,
+            verbosity,
+            ..Self::plain(io::stdout(), stream)
+        }
+    }
+}
+
+impl<'a> Printer<'a> {
+    /// A printer on any two streams, without colours, that says everything.
+    pub fn plain(stdout: impl Write + Send + 'a, stderr: impl Write + Send + 'a) -> Self {
+        Self {
+            stdout: Mutex::new(Box::new(stdout)),
+            stderr: Mutex::new(Box::new(stderr)),
+            reader_is_gone: AtomicBool::new(false),
+            shown_warnings: Mutex::new(BTreeSet::new()),
+            colored: false,
+            verbosity: Verbosity::Normal,
+        }
+    }
+
+    /// Writes a result to standard output, as it is but for characters that may not be printed raw.
+    ///
+    /// # Errors
+    ///
+    /// When standard output takes no more, for any other reason than that its reader is gone.
+    pub fn emit(&self, text: &str) -> Result<(), OutputError> {
+        if self.reader_is_gone.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut stdout = locked(&self.stdout);
+        let written = stdout
+            .write_all(escape::layout(text).as_bytes())
+            .and_then(|()| stdout.flush());
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.reader_is_gone.store(true, Ordering::Relaxed);
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Says why the command failed: `error: …`.
+    pub fn error(&self, text: &str) {
+        self.say(Prefix::Error, text);
+    }
+
+    /// Says what to do about an error or a warning: `hint: …`.
+    pub fn hint(&self, text: &str) {
+        self.say(Prefix::Hint, text);
+    }
+
+    /// Says that something is odd: `warning: …`. The same warning is said once only.
+    pub fn warn(&self, text: &str) {
+        let news = locked(&self.shown_warnings).insert(text.to_owned());
+        if news && self.verbosity == Verbosity::Normal {
+            self.say(Prefix::Warning, text);
+        }
+    }
+
+    /// Passes on a warning of the API server, `Warning: …` as kubectl writes it, once.
+    pub fn server_warning(&self, text: &str) {
+        let line = format!("Warning: {text}");
+        if locked(&self.shown_warnings).insert(line.clone()) {
+            self.note(&line);
+        }
+    }
+
+    /// Says something that is worth knowing, such as `No resources found`, without a prefix.
+    pub fn note(&self, text: &str) {
+        if self.verbosity == Verbosity::Normal {
+            self.say(Prefix::Note, text);
+        }
+    }
+
+    /// Writes a message of several lines to standard error, such as what is wrong with the command
+    /// line.
+    pub fn block(&self, text: &str) {
+        let mut stderr = locked(&self.stderr);
+        // Ignored on purpose: a message about a broken standard error has nowhere to go.
+        let _ = stderr
+            .write_all(escape::layout(text).as_bytes())
+            .and_then(|()| stderr.flush());
+    }
+
+    fn say(&self, prefix: Prefix, text: &str) {
+        let (word, color) = prefix.parts();
+        let text = escape::line(text);
+        let line = if self.colored && !word.is_empty() {
+            format!("{color}{word}\u{1b}[0m{text}\n")
+        } else {
+            format!("{word}{text}\n")
+        };
+        let mut stderr = locked(&self.stderr);
+        // Ignored on purpose: a message about a broken standard error has nowhere to go.
+        let _ = stderr
+            .write_all(line.as_bytes())
+            .and_then(|()| stderr.flush());
+    }
+}
+
+/// The stream, also after a thread that held it has panicked: whole lines are written at once.
+fn locked<T>(stream: &Mutex<T>) -> MutexGuard<'_, T> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What kind of message a line is.
+#[derive(Clone, Copy)]
+enum Prefix {
+    Error,
+    Warning,
+    Hint,
+    Note,
+}
+
+impl Prefix {
+    /// The word in front of the message, and the escape sequence that colours it.
+    fn parts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Error => ("error: ", "\u{1b}[1;31m"),
+            Self::Warning => ("warning: ", "\u{1b}[1;33m"),
+            Self::Hint => ("hint: ", "\u{1b}[1;36m"),
+            Self::Note => ("", ""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_stderr(say: impl FnOnce(&Printer<'_>)) -> String {
+        let mut stderr = Vec::new();
+        say(&Printer::plain(io::sink(), &mut stderr));
+        String::from_utf8(stderr).unwrap()
+    }
+
+    struct Failing(io::ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn results_go_to_standard_output_and_messages_do_not() {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        {
+            let printer = Printer::plain(&mut stdout, &mut stderr);
+            printer.emit("NAME\ngpu-0\n").unwrap();
+            printer.note("No resources found");
+        }
+        assert_eq!(stdout, b"NAME\ngpu-0\n");
+        assert_eq!(stderr, b"No resources found\n");
+    }
+
+    #[test]
+    fn nothing_raw_gets_through() {
+        let mut stdout = Vec::new();
+        Printer::plain(&mut stdout, io::sink())
+            .emit("a\u{1b}]0;x\u{7}\n")
+            .unwrap();
+        assert_eq!(stdout, b"a\\x1b]0;x\\x07\n");
+        let said = on_stderr(|printer| printer.error("no such file: a\nhint: rm \u{202e}"));
+        assert_eq!(said, "error: no such file: a\\nhint: rm \\u202e\n");
+    }
+
+    #[test]
+    fn a_warning_is_said_once() {
+        let said = on_stderr(|printer| {
+            printer.warn("pool is incomplete");
+            printer.warn("pool is incomplete");
+            printer.warn("selector is empty");
+        });
+        assert_eq!(
+            said,
+            "warning: pool is incomplete\nwarning: selector is empty\n"
+        );
+    }
+
+    #[test]
+    fn quiet_leaves_errors_and_their_hints() {
+        let said = on_stderr(|_| ());
+        assert_eq!(said, "");
+        let mut stderr = Vec::new();
+        {
+            let printer = Printer {
+                verbosity: Verbosity::Quiet,
+                ..Printer::plain(io::sink(), &mut stderr)
+            };
+            printer.warn("odd");
+            printer.note("by the way");
+            printer.error("broken");
+            printer.hint("mend it");
+        }
+        assert_eq!(stderr, b"error: broken\nhint: mend it\n");
+    }
+
+    #[test]
+    fn only_the_prefix_is_colored() {
+        let mut stderr = Vec::new();
+        {
+            let printer = Printer {
+                colored: true,
+                ..Printer::plain(io::sink(), &mut stderr)
+            };
+            printer.error("broken");
+            printer.note("by the way");
+        }
+        assert_eq!(stderr, b"\x1b[1;31merror: \x1b[0mbroken\nby the way\n");
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_failure() {
+        let printer = Printer::plain(Failing(io::ErrorKind::BrokenPipe), io::sink());
+        printer.emit("first").unwrap();
+        printer.emit("second").unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_a_failure() {
+        let printer = Printer::plain(Failing(io::ErrorKind::StorageFull), io::sink());
+        assert!(printer.emit("text").is_err());
+    }
+}

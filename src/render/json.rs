@@ -1,0 +1,85 @@
+//! JSON for scripts.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::output::escape::is_hostile;
+
+/// One document, indented by two spaces, with a line break at its end.
+///
+/// # Errors
+///
+/// When the value holds something that JSON cannot express.
+pub fn render(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    Ok(escaped(&text, push_utf16))
+}
+
+/// Escapes what a string holds raw although it may not reach a terminal. Such characters stand in
+/// strings only, where JSON allows every character to be escaped.
+pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_hostile(character) && character != '\n' {
+            push(&mut text, character);
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+fn push_utf16(text: &mut String, character: char) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        let written = write!(text, "\\u{unit:04x}");
+        debug_assert!(written.is_ok(), "writing to a string cannot fail");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn json_is_one_indented_document() {
+        let value = serde_json::json!({"pods": [{"name": "train-0"}], "guards": []});
+        insta::assert_snapshot!(render(&value).unwrap(), @r#"
+        {
+          "guards": [],
+          "pods": [
+            {
+              "name": "train-0"
+            }
+          ]
+        }
+        "#);
+    }
+
+    #[test]
+    fn hostile_characters_are_escaped_and_read_back() {
+        let value = "a\n\u{1b}\u{7f}\u{9b}\u{202e}\u{200b}\u{e0041}ü🚀\"\\".to_owned();
+        let json = render(&value).unwrap();
+        assert_eq!(
+            json,
+            concat!(
+                r#""a\n\u001b\u007f\u009b\u202e\u200b\udb40\udc41ü🚀\"\\""#,
+                "\n"
+            )
+        );
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+
+    proptest! {
+        /// Names, attributes and annotations come from elsewhere and may be anything.
+        #[test]
+        fn any_text_is_read_back_as_it_was(text in "(?s:.)*") {
+            let json = render(&text).unwrap();
+            prop_assert!(!json.trim_end().chars().any(is_hostile));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+    }
+}

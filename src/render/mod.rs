@@ -1,0 +1,24 @@
+//! How does a report become text?
+//!
+//! Takes anything that is a [`View`](crate::report::View) and a [`Format`]; gives one string that
+//! ends with a line break (or is empty) and has nothing in it that acts on a terminal. Knows tables
+//! and serialisable values, not what they are about. Writes to no stream.
+//!
+//! | format | module |
+//! |---|---|
+//! | `table`, `wide` | [`text`] |
+//! | `markdown` | [`markdown`] |
+//! | `json` | [`json`] |
+//! | `yaml` | [`yaml`] |
+//! | `name` | [`mod@format`] |
+
+pub mod format;
+pub mod json;
+pub mod markdown;
+pub mod text;
+pub mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use format::{Format, Page, RenderError, UnknownFormat, render};

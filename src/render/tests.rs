@@ -1,0 +1,490 @@
+//! What every format makes of whole reports.
+
+use super::{Format, Page, render};
+use crate::engine::{Consumer, DeviceState, DeviceTaint, Origin};
+use crate::model::Warning;
+use crate::report::guard::{Guard, Wholes};
+use crate::report::impact::Limits;
+use crate::report::testing::{self, Example};
+use crate::report::{Basis, DeviceReport, View};
+
+fn shown(report: &impl View, format: Format) -> String {
+    let page = Page {
+        format,
+        width: None,
+    };
+    render(report, page).unwrap()
+}
+
+#[test]
+fn the_table_says_who_is_hit_when_and_by_what() {
+    let guards: Vec<Guard> = ["pods.evicted>20", "pods.evicted.now>=25%"]
+        .map(|guard| guard.parse().unwrap())
+        .into();
+    let limits = Limits {
+        guards: &guards,
+        wholes: Wholes {
+            pods: 4,
+            devices: 1,
+        },
+    };
+    let report = Example::new().report_within(&limits);
+    assert!(report.is_refused());
+    insta::assert_snapshot!(shown(&report, Format::Table), @"
+    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    Guard pods.evicted.now>=25% tripped: the value is 1.
+
+    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
+    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver
+    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago
+    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet
+    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
+    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7
+    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint
+
+    TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
+
+    The controller would say, for effect None:
+      1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (team-b/bare-0): has no controller: nothing creates it again
+      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
+
+    Guards:
+      pods.evicted>20: not tripped, the value is 3
+      pods.evicted.now>=25%: tripped, the value is 1 of 4
+    ");
+}
+
+#[test]
+fn wide_adds_what_an_owner_wants_to_know() {
+    let report = Example::new().report();
+    insta::assert_snapshot!(shown(&report, Format::Wide), @"
+    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+
+    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                      OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                UID
+    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver     ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint          uid-of-infer-0
+    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago   ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                 uid-of-old-0
+    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                            ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                 uid-of-queued-0
+    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                 ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    <none>                 uid-of-train-0
+    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7              ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    foreign-taint          uid-of-train-1
+    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                 <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace   uid-of-bare-0
+
+    TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
+
+    The controller would say, for effect None:
+      1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (team-b/bare-0): has no controller: nothing creates it again
+      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
+    ");
+}
+
+#[test]
+fn a_document_carries_the_warnings_too() {
+    let mut example = Example::new();
+    example.considered = testing::considered(Some("drain-gpu-0"));
+    example.reading.warnings.push(Warning {
+        code: "incomplete-pool",
+        message: "pool gpu.example.com/node-7 has 1 of 2 slices".to_owned(),
+        fix: Some("wait for the driver".to_owned()),
+    });
+    insta::assert_snapshot!(shown(&example.report(), Format::Markdown), @r"
+    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
+
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+
+    | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
+    | team-a | infer-0 | node-7 | Tolerates | \<none\> | gpu.example.com/node-7/gpu-0 | tolerates the taint, evicted by driver | ReplicaSet/train-6d | Burstable | 0 | 30s | infer-0-gpu | foreign-taint | uid-of-infer-0 |
+    | team-a | old-0 | node-7 | Terminating | \<none\> | gpu.example.com/node-7/gpu-0 | terminating, should have stopped 10m ago | ReplicaSet/train-6d | Burstable | 0 | 30s | old-0-gpu | \<none\> | uid-of-old-0 |
+    | team-a | queued-0 | \<none\> | NotEvicted | \<none\> | gpu.example.com/node-7/gpu-0 | has no node yet | ReplicaSet/train-6d | Burstable | 0 | 30s | queued-0-gpu | \<none\> | uid-of-queued-0 |
+    | team-a | train-0 | node-7 | EvictedNow | now | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-0-gpu | \<none\> | uid-of-train-0 |
+    | team-a | train-1 | node-7 | EvictedLater | 5m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0, rule drain-node-7 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-1-gpu | foreign-taint | uid-of-train-1 |
+    | team-b | bare-0 | node-7 | EvictedLater | 150m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | \<none\> | \<none\> | 0 | 3600s | bare-0-gpu | unmanaged,long-grace | uid-of-bare-0 |
+
+    | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
+    | --- | --- | --- | ---: | ---: | ---: | ---: |
+    | example.com/maintenance:NoExecute | drain-gpu-0 | gpu.example.com/node-7/gpu-0 | 1 | 6 | 3 | 2 |
+
+    ### The controller would say, for effect None
+
+    - 1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    ### Hazards
+
+    - unmanaged (team-b/bare-0): has no controller: nothing creates it again
+    - long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+    - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
+
+    ### Warnings
+
+    - pool gpu.example.com/node-7 has 1 of 2 slices; wait for the driver
+    ");
+}
+
+#[test]
+fn names_are_those_of_the_evicted_pods() {
+    let report = Example::new().report();
+    insta::assert_snapshot!(shown(&report, Format::Name), @"
+    team-a/train-0
+    team-a/train-1
+    team-b/bare-0
+    ");
+}
+
+#[test]
+fn yaml_has_all_of_it_in_the_order_of_the_contract() {
+    let report = Example::new().report();
+    insta::assert_snapshot!(shown(&report, Format::Yaml), @r#"
+    apiVersion: kubectl-devicetaint/v1alpha1
+    kind: ImpactReport
+    metadata:
+      source: Files
+      context: null
+      serverVersion: null
+      semantics: "1.37"
+      observedAt: "2026-11-21T01:00:34Z"
+      resourceVersions:
+        pods: "220"
+      digest: sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61
+    taints:
+    - rule: null
+      selector:
+        driver: gpu.example.com
+        pool: node-7
+        device: gpu-0
+      taint:
+        key: example.com/maintenance
+        value: ""
+        effect: NoExecute
+        timeAdded: "2026-11-21T01:00:34Z"
+      counts:
+        publishedDevices: 1
+        allocatedDevices: 6
+        pods: 3
+        namespaces: 2
+      controllerMessage: 1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+    summary:
+      devices: 1
+      claims: 6
+      pods: 3
+      podsNow: 1
+      podsLater: 2
+      podsTolerating: 1
+      podsTerminating: 1
+      podsNotEvicted: 1
+      namespaces: 2
+      nodes: 1
+      workloads: 2
+      firstEviction: "2026-11-21T01:00:34Z"
+      lastEviction: "2026-11-21T03:30:34Z"
+    pods:
+    - namespace: team-a
+      name: infer-0
+      uid: uid-of-infer-0
+      node: node-7
+      phase: Running
+      outcome: Tolerates
+      evictAt: null
+      evictInSeconds: null
+      causes:
+      - source: ResourceSlice
+        name: node-7-gpu-x
+        device: gpu.example.com/node-7/gpu-0
+        key: gpu.example.com/ecc
+        value: high
+        effect: NoExecute
+        at: "2026-11-21T03:00:34Z"
+      claims:
+      - name: infer-0-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner:
+        kind: ReplicaSet
+        name: train-6d
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards:
+      - foreign-taint
+      notes:
+      - code: tolerates
+        message: tolerates the taint
+      - code: evicted-anyway
+        message: the driver's taint gpu.example.com/ecc=high:NoExecute evicts it at 2026-11-21T03:00:34Z
+    - namespace: team-a
+      name: old-0
+      uid: uid-of-old-0
+      node: node-7
+      phase: Running
+      outcome: Terminating
+      evictAt: null
+      evictInSeconds: null
+      causes: []
+      claims:
+      - name: old-0-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner:
+        kind: ReplicaSet
+        name: train-6d
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards: []
+      notes:
+      - code: terminating
+        message: terminating, should have stopped 10m ago
+    - namespace: team-a
+      name: queued-0
+      uid: uid-of-queued-0
+      node: null
+      phase: Running
+      outcome: NotEvicted
+      evictAt: null
+      evictInSeconds: null
+      causes: []
+      claims:
+      - name: queued-0-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner:
+        kind: ReplicaSet
+        name: train-6d
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards: []
+      notes:
+      - code: not-scheduled
+        message: has no node yet
+    - namespace: team-a
+      name: train-0
+      uid: uid-of-train-0
+      node: node-7
+      phase: Running
+      outcome: EvictedNow
+      evictAt: "2026-11-21T01:00:34Z"
+      evictInSeconds: 0
+      causes:
+      - source: Rule
+        name: null
+        device: gpu.example.com/node-7/gpu-0
+        key: example.com/maintenance
+        value: ""
+        effect: NoExecute
+        at: "2026-11-21T01:00:34Z"
+      claims:
+      - name: train-0-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner:
+        kind: ReplicaSet
+        name: train-6d
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards: []
+      notes: []
+    - namespace: team-a
+      name: train-1
+      uid: uid-of-train-1
+      node: node-7
+      phase: Running
+      outcome: EvictedLater
+      evictAt: "2026-11-21T01:05:34Z"
+      evictInSeconds: 300
+      causes:
+      - source: Rule
+        name: null
+        device: gpu.example.com/node-7/gpu-0
+        key: example.com/maintenance
+        value: ""
+        effect: NoExecute
+        at: "2026-11-21T01:05:34Z"
+      - source: Rule
+        name: drain-node-7
+        device: gpu.example.com/node-7/gpu-0
+        key: example.com/maintenance
+        value: ""
+        effect: NoExecute
+        at: "2026-11-21T01:10:34Z"
+      claims:
+      - name: train-1-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner:
+        kind: ReplicaSet
+        name: train-6d
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards:
+      - foreign-taint
+      notes:
+      - code: evicted-anyway
+        message: rule drain-node-7 evicts it too, at 2026-11-21T01:10:34Z
+    - namespace: team-b
+      name: bare-0
+      uid: uid-of-bare-0
+      node: node-7
+      phase: Running
+      outcome: EvictedLater
+      evictAt: "2026-11-21T03:30:34Z"
+      evictInSeconds: 9000
+      causes:
+      - source: Rule
+        name: null
+        device: gpu.example.com/node-7/gpu-0
+        key: example.com/maintenance
+        value: ""
+        effect: NoExecute
+        at: "2026-11-21T03:30:34Z"
+      claims:
+      - name: bare-0-gpu
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-7/gpu-0
+      owner: null
+      workload: null
+      qosClass: null
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 3600
+      hazards:
+      - unmanaged
+      - long-grace
+      notes: []
+    devices:
+    - device: gpu.example.com/node-7/gpu-0
+      node: node-7
+      published: true
+      claims:
+      - team-b/bare-0-gpu
+      - team-a/train-1-gpu
+      - team-a/train-0-gpu
+      - team-a/infer-0-gpu
+      - team-a/old-0-gpu
+      - team-a/queued-0-gpu
+      taints:
+      - source: ResourceSlice
+        name: node-7-gpu-x
+        key: gpu.example.com/ecc
+        value: high
+        effect: NoExecute
+    guards: []
+    warnings: []
+    incomplete: []
+    "#);
+}
+
+fn shown_devices(devices: &[DeviceState<'_>], format: Format) -> String {
+    let reading = testing::reading();
+    let basis = Basis {
+        reading: &reading,
+        semantics: &testing::semantics(37),
+        now: testing::now(),
+    };
+    let report = DeviceReport::new(devices, &basis);
+    shown(&report, format)
+}
+
+fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
+    let pods = [
+        testing::pod("team-a", "train-0"),
+        testing::pod("team-a", "train-1"),
+    ];
+    let (rule, slice) = ("drain-gpu-1".into(), "node-7-x".into());
+    let node = "node-7".into();
+    let free = |name| DeviceState {
+        id: testing::device(name),
+        node: Some(&node),
+        published: true,
+        allocations: 0,
+        taints: Vec::new(),
+        claims: Vec::new(),
+        consumers: Vec::new(),
+    };
+    let taint = |origin| DeviceTaint {
+        origin,
+        taint: &testing::TAINT,
+    };
+    check(&[
+        DeviceState {
+            taints: vec![
+                taint(Origin::ResourceSlice(&slice)),
+                taint(Origin::Rule(&rule)),
+            ],
+            ..free("gpu-1")
+        },
+        DeviceState {
+            allocations: 2,
+            consumers: pods
+                .iter()
+                .map(|pod| Consumer {
+                    name: pod.name.clone(),
+                    resource: "pods",
+                })
+                .collect(),
+            ..free("gpu-0")
+        },
+        DeviceState {
+            node: None,
+            published: false,
+            allocations: 1,
+            ..free("gpu-9")
+        },
+    ]);
+}
+
+#[test]
+fn the_table_says_where_a_device_is_and_who_uses_it() {
+    with_devices(|devices| {
+        insta::assert_snapshot!(shown_devices(devices, Format::Wide), @"
+        DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                  PUBLISHED
+        gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0 (+1)   yes
+        gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                yes
+        gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                no
+        ");
+    });
+}
+
+#[test]
+fn names_are_what_other_commands_take() {
+    with_devices(|devices| {
+        insta::assert_snapshot!(shown_devices(devices, Format::Name), @"
+        gpu.example.com/node-7/gpu-0
+        gpu.example.com/node-7/gpu-1
+        gpu.example.com/node-7/gpu-9
+        ");
+    });
+}
+
+#[test]
+fn no_device_is_no_text() {
+    assert_eq!(shown_devices(&[], Format::Table), "");
+}

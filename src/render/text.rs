@@ -1,0 +1,223 @@
+//! Sentences and tables for a terminal.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, Width};
+
+use super::{Format, Page};
+use crate::output::escape;
+use crate::report::table::{Body, Content, Section, Table};
+
+/// Columns between two cells, as kubectl has them.
+const GAP: u16 = 3;
+
+/// Columns that words need to be worth breaking.
+const NARROWEST_PROSE: u16 = 20;
+
+/// The sections, one after the other with an empty line between them; empty ones are left out.
+///
+/// Lines have no spaces at their ends. Tables have no borders; names in them are never broken, and
+/// words only to keep a table in the width of the page.
+#[must_use]
+pub fn render(sections: &[Section], page: Page) -> String {
+    let blocks: Vec<_> = sections
+        .iter()
+        .filter(|section| page.format.shows(section.shown))
+        .filter_map(|section| block(section, page))
+        .collect();
+    blocks.join("\n")
+}
+
+fn block(section: &Section, page: Page) -> Option<String> {
+    let lines = match &section.body {
+        Body::Sentences(sentences) => sentences.iter().map(|text| escaped_line(text)).collect(),
+        Body::List(items) => items
+            .iter()
+            .map(|text| format!("  {}", escaped_line(text)))
+            .collect(),
+        Body::Table(table) => table_lines(table, page),
+    };
+    if lines.is_empty() {
+        return None;
+    }
+    let title = section.title.map(|title| format!("{title}:"));
+    let lines = title.into_iter().chain(lines);
+    Some(lines.map(|line| format!("{}\n", line.trim_end())).collect())
+}
+
+fn escaped_line(text: &str) -> String {
+    escape::line(text).into_owned()
+}
+
+fn table_lines(table: &Table, page: Page) -> Vec<String> {
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    layout(table, page).lines().collect()
+}
+
+fn layout(table: &Table, page: Page) -> comfy_table::Table {
+    let shown = |index: usize| shows(table, index, page.format);
+    let mut text = comfy_table::Table::new();
+    text.load_style(NOTHING);
+    let headers = table.columns.iter().map(|column| column.header);
+    text.set_header(kept(headers, shown));
+    text.add_rows(table.rows.iter().map(|row| {
+        let cells = row.iter().map(|cell| escaped_line(cell));
+        kept(cells, shown)
+    }));
+    let contents = kept(table.columns.iter().map(|column| column.content), shown);
+    for (content, column) in contents.iter().zip(text.column_iter_mut()) {
+        column.set_padding((0, GAP));
+        column.set_cell_alignment(match content {
+            Content::Name | Content::Prose => CellAlignment::Left,
+            Content::Number => CellAlignment::Right,
+        });
+    }
+    if let Some(width) = page.width {
+        wrap_prose(&mut text, &contents, width);
+    }
+    text
+}
+
+/// Breaks the words of the first prose column into lines where that keeps the table in `width`.
+/// Where it would not, nothing is broken: a line that the terminal breaks is easier to read.
+fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
+    let Some(prose) = contents
+        .iter()
+        .position(|content| *content == Content::Prose)
+    else {
+        return;
+    };
+    let widths = text.column_max_content_widths();
+    let names: usize = widths.iter().map(|width| usize::from(*width)).sum();
+    let names = names - usize::from(widths[prose]);
+    let gaps = usize::from(GAP) * (widths.len() - 1);
+    let room = usize::from(width).saturating_sub(names + gaps);
+    let room = u16::try_from(room).unwrap_or(u16::MAX);
+    if (NARROWEST_PROSE..widths[prose]).contains(&room)
+        && let Some(column) = text.column_mut(prose)
+    {
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(room + GAP)));
+    }
+}
+
+fn kept<T>(items: impl Iterator<Item = T>, shown: impl Fn(usize) -> bool) -> Vec<T> {
+    let kept = items.enumerate().filter(|(index, _)| shown(*index));
+    kept.map(|(_, item)| item).collect()
+}
+
+fn shows(table: &Table, index: usize, format: Format) -> bool {
+    let column = table.columns.get(index);
+    column.is_some_and(|column| format.shows(column.shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::table::{Column, Shown};
+
+    fn sections() -> Vec<Section> {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        vec![
+            Section::sentences(vec!["2 pods would be evicted.".to_owned()]),
+            Section::table(Table {
+                columns: vec![
+                    Column::text("POD"),
+                    Column::number("GRACE"),
+                    Column::text("CAUSE").wide(),
+                ],
+                rows: vec![
+                    row(["train-0", "30s", "rule \u{1b}[31mred"]),
+                    row(["größe-大", "3600s", "a\nb"]),
+                ],
+            }),
+            Section::list("Hazards", vec!["critical: train-0".to_owned()]),
+            Section::list("Guards", Vec::new()),
+            Section::list("Warnings", vec!["odd".to_owned()]).shown(Shown::Document),
+        ]
+    }
+
+    fn page(format: Format, width: Option<u16>) -> Page {
+        Page { format, width }
+    }
+
+    #[test]
+    fn a_table_has_no_borders_and_no_spaces_at_line_ends() {
+        let text = render(&sections(), page(Format::Table, None));
+        insta::assert_snapshot!(text, @"
+        2 pods would be evicted.
+
+        POD        GRACE
+        train-0      30s
+        größe-大   3600s
+
+        Hazards:
+          critical: train-0
+        ");
+        assert!(text.lines().all(|line| !line.ends_with(' ')));
+    }
+
+    #[test]
+    fn wide_has_more_columns_and_every_cell_is_escaped() {
+        let text = render(&sections(), page(Format::Wide, None));
+        insta::assert_snapshot!(text, @r"
+        2 pods would be evicted.
+
+        POD        GRACE   CAUSE
+        train-0      30s   rule \x1b[31mred
+        größe-大   3600s   a\nb
+
+        Hazards:
+          critical: train-0
+        ");
+    }
+
+    fn table_of_width(width: Option<u16>) -> String {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let table = Table {
+            columns: vec![
+                Column::text("DEVICE"),
+                Column::prose("CAUSE"),
+                Column::number("PODS"),
+            ],
+            rows: vec![
+                row([
+                    "gpu.example.com/node-7/gpu-0",
+                    "this taint, rule drain-node-7, rule drain-rack-2",
+                    "12",
+                ]),
+                row(["gpu.example.com/node-7/gpu-1", "this taint", "1"]),
+            ],
+        };
+        render(&[Section::table(table)], page(Format::Table, width))
+    }
+
+    #[test]
+    fn a_terminal_breaks_words_to_fit_and_names_never() {
+        let text = table_of_width(Some(60));
+        insta::assert_snapshot!(text, @"
+        DEVICE                         CAUSE                    PODS
+        gpu.example.com/node-7/gpu-0   this taint, rule           12
+                                       drain-node-7, rule
+                                       drain-rack-2
+        gpu.example.com/node-7/gpu-1   this taint                  1
+        ");
+        assert!(text.lines().all(|line| line.len() <= 60));
+    }
+
+    #[test]
+    fn nothing_is_broken_in_a_pipe_or_where_it_would_not_help() {
+        let piped = table_of_width(None);
+        assert_eq!(piped.lines().count(), 3);
+        assert_eq!(table_of_width(Some(50)), piped);
+        assert_eq!(table_of_width(Some(200)), piped);
+    }
+
+    #[test]
+    fn nothing_to_show_is_no_text() {
+        assert_eq!(
+            render(&[Section::list("Guards", Vec::new())], Page::default()),
+            ""
+        );
+    }
+}

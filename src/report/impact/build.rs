@@ -1,0 +1,283 @@
+//! How is an impact report made from the verdicts?
+
+use jiff::Timestamp;
+
+use super::digest::digest;
+use super::note;
+use super::summary::summary;
+use super::view::{
+    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
+    Pod, Selector, TaintImpact,
+};
+use crate::engine::{
+    self, ConsideredTaint, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
+};
+use crate::model::{AllocationResult, DeviceSelector};
+use crate::report::guard::{Guard, Wholes};
+use crate::report::hazard::Hazard;
+use crate::report::metadata::{API_VERSION, Basis, Metadata, views};
+use crate::report::taint::{PresentTaint, source_of};
+use crate::report::time::Time;
+
+/// How much may be hit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// The guards, in the order in which they were given.
+    pub guards: &'a [Guard],
+    /// What their percentages are taken of.
+    pub wholes: Wholes,
+}
+
+impl ImpactReport {
+    /// The report of an answer; pods and devices are ordered by name.
+    #[must_use]
+    pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
+        let considered: Vec<_> = impact.rules.iter().map(|rule| rule.considered).collect();
+        let mut impacts: Vec<_> = impact.pods.iter().collect();
+        impacts.sort_by(|left, right| {
+            (&left.pod.name, &left.pod.uid).cmp(&(&right.pod.name, &right.pod.uid))
+        });
+        let pods: Vec<_> = impacts
+            .iter()
+            .map(|impact| pod(impact, &considered, basis.now))
+            .collect();
+        let mut devices: Vec<_> = impact.devices.iter().collect();
+        devices.sort_by(|left, right| left.id.cmp(&right.id));
+        let devices: Vec<_> = devices
+            .into_iter()
+            .map(|impact| device(impact, &considered))
+            .collect();
+        let taints: Vec<_> = impact
+            .rules
+            .iter()
+            .map(|rule| taint(rule, basis.semantics))
+            .collect();
+        let summary = summary(&pods, &devices);
+        let reading = basis.reading;
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "ImpactReport".to_owned(),
+            metadata: ImpactMetadata {
+                origin: Metadata::new(basis),
+                digest: digest(&taints, &pods),
+            },
+            guards: limits
+                .guards
+                .iter()
+                .map(|guard| guard.evaluate(&summary, &limits.wholes))
+                .collect(),
+            taints,
+            summary,
+            pods,
+            devices,
+            warnings: views(&[&reading.warnings, &impact.warnings]),
+            incomplete: views(&[&reading.gaps, &impact.gaps]),
+        }
+    }
+
+    /// Whether one of the guards forbids the change.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.guards.iter().any(|guard| guard.tripped)
+    }
+}
+
+fn taint(rule: &RuleImpact<'_>, semantics: &Semantics) -> TaintImpact {
+    let considered = rule.considered;
+    let counts = &rule.counts;
+    TaintImpact {
+        rule: considered.rule.as_ref().map(ToString::to_string),
+        selector: considered.selector.as_ref().map(selector),
+        taint: (&considered.taint).into(),
+        counts: Counts {
+            published_devices: counts.published_devices,
+            allocated_devices: counts.allocated_devices,
+            pods: counts.pods,
+            namespaces: counts.namespaces,
+        },
+        controller_message: semantics
+            .has_condition
+            .then(|| engine::condition::preview_message(counts)),
+    }
+}
+
+fn selector(selector: &DeviceSelector) -> Selector {
+    Selector {
+        driver: selector.driver.as_ref().map(ToString::to_string),
+        pool: selector.pool.as_ref().map(ToString::to_string),
+        device: selector.device.as_ref().map(ToString::to_string),
+        device_class_name: selector.device_class.as_ref().map(ToString::to_string),
+        expressions: selector.expressions.clone(),
+        unknown_fields: selector.unknown_fields.clone(),
+    }
+}
+
+fn pod(impact: &PodImpact<'_>, considered: &[&ConsideredTaint], now: Timestamp) -> Pod {
+    let pod = impact.pod;
+    let (outcome, evict_at) = outcome(&impact.verdict, now);
+    Pod {
+        namespace: pod.name.namespace.to_string(),
+        name: pod.name.name.to_string(),
+        uid: pod.uid.to_string(),
+        node: pod.node.as_ref().map(ToString::to_string),
+        phase: pod.phase.as_str().to_owned(),
+        outcome,
+        evict_at: evict_at.map(Time),
+        evict_in_seconds: evict_at.map(|at| at.duration_since(now).as_secs()),
+        causes: causes(impact, considered),
+        claims: claims(impact),
+        owner: pod.controller.as_ref().map(|controller| Owner {
+            kind: controller.kind.clone(),
+            name: controller.name.to_string(),
+        }),
+        workload: None,
+        qos_class: pod
+            .qos_class
+            .as_ref()
+            .map(|class| class.as_str().to_owned()),
+        priority: pod.priority,
+        priority_class_name: pod.priority_class_name.clone(),
+        grace_period_seconds: pod.grace_period_seconds,
+        hazards: Hazard::of(impact)
+            .into_iter()
+            .map(|hazard| hazard.code().to_owned())
+            .collect(),
+        notes: note::notes(impact, now),
+    }
+}
+
+fn outcome(verdict: &Verdict, now: Timestamp) -> (Outcome, Option<Timestamp>) {
+    match verdict {
+        Verdict::Evicted { at } if *at <= now => (Outcome::EvictedNow, Some(*at)),
+        Verdict::Evicted { at } => (Outcome::EvictedLater, Some(*at)),
+        Verdict::Tolerates => (Outcome::Tolerates, None),
+        Verdict::Terminating => (Outcome::Terminating, None),
+        Verdict::NotEvicted(_) => (Outcome::NotEvicted, None),
+    }
+}
+
+fn causes(impact: &PodImpact<'_>, considered: &[&ConsideredTaint]) -> Vec<Cause> {
+    let view = |cause: &engine::Cause<'_>| {
+        let (source, name) = source_of(cause.origin, considered);
+        Cause {
+            source,
+            name,
+            device: cause.device.to_string(),
+            key: cause.taint.key.clone(),
+            value: cause.taint.value.clone(),
+            effect: cause.taint.effect.to_string(),
+            at: Time(cause.at),
+        }
+    };
+    impact.causes.iter().map(view).collect()
+}
+
+fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
+    let view = |result: &&AllocationResult| AllocatedDevice {
+        request: result.request.clone(),
+        device: result.device.to_string(),
+    };
+    impact
+        .claims
+        .iter()
+        .map(|used| Claim {
+            name: used.claim.name.to_string(),
+            devices: used.results.iter().map(view).collect(),
+        })
+        .collect()
+}
+
+fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device {
+    Device {
+        device: impact.id.to_string(),
+        node: impact.node.map(ToString::to_string),
+        published: impact.published,
+        claims: impact
+            .claims
+            .iter()
+            .map(|claim| claim.name.to_string())
+            .collect(),
+        taints: impact
+            .taints
+            .iter()
+            .map(|present| PresentTaint::new(present, considered))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::impact::{Note, Summary};
+    use crate::report::testing::{self, Example};
+
+    #[test]
+    fn every_thing_is_counted_once() {
+        let expected = Summary {
+            devices: 1,
+            claims: 6,
+            pods: 3,
+            pods_now: 1,
+            pods_later: 2,
+            pods_tolerating: 1,
+            pods_terminating: 1,
+            pods_not_evicted: 1,
+            namespaces: 2,
+            nodes: 1,
+            // Two pods of one ReplicaSet, and a bare pod.
+            workloads: 2,
+            first_eviction: Some(Time(testing::now())),
+            last_eviction: Some(Time(testing::after(9_000))),
+        };
+        assert_eq!(Example::new().report().summary, expected);
+    }
+
+    #[test]
+    fn pods_are_ordered_by_namespace_and_name() {
+        let report = Example::new().report();
+        let names: Vec<_> = report.pods.iter().map(|pod| pod.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "infer-0", "old-0", "queued-0", "train-0", "train-1", "bare-0"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_eviction_that_is_overdue_happens_now_and_tells_since_when() {
+        let pod = testing::pod("team-a", "train-0");
+        let view = super::pod(&testing::evicted(&pod, -30), &[], testing::now());
+        assert_eq!(view.outcome, Outcome::EvictedNow);
+        assert_eq!(view.evict_in_seconds, Some(-30));
+        assert_eq!(view.evict_at, Some(Time(testing::after(-30))));
+    }
+
+    #[test]
+    fn a_pod_that_stays_has_no_time() {
+        let report = Example::new().report();
+        let stays = report
+            .pods
+            .iter()
+            .find(|pod| pod.name == "queued-0")
+            .unwrap();
+        assert_eq!((stays.evict_at, stays.evict_in_seconds), (None, None));
+        let note = Note {
+            code: "not-scheduled".to_owned(),
+            message: "has no node yet".to_owned(),
+        };
+        assert_eq!(stays.notes, [note]);
+    }
+
+    #[test]
+    fn equal_warnings_of_reading_and_engine_are_one() {
+        let warning = crate::model::Warning {
+            code: "duplicate-device",
+            message: "gpu-0 is published twice".to_owned(),
+            fix: None,
+        };
+        let mut example = Example::new();
+        example.reading.warnings = vec![warning.clone(), warning];
+        assert_eq!(example.report().warnings.len(), 1);
+    }
+}

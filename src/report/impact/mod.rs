@@ -1,0 +1,28 @@
+//! Whom would a taint hit, and when?
+//!
+//! [`ImpactReport`] is the engine's answer to a preview as users see it.
+//!
+//! | question | module |
+//! |---|---|
+//! | Which fields does it have? | [`view`] |
+//! | How is it made from the verdicts? | `build` |
+//! | What does it count? | `summary` |
+//! | When are two answers the same? | `digest` |
+//! | Why does a pod stay, or leave for other reasons? | [`note`] |
+//! | How is it told to people? | `sections`, `headline` |
+
+mod build;
+mod digest;
+mod headline;
+mod sections;
+mod summary;
+
+pub mod note;
+pub mod view;
+
+pub use build::Limits;
+pub use note::NoteCode;
+pub use view::{
+    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
+    Owner, Pod, Selector, Summary, TaintImpact,
+};

@@ -1,0 +1,206 @@
+//! Why does a pod stay, or leave for other reasons?
+
+use jiff::Timestamp;
+
+use super::view::Note;
+use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
+use crate::model::Deletion;
+use crate::report::time::human_duration;
+
+/// What a note is about. Codes are stable; new ones may be added within a schema version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteCode {
+    /// The considered effect never evicts.
+    EffectDoesNotEvict,
+    /// The pod has no node yet.
+    NotScheduled,
+    /// The claim is reserved for the pod's PodGroup only.
+    PodGroupReservation,
+    /// The claim was not generated for the pod.
+    NotOwned,
+    /// The pod uses the device through an extended resource.
+    ExtendedResource,
+    /// The device is in no current slice.
+    NotPublished,
+    /// An outdated reservation hides the pod.
+    HiddenByStaleReservation,
+    /// The pod tolerates the considered taints.
+    Tolerates,
+    /// The pod is on its way out.
+    Terminating,
+    /// Something else than the considered taints evicts the pod, whether they do or not.
+    EvictedAnyway,
+}
+
+impl NoteCode {
+    /// The stable code.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EffectDoesNotEvict => "effect-does-not-evict",
+            Self::NotScheduled => "not-scheduled",
+            Self::PodGroupReservation => "pod-group-reservation",
+            Self::NotOwned => "not-owned",
+            Self::ExtendedResource => "extended-resource",
+            Self::NotPublished => "not-published",
+            Self::HiddenByStaleReservation => "hidden-by-stale-reservation",
+            Self::Tolerates => "tolerates",
+            Self::Terminating => "terminating",
+            Self::EvictedAnyway => "evicted-anyway",
+        }
+    }
+
+    fn note(self, message: impl Into<String>) -> Note {
+        Note {
+            code: self.as_str().to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+/// What there is to know about a pod, the reason to stay first.
+pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
+    let reason = match &impact.verdict {
+        Verdict::Evicted { .. } => None,
+        Verdict::Tolerates => Some(NoteCode::Tolerates.note("tolerates the taint")),
+        Verdict::Terminating => Some(terminating(impact.pod.deletion.as_ref(), now)),
+        Verdict::NotEvicted(reason) => Some(not_evicted(*reason)),
+    };
+    reason.into_iter().chain(evicted_anyway(impact)).collect()
+}
+
+fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
+    let message = match deletion {
+        Some(deletion) if deletion.at > now => {
+            let left = human_duration(deletion.at.duration_since(now));
+            format!("terminating, has {left} left to stop")
+        }
+        Some(deletion) => {
+            let since = human_duration(now.duration_since(deletion.at));
+            format!("terminating, should have stopped {since} ago")
+        }
+        None => "terminating".to_owned(),
+    };
+    NoteCode::Terminating.note(message)
+}
+
+fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
+    let too = match impact.verdict {
+        Verdict::Evicted { .. } => " too,",
+        Verdict::Tolerates | Verdict::NotEvicted(_) => "",
+        // It leaves already; nobody evicts it again.
+        Verdict::Terminating => return None,
+    };
+    let (who, at) = impact.causes.iter().find_map(|cause| {
+        let who = match cause.origin {
+            Origin::Considered(_) => return None,
+            Origin::Rule(name) => format!("rule {name}"),
+            Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),
+        };
+        Some((who, cause.at))
+    })?;
+    Some(NoteCode::EvictedAnyway.note(format!("{who} evicts it{too} at {at}")))
+}
+
+fn not_evicted(reason: NotEvicted) -> Note {
+    let (code, message) = match reason {
+        NotEvicted::EffectDoesNotEvict => {
+            (NoteCode::EffectDoesNotEvict, "the effect does not evict")
+        }
+        NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
+        NotEvicted::PodGroupReservation => (
+            NoteCode::PodGroupReservation,
+            "reserved for its PodGroup only, which evicts nobody here",
+        ),
+        NotEvicted::NotOwned => (
+            NoteCode::NotOwned,
+            "the claim was not generated for this pod",
+        ),
+        NotEvicted::ExtendedResource => (
+            NoteCode::ExtendedResource,
+            "uses an extended resource, which this version does not evict",
+        ),
+        NotEvicted::NotPublished => (
+            NoteCode::NotPublished,
+            "the device is not published, and this version looks no further",
+        ),
+        NotEvicted::HiddenByStaleReservation => (
+            NoteCode::HiddenByStaleReservation,
+            "an outdated reservation hides it until the pod changes",
+        ),
+    };
+    code.note(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    fn note_of(impact: &PodImpact<'_>) -> String {
+        let notes = notes(impact, testing::now());
+        let lines: Vec<_> = notes
+            .iter()
+            .map(|note| format!("{}: {}", note.code, note.message))
+            .collect();
+        lines.join("; ")
+    }
+
+    #[test]
+    fn every_reason_to_stay_is_told() {
+        let pod = testing::pod("team-a", "train-0");
+        let told = |reason| note_of(&testing::with_verdict(&pod, Verdict::NotEvicted(reason)));
+        insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"effect-does-not-evict: the effect does not evict");
+        insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"not-scheduled: has no node yet");
+        insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"pod-group-reservation: reserved for its PodGroup only, which evicts nobody here");
+        insta::assert_snapshot!(told(NotEvicted::NotOwned), @"not-owned: the claim was not generated for this pod");
+        insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"extended-resource: uses an extended resource, which this version does not evict");
+        insta::assert_snapshot!(told(NotEvicted::NotPublished), @"not-published: the device is not published, and this version looks no further");
+        insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"hidden-by-stale-reservation: an outdated reservation hides it until the pod changes");
+    }
+
+    #[test]
+    fn a_terminating_pod_tells_how_long_it_may_take() {
+        for (seconds, told) in [
+            (90, "terminating: terminating, has 90s left to stop"),
+            (
+                -600,
+                "terminating: terminating, should have stopped 10m ago",
+            ),
+        ] {
+            let mut pod = testing::pod("team-a", "old-0");
+            let at = testing::after(seconds);
+            pod.deletion = Some(Deletion {
+                at,
+                grace_period_seconds: None,
+            });
+            assert_eq!(
+                note_of(&testing::with_verdict(&pod, Verdict::Terminating)),
+                told
+            );
+        }
+    }
+
+    #[test]
+    fn a_pod_that_tolerates_the_taint_may_still_leave_by_another() {
+        let pod = testing::pod("team-a", "infer-0");
+        let rule = "drain-node-7".into();
+        let mut impact = testing::with_verdict(&pod, Verdict::Tolerates);
+        assert_eq!(note_of(&impact), "tolerates: tolerates the taint");
+        impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
+        assert_eq!(
+            note_of(&impact),
+            "tolerates: tolerates the taint; evicted-anyway: rule drain-node-7 evicts it at 2026-11-21T01:01:34Z"
+        );
+        impact.verdict = Verdict::Terminating;
+        assert_eq!(note_of(&impact), "terminating: terminating");
+        let mut impact = testing::evicted(&pod, 0);
+        impact
+            .causes
+            .push(testing::cause(Origin::ResourceSlice(&rule), 60));
+        assert_eq!(
+            note_of(&impact),
+            "evicted-anyway: the driver's taint example.com/maintenance:NoExecute evicts it too, at 2026-11-21T01:01:34Z"
+        );
+    }
+}

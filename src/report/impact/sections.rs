@@ -1,0 +1,339 @@
+//! How is an impact report told to people?
+
+use super::headline::headline;
+use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
+use crate::report::guard::GuardResult;
+use crate::report::hazard::Hazard;
+use crate::report::metadata::{Incomplete, Warning};
+use crate::report::table::{Column, NONE, Section, Shown, Table, View, first_of, optional};
+use crate::report::taint::{owner, spelled};
+use crate::report::time::human_duration;
+
+impl View for ImpactReport {
+    fn sections(&self) -> Vec<Section> {
+        let mut sections = vec![Section::sentences(headline(self))];
+        sections.push(Section::table(pods(self)));
+        sections.push(Section::table(taints(&self.taints)));
+        sections.push(controller(&self.taints));
+        sections.push(Section::list("Hazards", hazards(&self.pods)));
+        sections.push(Section::list("Guards", guards(&self.guards)));
+        let warnings = self.warnings.iter().map(Warning::line).collect();
+        sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
+        let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
+        sections.push(Section::list("Incomplete", incomplete));
+        sections
+    }
+
+    /// The pods that would be evicted, as `NAMESPACE/NAME`.
+    fn names(&self) -> Vec<String> {
+        self.pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted())
+            .map(full_name)
+            .collect()
+    }
+}
+
+fn full_name(pod: &Pod) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}
+
+fn pods(report: &ImpactReport) -> Table {
+    Table {
+        columns: vec![
+            Column::text("NAMESPACE"),
+            Column::text("POD"),
+            Column::text("NODE"),
+            Column::text("OUTCOME"),
+            Column::text("EVICT-IN"),
+            Column::text("DEVICE"),
+            Column::prose("CAUSE"),
+            Column::text("OWNER").wide(),
+            Column::text("QOS").wide(),
+            Column::number("PRIORITY").wide(),
+            Column::number("GRACE").wide(),
+            Column::text("CLAIM").wide(),
+            Column::text("HAZARDS").wide(),
+            Column::text("UID").wide(),
+        ],
+        rows: report.pods.iter().map(pod_row).collect(),
+    }
+}
+
+fn pod_row(pod: &Pod) -> Vec<String> {
+    let claims: Vec<_> = pod.claims.iter().map(|claim| claim.name.clone()).collect();
+    let hazards = pod.hazards.join(",");
+    let owner = pod.owner.as_ref();
+    vec![
+        pod.namespace.clone(),
+        pod.name.clone(),
+        optional(pod.node.as_deref()),
+        pod.outcome.as_str().to_owned(),
+        evict_in(pod),
+        first_of(&devices(pod)),
+        cause(pod),
+        owner.map_or_else(
+            || NONE.to_owned(),
+            |owner| format!("{}/{}", owner.kind, owner.name),
+        ),
+        optional(pod.qos_class.as_deref()),
+        pod.priority.to_string(),
+        format!("{}s", pod.grace_period_seconds),
+        first_of(&claims),
+        optional(Some(&hazards)),
+        pod.uid.clone(),
+    ]
+}
+
+fn evict_in(pod: &Pod) -> String {
+    match (pod.outcome, pod.evict_in_seconds) {
+        (Outcome::EvictedNow, _) => "now".to_owned(),
+        (_, Some(seconds)) => human_duration(jiff::SignedDuration::from_secs(seconds)),
+        (_, None) => NONE.to_owned(),
+    }
+}
+
+/// The selected devices of a pod, each once; those that evict it first come first.
+fn devices(pod: &Pod) -> Vec<String> {
+    let held = pod.claims.iter().flat_map(|claim| &claim.devices);
+    let held: Vec<_> = held.map(|held| &held.device).collect();
+    let evicting = pod.causes.iter().map(|cause| &cause.device);
+    // A cause of another taint may lie on a device that was not asked about.
+    let evicting = evicting.filter(|device| held.contains(device));
+    each_once(evicting.chain(held.iter().copied()).cloned())
+}
+
+/// Whose taints evict the pod, earliest first; or why it stays, and who evicts it all the same.
+fn cause(pod: &Pod) -> String {
+    let whose = pod
+        .causes
+        .iter()
+        .map(|cause| owner(cause.source, cause.name.as_deref()));
+    let whose = each_once(whose).join(", ");
+    let reason = pod.notes.first().map(|note| note.message.as_str());
+    match (pod.outcome, reason) {
+        (Outcome::EvictedNow | Outcome::EvictedLater, _) => optional(Some(&whose)),
+        (Outcome::Tolerates | Outcome::NotEvicted, Some(reason)) if !whose.is_empty() => {
+            format!("{reason}, evicted by {whose}")
+        }
+        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => optional(reason),
+    }
+}
+
+fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
+    items.fold(Vec::new(), |mut seen, item| {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+        seen
+    })
+}
+
+fn taints(taints: &[TaintImpact]) -> Table {
+    let row = |impact: &TaintImpact| {
+        let taint = &impact.taint;
+        let counts = &impact.counts;
+        vec![
+            spelled(&taint.key, &taint.value, &taint.effect),
+            optional(impact.rule.as_deref()),
+            impact
+                .selector
+                .as_ref()
+                .map_or_else(|| NONE.to_owned(), selector),
+            counts.published_devices.to_string(),
+            counts.allocated_devices.to_string(),
+            counts.pods.to_string(),
+            counts.namespaces.to_string(),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::text("TAINT"),
+            Column::text("RULE"),
+            Column::text("SELECTOR"),
+            Column::number("PUBLISHED"),
+            Column::number("ALLOCATED"),
+            Column::number("PODS"),
+            Column::number("NAMESPACES"),
+        ],
+        rows: taints.iter().map(row).collect(),
+    }
+}
+
+/// The selector as a DEVICE argument, with what such an argument cannot say after it.
+fn selector(selector: &Selector) -> String {
+    let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
+    let mut text = [&selector.driver, &selector.pool, &selector.device]
+        .map(any)
+        .join("/");
+    if let Some(class) = &selector.device_class_name {
+        text.push_str(&format!(" class={class}"));
+    }
+    for expression in &selector.expressions {
+        text.push_str(&format!(" where {expression}"));
+    }
+    for field in &selector.unknown_fields {
+        text.push_str(&format!(" {field}=?"));
+    }
+    text
+}
+
+/// What the controller would say; of several rules only where there is room, since the table of
+/// the taints has the same numbers.
+fn controller(taints: &[TaintImpact]) -> Section {
+    let messages = taints
+        .iter()
+        .filter_map(|taint| taint.controller_message.clone());
+    let shown = if taints.len() > 1 {
+        Shown::Wide
+    } else {
+        Shown::Always
+    };
+    Section::list(
+        "The controller would say, for effect None",
+        each_once(messages),
+    )
+    .shown(shown)
+}
+
+fn hazards(pods: &[Pod]) -> Vec<String> {
+    let legend = |hazard: Hazard| {
+        let code = hazard.code();
+        let hit = pods
+            .iter()
+            .filter(|pod| pod.hazards.iter().any(|found| found == code));
+        let names: Vec<_> = hit.map(full_name).collect();
+        let who = match names.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+        };
+        Some(format!("{code} ({who}): {}", hazard.meaning()))
+    };
+    Hazard::ALL.into_iter().filter_map(legend).collect()
+}
+
+fn guards(guards: &[GuardResult]) -> Vec<String> {
+    let line = |guard: &GuardResult| {
+        let state = if guard.tripped {
+            "tripped"
+        } else {
+            "not tripped"
+        };
+        let whole = guard
+            .whole
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
+        format!(
+            "{}: {state}, the value is {}{whole}",
+            guard.expression, guard.value
+        )
+    };
+    guards.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Impact;
+    use crate::model::Gap;
+    use crate::report::impact::Limits;
+    use crate::report::metadata::Basis;
+    use crate::report::table::Body;
+    use crate::report::testing::{self, Example};
+
+    fn headline_of(report: &ImpactReport) -> String {
+        headline(report).join("\n")
+    }
+
+    #[test]
+    fn an_incomplete_answer_is_a_lower_bound() {
+        let mut example = Example::new();
+        example.reading.gaps.push(Gap {
+            what: "pods".to_owned(),
+            why: "no file holds any".to_owned(),
+        });
+        let report = example.report();
+        assert!(
+            headline_of(&report).starts_with("At least 3 pods in 2 namespaces would be evicted")
+        );
+        let gaps = vec!["pods: no file holds any".to_owned()];
+        assert_eq!(
+            report.sections().pop().map(|section| section.body),
+            Some(Body::List(gaps))
+        );
+    }
+
+    fn answer(change: impl FnOnce(&mut Impact<'_>)) -> ImpactReport {
+        let example = Example::new();
+        let mut impact = example.impact();
+        change(&mut impact);
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        ImpactReport::new(&impact, &basis, &Limits::default())
+    }
+
+    #[test]
+    fn the_first_line_is_the_answer() {
+        let only = |name: &'static str| {
+            move |impact: &mut Impact<'_>| {
+                impact.pods.retain(|pod| pod.pod.name.name.as_str() == name);
+            }
+        };
+        let line = |report: &ImpactReport| headline_of(report);
+        for (report, expected) in [
+            (
+                answer(only("train-0")),
+                "1 pod in 1 namespace would be evicted now.",
+            ),
+            (
+                answer(only("train-1")),
+                "1 pod in 1 namespace would be evicted later: in 5m at 2026-11-21T01:05:34Z.",
+            ),
+            (
+                answer(only("infer-0")),
+                "No pod would be evicted.\n1 pod uses these devices: 1 tolerating the taint.",
+            ),
+            (
+                answer(|impact| impact.pods.clear()),
+                "No pod would be evicted.",
+            ),
+            (
+                answer(|impact| {
+                    impact.pods.clear();
+                    impact.devices.clear();
+                }),
+                "No device is selected, so no pod would be evicted.",
+            ),
+        ] {
+            assert_eq!(line(&report), expected);
+        }
+    }
+
+    #[test]
+    fn an_effect_that_does_not_evict_is_named() {
+        let mut example = Example::new();
+        example.considered.taint.effect = "NoSchedule".into();
+        let mut report = example.report();
+        report.summary.pods = 0;
+        assert!(
+            headline_of(&report)
+                .starts_with("No pod would be evicted: effect NoSchedule does not evict.")
+        );
+    }
+
+    #[test]
+    fn before_1_35_there_is_no_message_of_the_controller() {
+        let example = Example::new();
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &testing::semantics(34),
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
+        assert_eq!(report.taints[0].controller_message, None);
+        assert_eq!(controller(&report.taints).body, Body::List(Vec::new()));
+    }
+}

@@ -1,0 +1,299 @@
+//! Which fields does an impact report have?
+//!
+//! The documentation of each field is its description in the JSON Schema.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::report::guard::GuardResult;
+use crate::report::metadata::{Incomplete, Metadata, Warning};
+use crate::report::taint::{PresentTaint, Taint, TaintSource};
+use crate::report::time::Time;
+
+/// Whom the considered taints would hit, and when.
+///
+/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
+/// know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImpactReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "ImpactReport"))]
+    pub kind: String,
+    /// Where the report is from.
+    pub metadata: ImpactMetadata,
+    /// The considered taints: one per rule, existing or not, in the order of the question.
+    pub taints: Vec<TaintImpact>,
+    /// Counts over all considered taints together; every thing is counted once.
+    pub summary: Summary,
+    /// Every pod that refers to a claim which holds a selected device, by namespace and name; those
+    /// that stay too.
+    pub pods: Vec<Pod>,
+    /// Every device that a considered taint selects, published or allocated, by name.
+    pub devices: Vec<Device>,
+    /// The limits that were given, and whether they were exceeded.
+    pub guards: Vec<GuardResult>,
+    /// Oddities that do not keep the question from being answered.
+    pub warnings: Vec<Warning>,
+    /// What could not be read or evaluated; when it is not empty, the counts are lower bounds.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// Where an impact report is from, and what identifies its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImpactMetadata {
+    /// Where the facts are from.
+    #[serde(flatten)]
+    pub origin: Metadata,
+    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, the UIDs of
+    /// the pods and their outcomes. Two reports with the same digest say the same.
+    pub digest: String,
+}
+
+/// What one considered taint would do, all others left aside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaintImpact {
+    /// Name of the rule; null when it does not exist yet.
+    pub rule: Option<String>,
+    /// Which devices it selects; null when the rule has no selector at all.
+    pub selector: Option<Selector>,
+    /// The taint, with its effect as considered.
+    pub taint: Taint,
+    /// What the eviction controller would count for this rule alone.
+    pub counts: Counts,
+    /// What the controller's condition EvictionInProgress would say if the effect was None, word for
+    /// word; null before Kubernetes 1.35, which writes no condition.
+    pub controller_message: Option<String>,
+}
+
+/// Which devices a rule selects: those that every field equals which is not null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Selector {
+    /// Name of the driver; null means any.
+    pub driver: Option<String>,
+    /// Name of the pool; null means any.
+    pub pool: Option<String>,
+    /// Name of the device; null means any.
+    pub device: Option<String>,
+    /// Name of the device class; only rules of Kubernetes 1.33 and 1.34 have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_class_name: Option<String>,
+    /// CEL expressions that all have to hold; only rules of Kubernetes 1.33 and 1.34 have any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expressions: Vec<String>,
+    /// Names of selector fields that are newer than this plugin; the controller ignores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_fields: Vec<String>,
+}
+
+/// What the eviction controller counts for one rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Selected devices in the newest generation of each pool.
+    pub published_devices: usize,
+    /// Selected devices in allocated claims; a shared device counts once per share.
+    pub allocated_devices: usize,
+    /// Pods that would be evicted, now or later, without those that are terminating already.
+    pub pods: usize,
+    /// Namespaces of those pods.
+    pub namespaces: usize,
+}
+
+/// Counts over all considered taints together; every thing is counted once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Devices that a considered taint selects, published or allocated.
+    pub devices: usize,
+    /// Claims that hold such a device.
+    pub claims: usize,
+    /// Pods that would be evicted, now or later.
+    pub pods: usize,
+    /// Pods that would be evicted at once.
+    pub pods_now: usize,
+    /// Pods that would be evicted later, when their toleration ends.
+    pub pods_later: usize,
+    /// Pods that use a selected device and tolerate the taint forever.
+    pub pods_tolerating: usize,
+    /// Pods that use a selected device and are on their way out already.
+    pub pods_terminating: usize,
+    /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
+    pub pods_not_evicted: usize,
+    /// Namespaces of the pods that would be evicted.
+    pub namespaces: usize,
+    /// Nodes of the pods that would be evicted.
+    pub nodes: usize,
+    /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
+    pub workloads: usize,
+    /// When the first pod would be evicted; null when none would be.
+    pub first_eviction: Option<Time>,
+    /// When the last pod would be evicted; null when none would be.
+    pub last_eviction: Option<Time>,
+}
+
+/// One pod, and what would happen to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pod {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod's name.
+    pub name: String,
+    /// Distinguishes it from a later pod of the same name.
+    pub uid: String,
+    /// Where it runs; null while it is not scheduled.
+    pub node: Option<String>,
+    /// How far it is: Pending, Running, Succeeded, Failed or Unknown.
+    pub phase: String,
+    /// What would happen to it.
+    pub outcome: Outcome,
+    /// When it would be evicted; in the past means at once. Null unless evicted.
+    pub evict_at: Option<Time>,
+    /// Seconds from the report's observedAt to the eviction; zero or less means at once. Null unless
+    /// evicted.
+    pub evict_in_seconds: Option<i64>,
+    /// Every taint that evicts it, earliest first: the considered ones and those that are there
+    /// already.
+    pub causes: Vec<Cause>,
+    /// The claims through which it uses selected devices, in the order of the pod's spec.
+    pub claims: Vec<Claim>,
+    /// The pod's controller; null for a bare pod.
+    pub owner: Option<Owner>,
+    /// The top of the owner chain; null when it was not read.
+    pub workload: Option<Owner>,
+    /// Quality of service: Guaranteed, Burstable or BestEffort; null when the server has not said.
+    pub qos_class: Option<String>,
+    /// Scheduling priority.
+    pub priority: i32,
+    /// Name of the priority class; empty when there is none.
+    pub priority_class_name: String,
+    /// Seconds that it gets to stop.
+    pub grace_period_seconds: i64,
+    /// What makes its eviction worse than most: stable codes, explained by `help hazards`.
+    pub hazards: Vec<String>,
+    /// Why it stays, or what else there is to know.
+    pub notes: Vec<Note>,
+}
+
+/// What would happen to a pod.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Outcome {
+    /// It would be evicted at once.
+    EvictedNow,
+    /// It would be evicted when its toleration ends, or when the taint begins.
+    EvictedLater,
+    /// It uses a selected device and stays, for it tolerates the taint forever.
+    Tolerates,
+    /// It is on its way out already.
+    Terminating,
+    /// It refers to a claim with a selected device, and the controller leaves it alone.
+    NotEvicted,
+}
+
+impl Outcome {
+    /// The outcome as it is spelled in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EvictedNow => "EvictedNow",
+            Self::EvictedLater => "EvictedLater",
+            Self::Tolerates => "Tolerates",
+            Self::Terminating => "Terminating",
+            Self::NotEvicted => "NotEvicted",
+        }
+    }
+
+    /// Whether a considered taint evicts the pod, now or later.
+    #[must_use]
+    pub fn is_evicted(self) -> bool {
+        match self {
+            Self::EvictedNow | Self::EvictedLater => true,
+            Self::Tolerates | Self::Terminating | Self::NotEvicted => false,
+        }
+    }
+}
+
+/// A taint that evicts a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// Where the taint comes from.
+    pub source: TaintSource,
+    /// Name of the rule or of the slice; null for a rule that does not exist yet.
+    pub name: Option<String>,
+    /// The tainted device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// The taint's key.
+    pub key: String,
+    /// The taint's value; empty when it has none.
+    pub value: String,
+    /// The taint's effect as it was considered.
+    pub effect: String,
+    /// When it evicts the pod, its tolerations taken into account.
+    pub at: Time,
+}
+
+/// A claim through which a pod uses selected devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// The claim's name, in the pod's namespace.
+    pub name: String,
+    /// The selected devices that it holds, in the order of the allocation.
+    pub devices: Vec<AllocatedDevice>,
+}
+
+/// A device that a claim holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocatedDevice {
+    /// The request of the claim that it satisfies, as REQUEST or REQUEST/SUBREQUEST.
+    pub request: String,
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+}
+
+/// An object that owns pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    /// Such as ReplicaSet.
+    pub kind: String,
+    /// The owner's name, in the pod's namespace.
+    pub name: String,
+}
+
+/// Something to know about a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Note {
+    /// What it is about; stable.
+    pub code: String,
+    /// The same in words.
+    pub message: String,
+}
+
+/// A device that a considered taint selects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Device {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// Its node; null when it is not local to one.
+    pub node: Option<String>,
+    /// Whether its driver publishes it now; an allocated device need not be published any more.
+    pub published: bool,
+    /// The claims that hold it, as NAMESPACE/NAME.
+    pub claims: Vec<String>,
+    /// The taints that it has already; the considered ones are not among them.
+    pub taints: Vec<PresentTaint>,
+}

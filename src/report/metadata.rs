@@ -1,0 +1,147 @@
+//! Where is a report from, and what does it lack?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::time::Time;
+use crate::engine::Semantics;
+use crate::model;
+use crate::model::Reading;
+
+/// Version of every report's schema; within it, fields and codes are only added.
+pub const API_VERSION: &str = "kubectl-devicetaint/v1alpha1";
+
+/// What every report is based on, besides its own subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a> {
+    /// The snapshot and where it is from.
+    pub reading: &'a Reading,
+    /// The Kubernetes behaviour that was applied.
+    pub semantics: &'a Semantics,
+    /// The instant for which the question was answered.
+    pub now: Timestamp,
+}
+
+/// Where a report is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// What was read: a live cluster or saved files.
+    pub source: Source,
+    /// Name of the kubeconfig context; null for files.
+    pub context: Option<String>,
+    /// The server's own version, such as `v1.37.0`; null when it is not known.
+    pub server_version: Option<String>,
+    /// The Kubernetes version whose behaviour was applied, such as `1.37`.
+    pub semantics: String,
+    /// The instant for which the question was answered: the server's clock, or the files' time.
+    pub observed_at: Time,
+    /// The state of each list that was read, by the resource's plural; opaque.
+    pub resource_versions: BTreeMap<String, String>,
+}
+
+impl Metadata {
+    /// The metadata of a report.
+    #[must_use]
+    pub fn new(basis: &Basis<'_>) -> Self {
+        let reading = basis.reading;
+        let (source, name, server_version) = match &reading.source {
+            model::Source::Cluster {
+                context,
+                server_version,
+            } => (Source::Cluster, context.clone(), server_version.clone()),
+            model::Source::Files => (Source::Files, None, None),
+        };
+        Self {
+            source,
+            context: name,
+            server_version,
+            semantics: basis.semantics.version.to_string(),
+            observed_at: Time(basis.now),
+            resource_versions: reading.resource_versions.clone(),
+        }
+    }
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Source {
+    /// A live cluster.
+    Cluster,
+    /// Saved files.
+    Files,
+}
+
+/// Something odd that did not keep the question from being answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Warning {
+    /// What kind of oddity, such as `empty-selector`; stable.
+    pub code: String,
+    /// What was found, naming the object.
+    pub message: String,
+    /// What to do about it; null when there is nothing to do.
+    pub fix: Option<String>,
+}
+
+impl From<&model::Warning> for Warning {
+    fn from(warning: &model::Warning) -> Self {
+        Self {
+            code: warning.code.to_owned(),
+            message: warning.message.clone(),
+            fix: warning.fix.clone(),
+        }
+    }
+}
+
+impl Warning {
+    /// The warning in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match &self.fix {
+            Some(fix) => format!("{}; {fix}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+/// A part of the answer that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Incomplete {
+    /// What could not be read or evaluated, such as `pods`.
+    pub what: String,
+    /// Why, and what that means for the answer.
+    pub why: String,
+}
+
+impl From<&model::Gap> for Incomplete {
+    fn from(gap: &model::Gap) -> Self {
+        Self {
+            what: gap.what.clone(),
+            why: gap.why.clone(),
+        }
+    }
+}
+
+impl Incomplete {
+    /// The gap in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.what, self.why)
+    }
+}
+
+/// Views of several lists as one, in their order, each equal entry once.
+#[must_use]
+pub fn views<'a, M: Ord + 'a, V: From<&'a M>>(lists: &[&'a [M]]) -> Vec<V> {
+    let mut seen = BTreeSet::new();
+    let entries = lists.iter().copied().flatten();
+    entries
+        .filter(|entry| seen.insert(*entry))
+        .map(V::from)
+        .collect()
+}

@@ -1,0 +1,34 @@
+//! What do people and scripts get to see?
+//!
+//! Takes verdicts of the engine and gives views: serialisable, versioned values whose schema only
+//! grows, and sections of plain text and tables that every format for people is made from. Decides
+//! nothing about pods, prints nothing, knows no format.
+//!
+//! | question | module |
+//! |---|---|
+//! | Whom would a taint hit, and when? | [`impact`] |
+//! | Which devices are there? | [`devices`] |
+//! | What makes an eviction worse? | [`hazard`] |
+//! | When is it too much? | [`guard`] |
+//! | What does a report look like? | [`table`] |
+//! | How is it described to machines? | [`schema`] |
+
+pub mod devices;
+pub mod guard;
+pub mod hazard;
+pub mod impact;
+pub mod metadata;
+pub mod schema;
+pub mod table;
+pub mod taint;
+pub mod time;
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use devices::DeviceReport;
+pub use guard::{Guard, GuardError, Wholes};
+pub use hazard::Hazard;
+pub use impact::ImpactReport;
+pub use metadata::Basis;
+pub use table::View;

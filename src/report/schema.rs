@@ -1,0 +1,159 @@
+//! How are reports described to machines?
+//!
+//! The schemas are made from the types, so that neither can be wrong without the other; the files
+//! in `schemas/` are what [`files`] returns.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+use super::{DeviceReport, ImpactReport};
+
+/// Every schema with the name of the file that it is shipped in.
+#[must_use]
+pub fn files() -> [(&'static str, Schema); 2] {
+    [
+        (
+            "impact-report.v1alpha1.schema.json",
+            schema_of::<ImpactReport>(),
+        ),
+        (
+            "device-list.v1alpha1.schema.json",
+            schema_of::<DeviceReport>(),
+        ),
+    ]
+}
+
+/// The schema of what is written: a field that is always there is required, also when it may be
+/// null.
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(join_lines))
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// Descriptions are wrapped where the source is; only empty lines part paragraphs.
+fn join_lines(schema: &mut Schema) {
+    let Some(Value::String(description)) = schema.get_mut("description") else {
+        return;
+    };
+    let paragraphs: Vec<_> = description
+        .split("\n\n")
+        .map(|paragraph| paragraph.replace('\n', " "))
+        .collect();
+    *description = paragraphs.join("\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Serialize;
+
+    use super::*;
+    use crate::report::Basis;
+    use crate::report::impact::{Limits, Selector};
+    use crate::report::testing::{self, Example};
+
+    fn errors<T: JsonSchema>(report: &impl Serialize) -> Vec<String> {
+        let schema = schema_of::<T>().to_value();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let report = serde_json::to_value(report).unwrap();
+        validator
+            .iter_errors(&report)
+            .map(|error| error.to_string())
+            .collect()
+    }
+
+    fn every_example() -> Vec<ImpactReport> {
+        let plain = Example::new();
+        let mut other = Example::new();
+        other.considered.selector = None;
+        other.considered.taint.time_added = None;
+        other.reading.source = crate::model::Source::Cluster {
+            context: Some("prod-eu".to_owned()),
+            server_version: Some("v1.37.0".to_owned()),
+        };
+        other.reading.warnings.push(crate::model::Warning {
+            code: "empty-selector",
+            message: "rule all selects every device".to_owned(),
+            fix: None,
+        });
+        other.reading.gaps.push(crate::model::Gap {
+            what: "pods".to_owned(),
+            why: "no file holds any".to_owned(),
+        });
+        let guards = [
+            "pods.evicted>20".parse().unwrap(),
+            "pods.evicted>5%".parse().unwrap(),
+        ];
+        let limits = Limits {
+            guards: &guards,
+            ..Limits::default()
+        };
+        let mut old = plain.report();
+        old.taints[0].selector = Some(Selector {
+            driver: None,
+            pool: None,
+            device: None,
+            device_class_name: Some("gpu".to_owned()),
+            expressions: vec!["true".to_owned()],
+            unknown_fields: vec!["all".to_owned()],
+        });
+        vec![plain.report(), other.report_within(&limits), old]
+    }
+
+    #[test]
+    fn real_reports_follow_their_schema() {
+        for report in every_example() {
+            assert_eq!(errors::<ImpactReport>(&report), Vec::<String>::new());
+        }
+        let reading = testing::reading();
+        let basis = Basis {
+            reading: &reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        let devices = DeviceReport::new(&[], &basis);
+        assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_report_without_a_field_or_of_another_kind_is_refused() {
+        let report = serde_json::to_value(Example::new().report()).unwrap();
+        for (name, pointer) in [
+            ("nullable", "/pods/0/workload"),
+            ("metadata", "/metadata/observedAt"),
+            ("digest", "/metadata/digest"),
+            ("summary", "/summary/podsNow"),
+        ] {
+            let mut broken = report.clone();
+            let (parent, field) = pointer.rsplit_once('/').unwrap();
+            let parent = broken.pointer_mut(parent).unwrap();
+            assert!(parent.as_object_mut().unwrap().remove(field).is_some());
+            assert!(!errors::<ImpactReport>(&broken).is_empty(), "{name}");
+        }
+        let mut broken = report;
+        broken["kind"] = "DeviceList".into();
+        assert!(!errors::<ImpactReport>(&broken).is_empty());
+    }
+
+    #[test]
+    fn a_report_can_be_read_back() {
+        for report in every_example() {
+            let json = serde_json::to_string(&report).unwrap();
+            assert_eq!(serde_json::from_str::<ImpactReport>(&json).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn a_report_with_fields_and_codes_of_a_later_version_can_be_read() {
+        let mut json = serde_json::to_value(Example::new().report()).unwrap();
+        json["pods"][0]["hazards"] = serde_json::json!(["from-the-future"]);
+        json["pods"][0]["fromTheFuture"] = true.into();
+        assert!(errors::<ImpactReport>(&json).is_empty());
+        let report: ImpactReport = serde_json::from_value(json).unwrap();
+        assert_eq!(report.pods[0].hazards, ["from-the-future"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! What does a report look like, before it is text?
+//!
+//! Reports describe themselves in [`Section`]s of plain data; every format for people is a view of
+//! the same sections, so that no two of them can disagree. Nothing here is escaped or laid out.
+
+/// A report that can be shown as data, as sections, and as names.
+pub trait View: serde::Serialize {
+    /// The report for people, from the most important to the least.
+    fn sections(&self) -> Vec<Section>;
+
+    /// What the report is about, for scripts: one name each, in the report's order.
+    fn names(&self) -> Vec<String>;
+}
+
+/// In which formats a column or a section is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// In all of them.
+    #[default]
+    Always,
+    /// Only where there is room: wide tables and documents.
+    Wide,
+    /// Only in documents, which are passed on without what standard error says.
+    Document,
+}
+
+/// A part of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// Heading; absent where the content speaks for itself.
+    pub title: Option<&'static str>,
+    /// Where it is shown.
+    pub shown: Shown,
+    /// The content.
+    pub body: Body,
+}
+
+impl Section {
+    /// Sentences without a heading, each a line of its own.
+    #[must_use]
+    pub fn sentences(sentences: Vec<String>) -> Self {
+        Self {
+            title: None,
+            shown: Shown::Always,
+            body: Body::Sentences(sentences),
+        }
+    }
+
+    /// A table without a heading.
+    #[must_use]
+    pub fn table(table: Table) -> Self {
+        Self {
+            title: None,
+            shown: Shown::Always,
+            body: Body::Table(table),
+        }
+    }
+
+    /// A list of items under a heading.
+    #[must_use]
+    pub fn list(title: &'static str, items: Vec<String>) -> Self {
+        Self {
+            title: Some(title),
+            shown: Shown::Always,
+            body: Body::List(items),
+        }
+    }
+
+    /// The same section, shown in other formats.
+    #[must_use]
+    pub fn shown(mut self, shown: Shown) -> Self {
+        self.shown = shown;
+        self
+    }
+}
+
+/// What a section holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Sentences, each a line of its own.
+    Sentences(Vec<String>),
+    /// Items of a list.
+    List(Vec<String>),
+    /// Rows and columns.
+    Table(Table),
+}
+
+/// Rows and columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The columns, from left to right.
+    pub columns: Vec<Column>,
+    /// The rows, each with one cell per column.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What stands above it: upper case, without spaces.
+    pub header: &'static str,
+    /// Where it is shown.
+    pub shown: Shown,
+    /// How its cells are laid out.
+    pub content: Content,
+}
+
+impl Column {
+    /// A column of names.
+    #[must_use]
+    pub const fn text(header: &'static str) -> Self {
+        Self::of(header, Content::Name)
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub const fn number(header: &'static str) -> Self {
+        Self::of(header, Content::Number)
+    }
+
+    /// A column of words.
+    #[must_use]
+    pub const fn prose(header: &'static str) -> Self {
+        Self::of(header, Content::Prose)
+    }
+
+    const fn of(header: &'static str, content: Content) -> Self {
+        Self {
+            header,
+            shown: Shown::Always,
+            content,
+        }
+    }
+
+    /// The same column, in wide tables and documents only.
+    #[must_use]
+    pub const fn wide(mut self) -> Self {
+        self.shown = Shown::Wide;
+        self
+    }
+}
+
+/// What the cells of a column hold, as far as their layout goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Names: never broken, so that they can be copied.
+    Name,
+    /// Numbers: aligned at their ends.
+    Number,
+    /// Words: may be broken between them where room is short.
+    Prose,
+}
+
+/// The cell for something that is not there, spelled as kubectl does.
+pub const NONE: &str = "<none>";
+
+/// A cell for something that may be absent.
+#[must_use]
+pub fn optional(text: Option<&str>) -> String {
+    match text {
+        None | Some("") => NONE.to_owned(),
+        Some(text) => text.to_owned(),
+    }
+}
+
+/// A cell for several things: the first, and how many there are besides.
+#[must_use]
+pub fn first_of(items: &[String]) -> String {
+    match items {
+        [] => NONE.to_owned(),
+        [only] => only.clone(),
+        [first, rest @ ..] => format!("{first} (+{})", rest.len()),
+    }
+}
+
+/// A number with its noun: `1 pod`, `2 pods`, `0 pods`.
+#[must_use]
+pub fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_name_what_is_missing_and_what_is_left_out() {
+        assert_eq!(optional(None), "<none>");
+        assert_eq!(optional(Some("node-7")), "node-7");
+        let items = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(first_of(&items[..0]), "<none>");
+        assert_eq!(first_of(&items[..1]), "a");
+        assert_eq!(first_of(&items), "a (+2)");
+    }
+
+    #[test]
+    fn only_one_is_singular() {
+        assert_eq!(counted(0, "pod"), "0 pods");
+        assert_eq!(counted(1, "pod"), "1 pod");
+        assert_eq!(counted(2, "pod"), "2 pods");
+    }
+}

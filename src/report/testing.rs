@@ -1,0 +1,267 @@
+//! Literal verdicts for tests.
+
+use std::sync::LazyLock;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::engine::{
+    Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
+    Origin, PodImpact, RuleImpact, Semantics, Verdict,
+};
+use crate::model::{
+    Allocation, AllocationResult, Controller, Deletion, DeviceId, DeviceSelector, Effect, Minor,
+    NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim, Snapshot, Source, Taint,
+};
+use crate::report::impact::Limits;
+use crate::report::{Basis, ImpactReport};
+
+pub use crate::model::Pod;
+
+pub fn semantics(minor: u32) -> Semantics {
+    Semantics::of(Minor { minor, patch: None }).unwrap()
+}
+
+pub static DEVICE: LazyLock<DeviceId> = LazyLock::new(|| device("gpu-0"));
+
+pub static TAINT: LazyLock<Taint> = LazyLock::new(|| Taint {
+    key: "example.com/maintenance".to_owned(),
+    value: String::new(),
+    effect: Effect::NoExecute,
+    time_added: Some(now()),
+});
+
+pub fn now() -> Timestamp {
+    "2026-11-21T01:00:34Z".parse().unwrap()
+}
+
+pub fn after(seconds: i64) -> Timestamp {
+    now() + SignedDuration::from_secs(seconds)
+}
+
+pub fn device(name: &str) -> DeviceId {
+    DeviceId {
+        driver: "gpu.example.com".into(),
+        pool: "node-7".into(),
+        device: name.into(),
+    }
+}
+
+pub fn name(namespace: &str, name: &str) -> NamespacedName {
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+pub fn controller(kind: &str, name: &str) -> Controller {
+    Controller {
+        api_version: "apps/v1".to_owned(),
+        kind: kind.to_owned(),
+        name: name.into(),
+        uid: format!("uid-of-{name}").as_str().into(),
+    }
+}
+
+pub fn pod(namespace: &str, pod: &str) -> Pod {
+    Pod {
+        name: name(namespace, pod),
+        uid: format!("uid-of-{pod}").as_str().into(),
+        node: Some("node-7".into()),
+        phase: Phase::Running,
+        deletion: None,
+        claims: Vec::new(),
+        extended_resource_claim: None,
+        pod_group: None,
+        controller: Some(controller("ReplicaSet", "train-6d")),
+        qos_class: Some(QosClass::Burstable),
+        priority: 0,
+        priority_class_name: String::new(),
+        grace_period_seconds: 30,
+    }
+}
+
+pub fn considered(rule: Option<&str>) -> ConsideredTaint {
+    ConsideredTaint {
+        rule: rule.map(Into::into),
+        selector: Some(DeviceSelector {
+            driver: Some("gpu.example.com".into()),
+            pool: Some("node-7".into()),
+            device: Some("gpu-0".into()),
+            ..DeviceSelector::default()
+        }),
+        taint: TAINT.clone(),
+    }
+}
+
+pub fn cause(origin: Origin<'_>, seconds: i64) -> Cause<'_> {
+    Cause {
+        origin,
+        device: &DEVICE,
+        taint: &TAINT,
+        at: after(seconds),
+    }
+}
+
+pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
+    PodImpact {
+        pod,
+        verdict,
+        causes: Vec::new(),
+        claims: Vec::new(),
+        tolerates_schedule_only: false,
+    }
+}
+
+pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
+    PodImpact {
+        causes: vec![cause(Origin::Considered(0), seconds)],
+        ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
+    }
+}
+
+pub fn reading() -> Reading {
+    Reading {
+        snapshot: Snapshot::default(),
+        source: Source::Files,
+        observed_at: Some(now()),
+        version: None,
+        resource_versions: [("pods".to_owned(), "220".to_owned())].into(),
+        warnings: Vec::new(),
+        gaps: Vec::new(),
+    }
+}
+
+/// A question and its answer in which every verdict and both sources of foreign taints occur.
+pub struct Example {
+    pub considered: ConsideredTaint,
+    pub reading: Reading,
+    pods: [Pod; 6],
+    claims: [ResourceClaim; 6],
+    other_rule: ObjectName,
+    slice: ObjectName,
+    driver_taint: Taint,
+}
+
+impl Example {
+    pub fn new() -> Self {
+        let mut pods = [
+            ("team-b", "bare-0"),
+            ("team-a", "train-1"),
+            ("team-a", "train-0"),
+            ("team-a", "infer-0"),
+            ("team-a", "old-0"),
+            ("team-a", "queued-0"),
+        ]
+        .map(|(namespace, name)| pod(namespace, name));
+        pods[0].controller = None;
+        pods[0].grace_period_seconds = 3_600;
+        pods[0].qos_class = None;
+        pods[4].deletion = Some(Deletion {
+            at: after(-600),
+            grace_period_seconds: Some(30),
+        });
+        pods[5].node = None;
+        let claims = std::array::from_fn(|index| claim(&pods[index]));
+        Self {
+            considered: considered(None),
+            reading: reading(),
+            pods,
+            claims,
+            other_rule: "drain-node-7".into(),
+            slice: "node-7-gpu-x".into(),
+            driver_taint: Taint {
+                key: "gpu.example.com/ecc".to_owned(),
+                value: "high".to_owned(),
+                ..TAINT.clone()
+            },
+        }
+    }
+
+    pub fn report(&self) -> ImpactReport {
+        self.report_within(&Limits::default())
+    }
+
+    pub fn report_within(&self, limits: &Limits<'_>) -> ImpactReport {
+        let basis = Basis {
+            reading: &self.reading,
+            semantics: &semantics(37),
+            now: now(),
+        };
+        ImpactReport::new(&self.impact(), &basis, limits)
+    }
+
+    pub fn impact(&self) -> Impact<'_> {
+        Impact {
+            rules: vec![RuleImpact {
+                considered: &self.considered,
+                counts: Counts {
+                    published_devices: 1,
+                    allocated_devices: 6,
+                    pods: 3,
+                    namespaces: 2,
+                },
+            }],
+            devices: vec![DeviceImpact {
+                id: DEVICE.clone(),
+                node: self.pods[0].node.as_ref(),
+                published: true,
+                claims: self.claims.iter().collect(),
+                taints: vec![DeviceTaint {
+                    origin: Origin::ResourceSlice(&self.slice),
+                    taint: &self.driver_taint,
+                }],
+            }],
+            pods: self.pod_impacts(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    fn pod_impacts(&self) -> Vec<PodImpact<'_>> {
+        let by_rule = cause(Origin::Rule(&self.other_rule), 600);
+        let by_driver = Cause {
+            taint: &self.driver_taint,
+            ..cause(Origin::ResourceSlice(&self.slice), 7_200)
+        };
+        let [bare, later, now, infer, old, queued] = &self.pods;
+        let mut impacts = vec![
+            evicted(bare, 9_000),
+            evicted(later, 300),
+            evicted(now, 0),
+            with_verdict(infer, Verdict::Tolerates),
+            with_verdict(old, Verdict::Terminating),
+            with_verdict(queued, Verdict::NotEvicted(NotEvicted::NotScheduled)),
+        ];
+        impacts[1].causes.push(by_rule);
+        impacts[3].causes.push(by_driver);
+        for (impact, claim) in impacts.iter_mut().zip(&self.claims) {
+            let results = claim.allocation.iter().flat_map(|found| &found.results);
+            impact.claims = vec![ClaimUse {
+                claim: &claim.name,
+                results: results.collect(),
+            }];
+        }
+        impacts
+    }
+}
+
+fn claim(pod: &Pod) -> ResourceClaim {
+    ResourceClaim {
+        name: NamespacedName {
+            namespace: pod.name.namespace.clone(),
+            name: format!("{}-gpu", pod.name.name).as_str().into(),
+        },
+        uid: format!("uid-of-{}-gpu", pod.name.name).as_str().into(),
+        controller: None,
+        allocation: Some(Allocation {
+            results: vec![AllocationResult {
+                request: "gpu".to_owned(),
+                device: DEVICE.clone(),
+                admin_access: false,
+                share_id: None,
+                tolerations: Vec::new(),
+            }],
+        }),
+        reserved_for: Vec::new(),
+    }
+}

@@ -1,0 +1,121 @@
+//! How is time written?
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A point in time; RFC 3339 in UTC wherever it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub Timestamp);
+
+impl fmt::Display for Time {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A point in time: RFC 3339, UTC.",
+            "type": "string",
+            "format": "date-time",
+        })
+    }
+}
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+const YEAR: u64 = 365 * DAY;
+
+/// A length of time as kubectl writes ages: `90s`, `5m`, `2h30m`, `3d`; never more than two units.
+///
+/// Rounded down to what is shown; its sign does not matter.
+///
+/// Upstream: `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
+#[must_use]
+pub fn human_duration(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().unsigned_abs();
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 => two_units(seconds, (MINUTE, "m"), (1, "s")),
+        600..10_800 => format!("{}m", seconds / MINUTE),
+        10_800..28_800 => two_units(seconds, (HOUR, "h"), (MINUTE, "m")),
+        28_800..172_800 => format!("{}h", seconds / HOUR),
+        172_800..691_200 => two_units(seconds, (DAY, "d"), (HOUR, "h")),
+        691_200..63_072_000 => format!("{}d", seconds / DAY),
+        63_072_000..252_288_000 => two_units(seconds, (YEAR, "y"), (DAY, "d")),
+        _ => format!("{}y", seconds / YEAR),
+    }
+}
+
+fn two_units(seconds: u64, large: (u64, &str), small: (u64, &str)) -> String {
+    let whole = format!("{}{}", seconds / large.0, large.1);
+    match seconds % large.0 / small.0 {
+        0 => whole,
+        rest => format!("{whole}{rest}{}", small.1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_kubectl_writes_ages() {
+        for (seconds, shown) in [
+            (0, "0s"),
+            (-30, "30s"),
+            (119, "119s"),
+            (120, "2m"),
+            (125, "2m5s"),
+            (599, "9m59s"),
+            (600, "10m"),
+            (9_000, "150m"),
+            (10_800, "3h"),
+            (12_600, "3h30m"),
+            (28_800, "8h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (180_000, "2d2h"),
+            (691_200, "8d"),
+            (63_072_000, "2y"),
+            (63_158_400, "2y1d"),
+            (315_360_000, "10y"),
+            (i64::MAX, "292471208677y"),
+        ] {
+            let duration = SignedDuration::from_secs(seconds);
+            assert_eq!(human_duration(duration), shown, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn times_are_rfc_3339_both_ways() {
+        let time = Time("2026-11-21T02:00:34+01:00".parse().unwrap());
+        let json = serde_json::to_string(&time).unwrap();
+        assert_eq!(json, r#""2026-11-21T01:00:34Z""#);
+        assert_eq!(serde_json::from_str::<Time>(&json).unwrap(), time);
+        assert!(serde_json::from_str::<Time>(r#""yesterday""#).is_err());
+    }
+}

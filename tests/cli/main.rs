@@ -1,0 +1,3 @@
+//! The command line: what a user types, and what stands on the terminal afterwards.
+
+mod harness;

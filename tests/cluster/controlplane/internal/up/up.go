@@ -1,0 +1,195 @@
+package up
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// event is a line on stdout with --machine.
+type event struct {
+	// Event is ready, stopped, started or failed.
+	Event     string `json:"event"`
+	Component string `json:"component,omitempty"`
+	Message   string `json:"message,omitempty"`
+	*readyEvent
+}
+
+// readyEvent is how to reach the control plane.
+type readyEvent struct {
+	Server     string         `json:"server"`
+	Authority  string         `json:"authority"`
+	Admin      user           `json:"admin"`
+	Users      []user         `json:"users"`
+	Folder     string         `json:"folder"`
+	Binaries   string         `json:"binaries"`
+	ProcessIDs map[string]int `json:"processIDs"`
+}
+
+// Main runs a control plane until it is told to end, and returns the exit code. The components
+// end with it, however it ends.
+func Main(program string, arguments []string) int {
+	options, err := parseOptions(program, arguments, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		return 2
+	}
+	// The kernel kills the components when the thread that started them ends.
+	runtime.LockOSThread()
+	// A reader of stdout that is gone must not keep us from killing the components.
+	signal.Ignore(syscall.SIGPIPE)
+	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+
+	err = run(stop, cancel, options)
+	if err == nil || errors.Is(err, errStopped) {
+		return 0
+	}
+	report(options, event{Event: "failed", Message: err.Error()})
+	return 1
+}
+
+func run(stop context.Context, cancel context.CancelFunc, options options) error {
+	commands := make(chan string)
+	if options.machine {
+		go readCommands(commands, cancel)
+	}
+	plane, err := newPlane(options)
+	if err != nil {
+		return err
+	}
+	defer plane.kill()
+	if err := plane.start(stop); err != nil {
+		return plane.end(err)
+	}
+	report(options, event{Event: "ready", readyEvent: plane.ready()})
+	return plane.end(plane.serve(stop, commands))
+}
+
+// end kills the components and removes their files. After a failure somebody will want to read the
+// logs: they stay until the next failure.
+func (plane *plane) end(err error) error {
+	plane.kill()
+	if err == nil || errors.Is(err, errStopped) {
+		_ = os.RemoveAll(plane.folder)
+		return err
+	}
+	kept := filepath.Join(plane.options.parent, "failed")
+	_ = os.RemoveAll(kept)
+	_ = os.Rename(plane.folder, kept)
+	return fmt.Errorf("%w\nall logs are in %s", err, kept)
+}
+
+// serve waits for commands, for the end, and for components that end by themselves.
+func (plane *plane) serve(stop context.Context, commands <-chan string) error {
+	for {
+		select {
+		case <-stop.Done():
+			return errStopped
+		case component := <-plane.exits:
+			if component.exited != nil && !component.running() {
+				return component.failure("ended")
+			}
+		case command := <-commands:
+			if err := plane.execute(stop, command); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// execute does what a line such as "stop kube-apiserver" asks for.
+func (plane *plane) execute(stop context.Context, command string) error {
+	verb, name, _ := strings.Cut(command, " ")
+	component := plane.named(name)
+	if component == nil {
+		return fmt.Errorf("%q names no component of this control plane", command)
+	}
+	switch verb {
+	case "stop":
+		component.kill()
+		report(plane.options, event{Event: "stopped", Component: name})
+		return nil
+	case "start":
+		if err := component.start(plane.exits); err != nil {
+			return err
+		}
+		if name == nameAPIServer {
+			if err := plane.apiServerReady(stop); err != nil {
+				return err
+			}
+		}
+		report(plane.options, event{Event: "started", Component: name})
+		return nil
+	default:
+		return fmt.Errorf("%q is neither stop nor start", command)
+	}
+}
+
+// ready describes the running control plane.
+func (plane *plane) ready() *readyEvent {
+	ids := map[string]int{}
+	for _, component := range plane.processes {
+		ids[component.name] = component.command.Process.Pid
+	}
+	return &readyEvent{
+		Server:     plane.client.address,
+		Authority:  plane.files.authority,
+		Admin:      plane.files.admin,
+		Users:      plane.files.users,
+		Folder:     plane.folder,
+		Binaries:   plane.binaries(),
+		ProcessIDs: ids,
+	}
+}
+
+// readCommands passes on the lines of stdin. The end of stdin is the end of whoever started us.
+func readCommands(commands chan<- string, cancel context.CancelFunc) {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		commands <- strings.TrimSpace(lines.Text())
+	}
+	cancel()
+}
+
+// report tells the caller what happened, in JSON for a program and in words for a person.
+func report(options options, event event) {
+	switch {
+	case options.machine:
+		line, _ := json.Marshal(event)
+		fmt.Println(string(line))
+	case event.Event == "failed":
+		fmt.Fprintf(os.Stderr, "error: %s\n", event.Message)
+	case event.Event == "ready":
+		fmt.Printf("The control plane is ready at %s; its logs are in %s.\n", event.Server, event.Folder)
+		fmt.Printf("In another terminal:\n\n  export KUBECONFIG=%s\n  export PATH=%s:$PATH\n\n", event.Admin.Kubeconfig, event.Binaries)
+		for _, user := range event.Users {
+			fmt.Printf("%s, who may do nothing yet: %s\n", user.Name, user.Kubeconfig)
+		}
+		fmt.Println("Ctrl-C ends it and removes everything.")
+	}
+}
+
+// Program is the file that is running, for use as the program that has all components.
+func Program() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved
+	}
+	return path
+}

@@ -1,0 +1,74 @@
+//! kubectl and the plugin, as users run them.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use super::ControlPlane;
+
+/// The plugin as cargo built it for the tests.
+pub const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
+
+/// `PATH` with `folders` in front.
+pub fn path_with(folders: &[&Path]) -> OsString {
+    let inherited = env::var_os("PATH").unwrap_or_default();
+    let folders = folders
+        .iter()
+        .map(PathBuf::from)
+        .chain(env::split_paths(&inherited));
+    env::join_paths(folders).expect("no folder has a separator in its name")
+}
+
+/// What a program wrote to stdout; panics with what it wrote to stderr if it failed.
+pub fn text(output: &Output) -> String {
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(output.status.success(), "{}: {stderr}", output.status);
+    stdout.into_owned()
+}
+
+impl ControlPlane {
+    /// `PATH` on which kubectl finds the plugin, so that `kubectl devicetaint` works.
+    pub fn path_with_plugin(&self) -> OsString {
+        let plugin = Path::new(PLUGIN);
+        path_with(&[
+            &self.ready.binaries,
+            plugin.parent().expect("the plugin is in a folder"),
+        ])
+    }
+
+    /// A command with [`Self::path_with_plugin`] and the administrator's kubeconfig that shares no
+    /// cache and no preferences with the person who runs the tests.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("PATH", self.path_with_plugin())
+            .env("KUBECONFIG", self.kubeconfig())
+            .env("HOME", self.folder())
+            .env("KUBECACHEDIR", self.folder().join("cache"))
+            .env("KUBERC", "off");
+        command
+    }
+
+    /// Runs kubectl as administrator.
+    pub fn kubectl(&self, arguments: &[&str]) -> Output {
+        let kubectl = self.ready.binaries.join("kubectl");
+        self.command(kubectl)
+            .args(arguments)
+            .output()
+            .expect("kubectl can be run")
+    }
+
+    /// Runs the plugin itself, without kubectl, as administrator.
+    pub fn plugin(&self, arguments: &[&str]) -> Output {
+        self.command(PLUGIN)
+            .args(arguments)
+            .output()
+            .expect("the plugin can be run")
+    }
+}

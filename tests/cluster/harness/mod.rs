@@ -1,0 +1,40 @@
+//! A real Kubernetes control plane for tests.
+//!
+//! ```text
+//! test ──▶ ControlPlane ──stdin/stdout──▶ `controlplane up` ──▶ etcd, API server, controllers, scheduler
+//!              └───────────HTTPS──────────────────────────────────────────┘
+//! ```
+//!
+//! [`ControlPlane::shared`] is started once per test binary; [`ControlPlane::start`] starts another
+//! one that serves other API versions or lacks a component ([`Variant`]). `up` owns all processes
+//! and lives as long as its stdin: when the test binary ends, however it ends, the kernel closes
+//! the pipe and everything is killed and removed.
+//!
+//! All methods panic with the server's own words when something fails that a test takes for granted.
+//! Other test binaries use this folder through `#[path = "../cluster/harness/mod.rs"] mod harness;`.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "every test binary uses its own part of the harness"
+)]
+
+mod access;
+mod client;
+mod command;
+mod load;
+mod names;
+pub mod objects;
+mod plane;
+mod program;
+mod variant;
+mod wait;
+
+pub use access::User;
+pub use client::{Answer, Reference};
+pub use command::{PLUGIN, path_with, text};
+pub use names::{driver_name, random_suffix};
+pub use plane::ControlPlane;
+pub use program::build_program;
+pub use variant::Variant;
+pub use wait::{DEADLINE, block_on, wait_for};

@@ -1,0 +1,204 @@
+//! A running control plane: started, asked to stop its API server, and ended.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{
+        LazyLock, Mutex, MutexGuard,
+        atomic::AtomicUsize,
+        mpsc::{self, Receiver, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use serde::Deserialize;
+
+use super::{Variant, access::User, client::Client, program};
+
+/// `up` itself gives up earlier: 90 s per component.
+const DEADLINE: Duration = Duration::from_secs(200);
+
+/// How many users [`ControlPlane::kubeconfig_for`] can hand out.
+const USERS: usize = 64;
+
+/// A control plane that ends when this is dropped, and at the latest with the test binary.
+pub struct ControlPlane {
+    pub(super) ready: Ready,
+    pub(super) client: Client,
+    pub(super) users_taken: AtomicUsize,
+    connection: Mutex<Connection>,
+}
+
+/// The line in which `up` says how to reach the control plane.
+#[derive(Debug, Deserialize)]
+pub(super) struct Ready {
+    pub(super) server: String,
+    pub(super) admin: User,
+    pub(super) users: Option<Vec<User>>,
+    pub(super) folder: PathBuf,
+    pub(super) binaries: PathBuf,
+    #[serde(rename = "processIDs")]
+    pub(super) process_ids: BTreeMap<String, u32>,
+}
+
+/// A line from `up`.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "event", rename_all = "camelCase")]
+enum Event {
+    Ready(Ready),
+    Stopped { component: String },
+    Started { component: String },
+    Failed { message: String },
+}
+
+/// The process `up`. It ends when its stdin does.
+struct Connection {
+    child: Child,
+    input: Option<ChildStdin>,
+    events: Receiver<Event>,
+}
+
+impl ControlPlane {
+    /// The control plane that the tests of this binary share. Tests keep out of each other's way by
+    /// their own driver name and namespace.
+    pub fn shared() -> &'static Self {
+        static SHARED: LazyLock<Result<ControlPlane, String>> =
+            LazyLock::new(|| ControlPlane::try_start(&Variant::default()));
+        // Every test says why, not only the one that came first.
+        SHARED.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Starts a control plane of its own and waits until it is ready: some three seconds, and minutes
+    /// when the program has to be built first.
+    pub fn start(variant: &Variant) -> Self {
+        Self::try_start(variant).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// As [`Self::start`]; the error is the reason, one line if something has to be installed.
+    pub fn try_start(variant: &Variant) -> Result<Self, String> {
+        let mut command = program::up(variant)?;
+        command
+            .arg("--machine")
+            .arg(format!("--users={USERS}"))
+            .args(variant.flags());
+        let mut connection = Connection::open(command)?;
+        let ready = match connection.event()? {
+            Event::Ready(ready) => ready,
+            Event::Failed { message } => {
+                return Err(format!("no control plane for {variant:?}: {message}"));
+            }
+            other => return Err(format!("no control plane for {variant:?}: {other:?}")),
+        };
+        Ok(Self {
+            client: Client::new(&ready.admin.kubeconfig),
+            ready,
+            users_taken: AtomicUsize::new(0),
+            connection: Mutex::new(connection),
+        })
+    }
+
+    /// The API server's address.
+    pub fn server(&self) -> &str {
+        &self.ready.server
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.ready.admin.kubeconfig
+    }
+
+    /// A folder for the test's own files that is removed with the control plane.
+    pub fn folder(&self) -> &Path {
+        &self.ready.folder
+    }
+
+    /// The process of every component when it was started, by the component's name.
+    pub fn process_ids(&self) -> &BTreeMap<String, u32> {
+        &self.ready.process_ids
+    }
+
+    /// The process that owns all components.
+    pub fn owner_process_id(&self) -> u32 {
+        self.connection().child.id()
+    }
+
+    /// Kills the API server: clients are refused until [`Self::start_api_server`].
+    pub fn stop_api_server(&self) {
+        let event = self.connection().command("stop kube-apiserver");
+        assert!(
+            matches!(event, Ok(Event::Stopped { .. })),
+            "the API server was not stopped: {event:?}"
+        );
+    }
+
+    /// Starts the API server again at the same address, and waits until it is ready.
+    pub fn start_api_server(&self) {
+        let event = self.connection().command("start kube-apiserver");
+        assert!(
+            matches!(event, Ok(Event::Started { .. })),
+            "the API server was not started: {event:?}"
+        );
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .expect("nobody panics with the connection in hand")
+    }
+}
+
+impl Connection {
+    fn open(mut command: Command) -> Result<Self, String> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(|error| format!("cannot run {command:?}: {error}"))?;
+        let output = child.stdout.take().expect("stdout is a pipe");
+        let (sender, events) = mpsc::channel();
+        thread::spawn(move || read(output, &sender));
+        Ok(Self {
+            input: child.stdin.take(),
+            child,
+            events,
+        })
+    }
+
+    fn command(&mut self, line: &str) -> Result<Event, String> {
+        let input = self
+            .input
+            .as_mut()
+            .expect("stdin is open as long as the control plane is in use");
+        writeln!(input, "{line}")
+            .map_err(|error| format!("the control plane has ended: {error}"))?;
+        self.event()
+    }
+
+    fn event(&mut self) -> Result<Event, String> {
+        let event = self.events.recv_timeout(DEADLINE);
+        event.map_err(|error| format!("no answer from the control plane: {error}"))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Passes on the events, and says at once when a component fails: the test that notices would only
+/// see refused connections.
+fn read(output: ChildStdout, events: &Sender<Event>) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        let event = serde_json::from_str(&line).unwrap_or_else(|error| Event::Failed {
+            message: format!("{error}: {line}"),
+        });
+        if let Event::Failed { message } = &event {
+            program::say(&format!("the control plane failed: {message}"));
+        }
+        if events.send(event).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package oracle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	resourceapi "k8s.io/api/resource/v1"
+	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
+)
+
+type celRequest struct {
+	envelope
+	Expression string          `json:"expression"`
+	Device     json.RawMessage `json:"device"`
+	Driver     string          `json:"driver"`
+	// ListTypeAttributes is the gate DRAListTypeAttributes, off by default.
+	ListTypeAttributes bool `json:"listTypeAttributes"`
+}
+
+type celAnswer struct {
+	ID      json.RawMessage `json:"id"`
+	Matches bool            `json:"matches"`
+}
+
+// answerCEL evaluates like the allocator: with the environment for stored
+// expressions.
+func answerCEL(id json.RawMessage, line []byte) (any, error) {
+	var request celRequest
+	if err := decodeRequest(line, &request); err != nil {
+		return nil, err
+	}
+	if request.Device == nil {
+		return nil, errors.New("device is missing")
+	}
+	var device resourceapi.Device
+	if err := decodeStrictly(request.Device, &device, false); err != nil {
+		return nil, err
+	}
+	compiled, err := compileExpression(request.Expression, request.ListTypeAttributes)
+	if err != nil {
+		return nil, err
+	}
+	if compiled.Error != nil {
+		return errorAnswer{ID: id, Error: compiled.Error.Error(), Stage: "compile"}, nil
+	}
+	matches, _, err := compiled.DeviceMatches(context.Background(), celDevice(request.Driver, &device))
+	if err != nil {
+		return errorAnswer{ID: id, Error: err.Error(), Stage: "runtime"}, nil
+	}
+	return celAnswer{ID: id, Matches: matches}, nil
+}
+
+func celDevice(driver string, device *resourceapi.Device) dracel.Device {
+	return dracel.Device{
+		Driver:                   driver,
+		AllowMultipleAllocations: device.AllowMultipleAllocations,
+		Attributes:               device.Attributes,
+		Capacity:                 device.Capacity,
+	}
+}
+
+type toleratesRequest struct {
+	envelope
+	Toleration json.RawMessage `json:"toleration"`
+	Taint      json.RawMessage `json:"taint"`
+}
+
+type toleratesAnswer struct {
+	ID        json.RawMessage `json:"id"`
+	Tolerates bool            `json:"tolerates"`
+}
+
+func answerTolerates(id json.RawMessage, line []byte) (any, error) {
+	var request toleratesRequest
+	if err := decodeRequest(line, &request); err != nil {
+		return nil, err
+	}
+	if request.Toleration == nil || request.Taint == nil {
+		return nil, errors.New("toleration or taint is missing")
+	}
+	var toleration resourceapi.DeviceToleration
+	if err := decodeStrictly(request.Toleration, &toleration, false); err != nil {
+		return nil, err
+	}
+	var taint resourceapi.DeviceTaint
+	if err := decodeStrictly(request.Taint, &taint, false); err != nil {
+		return nil, err
+	}
+	return toleratesAnswer{ID: id, Tolerates: resourceclaim.ToleratesTaint(toleration, taint)}, nil
+}
