@@ -63,7 +63,7 @@ pub use observer::{Event, Observer, Silent};
 pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use pods::read_pods;
-pub use reading::{read_devices, read_for_preview};
+pub use reading::{Detail, read_devices, read_for_preview};
 pub use redact::{Redaction, RedactionError};
 pub use save::{Destination, Existing, SaveError, to_json};
 pub use sources::FileSource;

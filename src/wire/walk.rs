@@ -88,7 +88,9 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             }
         }
         match head.type_meta(self.inherited) {
-            Some(type_meta) if type_meta.is_list() => self.documents.list(head, map),
+            Some(type_meta) if type_meta.is_list() => {
+                self.documents.finish_list(type_meta, head.other)
+            }
             Some(type_meta) => {
                 let fields = Remaining::new(head.other, None, map);
                 self.documents.object(type_meta, fields).map(|()| None)
