@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use jiff::Timestamp;
 
+use crate::cluster::Detail;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Minor, Reading};
@@ -107,6 +108,15 @@ impl SourceArgs {
         } else {
             semantics
         })
+    }
+
+    /// What has to be read of devices: rules that select by expression need their attributes.
+    pub(super) fn detail(&self, served: Option<Minor>) -> Detail {
+        let semantics = self.kubernetes.or(served).and_then(Semantics::of);
+        match semantics {
+            Some(semantics) if !semantics.selects_by_expression => Detail::Names,
+            Some(_) | None => Detail::Attributes,
+        }
     }
 
     /// For which moment the question is answered; never this machine's clock.
