@@ -64,6 +64,7 @@ const ROOMS: &[Room] = &[
             "serde",
             "serde_json",
             "serde_yaml",
+            "sha2",
             "strsim",
             "thiserror",
             "tokio",

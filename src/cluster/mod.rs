@@ -3,6 +3,7 @@
 //! ```text
 //! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
 //! names of files ─▶ FileSource ─▶ read ────────────────────────────────────────────────────────────┴▶ Reading
+//! Served ─▶ read_everything ─▶ Saved ─▶ Redaction ─▶ Destination
 //! ```
 //!
 //! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
@@ -23,6 +24,7 @@ mod live_tests;
 mod observer;
 mod permission;
 mod read;
+mod save;
 
 pub use client::ApiClient;
 pub use connection::{
@@ -30,7 +32,10 @@ pub use connection::{
 };
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
-pub use files::{FileSource, InputError, Limits, read, read_rules};
+pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules};
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
-pub use read::{Saved, SavedList, read_devices, read_everything, read_for_preview, read_pods};
+pub use read::{
+    Detail, Saved, SavedList, read_devices, read_everything, read_for_preview, read_pods,
+};
+pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

@@ -51,6 +51,8 @@ struct Heard {
     time: Option<Timestamp>,
     warnings: Vec<String>,
     denied: BTreeSet<Permission>,
+    /// The user knows that it says nothing; several requests may wait at once.
+    silent: bool,
 }
 
 /// A question that changes nothing.
@@ -335,12 +337,12 @@ impl ApiClient {
             return Ok(value);
         }
         let Some(limit) = limit else {
-            self.notice(&format!("waiting for {}", self.shared.server));
+            self.notice_silence(&format!("waiting for {}", self.shared.server));
             return Ok(sign.await);
         };
         let rest = limit.saturating_sub(quiet);
         if !rest.is_zero() {
-            self.notice(&format!(
+            self.notice_silence(&format!(
                 "waiting for {}, at most {}s longer",
                 self.shared.server,
                 rest.as_secs()
@@ -355,10 +357,17 @@ impl ApiClient {
         })
     }
 
+    fn notice_silence(&self, text: &str) {
+        if !self.heard(|heard| std::mem::replace(&mut heard.silent, true)) {
+            self.notice(text);
+        }
+    }
+
     fn hear(&self, found: &HeaderMap) {
         let time = headers::server_time(found);
         let warnings = headers::warnings(found);
         self.heard(|heard| {
+            heard.silent = false;
             heard.time = heard.time.max(time);
             for warning in warnings {
                 if !heard.warnings.contains(&warning) {

@@ -7,7 +7,7 @@ mod bytes;
 mod error;
 mod gather;
 mod manifest;
-mod observed;
+pub(in crate::cluster) mod observed;
 mod read;
 mod sources;
 #[cfg(test)]
@@ -15,5 +15,6 @@ mod tests;
 
 pub use error::InputError;
 pub use manifest::read_rules;
+pub use observed::SavedNotes;
 pub use read::{Limits, read};
 pub use sources::FileSource;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::InputError;
+use crate::cluster::Saved;
 use crate::model::{Kind, Minor};
 use crate::wire::{ListMeta, TypeMeta};
 
@@ -21,6 +22,39 @@ pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) observed_at: Option<Timestamp>,
     pub(in crate::cluster) kinds: Vec<Kind>,
     pub(in crate::cluster) version: Option<Minor>,
+}
+
+/// What a saved list says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedNotes {
+    /// When the cluster was read, by the server's clock.
+    pub observed_at: Option<Timestamp>,
+    /// The server's own version, such as `v1.37.0`.
+    pub server_version: Option<String>,
+}
+
+/// Annotations of a list that holds `saved`: what [`notes`] reads.
+pub(in crate::cluster) fn annotations(
+    saved: &Saved,
+    notes: &SavedNotes,
+) -> BTreeMap<&'static str, String> {
+    let mut annotations = BTreeMap::new();
+    if let Some(time) = notes.observed_at {
+        annotations.insert(OBSERVED_AT, time.to_string());
+    }
+    // A version that could not be read back would make the whole file unreadable.
+    if let Some(version) = &notes.server_version
+        && parse_version(version).is_some()
+    {
+        annotations.insert(SERVER_VERSION, version.clone());
+    }
+    // A kind that the server does not have is known completely, all the same.
+    let known = Kind::ALL
+        .into_iter()
+        .filter(|kind| !saved.gaps.iter().any(|gap| gap.what == kind.plural()));
+    let known: Vec<&str> = known.map(Kind::as_str).collect();
+    annotations.insert(KINDS, known.join(","));
+    annotations
 }
 
 /// Reads the annotations of a list in `file`.

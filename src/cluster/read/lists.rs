@@ -40,6 +40,17 @@ impl<T> Default for List<T> {
     }
 }
 
+impl List<Object> {
+    /// The same with what `choose` makes of each object.
+    pub(super) fn choose<T>(self, choose: impl Fn(Object) -> Option<T>) -> List<T> {
+        List {
+            items: self.items.into_iter().filter_map(choose).collect(),
+            metadata: self.metadata,
+            warnings: self.warnings,
+        }
+    }
+}
+
 /// A list to be read.
 #[derive(Debug)]
 pub(in crate::cluster) struct Listing<'a> {
@@ -49,19 +60,20 @@ pub(in crate::cluster) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Everything in protobuf that `keep` wants; the rest is dropped as it arrives.
+    /// What `choose` makes of each object of the list in protobuf; the rest is dropped as it
+    /// arrives.
     ///
     /// The list is asked for as a whole, as one state of the watch cache. One that breaks off is
     /// asked for in pages the next time: each of them takes the server less than the minute after
     /// which it cuts a list.
-    pub(in crate::cluster) async fn objects(
+    pub(in crate::cluster) async fn objects<T>(
         &self,
-        keep: impl Fn(&Object) -> bool,
-    ) -> Result<List<Object>, ClusterError> {
+        choose: impl Fn(Object) -> Option<T>,
+    ) -> Result<List<T>, ClusterError> {
         let start = || Objects {
             list: ProtobufList::new(self.version),
             items: Vec::new(),
-            keep: &keep,
+            choose: &choose,
         };
         match self.pages(PROTOBUF, None, start).await {
             Err(Failure::Broken(reason)) => {
@@ -209,24 +221,23 @@ fn escaped(text: &str) -> String {
 }
 
 /// A protobuf list.
-struct Objects<'a, F> {
+struct Objects<'a, T, F> {
     list: ProtobufList,
-    items: Vec<Object>,
-    keep: &'a F,
+    items: Vec<T>,
+    choose: &'a F,
 }
 
-impl<F: Fn(&Object) -> bool> Consume for Objects<'_, F> {
-    type Output = List<Object>;
+impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
+    type Output = List<T>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let items = self.list.push(bytes).map_err(|error| failure(&error))?;
-        let wanted = items.into_iter().map(|item| item.object);
-        self.items
-            .extend(wanted.filter(|object| (self.keep)(object)));
+        let objects = items.into_iter().map(|item| item.object);
+        self.items.extend(objects.filter_map(self.choose));
         Ok(())
     }
 
-    fn finish(self) -> Result<List<Object>, Failure> {
+    fn finish(self) -> Result<List<T>, Failure> {
         let end = self.list.finish().map_err(|error| failure(&error))?;
         Ok(List {
             items: self.items,

@@ -9,6 +9,6 @@ mod everything;
 mod lists;
 mod pods;
 
-pub use devices::{read_devices, read_for_preview};
+pub use devices::{Detail, read_devices, read_for_preview};
 pub use everything::{Saved, SavedList, read_everything};
 pub use pods::read_pods;

@@ -146,6 +146,14 @@ fn nodes_of(snapshot: &Snapshot, devices: &BTreeSet<&DeviceId>) -> Option<BTreeS
     devices.iter().map(|id| nodes.get(*id)?.clone()).collect()
 }
 
+fn pod(object: Object) -> Option<Pod> {
+    if let Object::Pod(pod) = object {
+        Some(pod)
+    } else {
+        None
+    }
+}
+
 /// What was read.
 #[derive(Debug, Default)]
 struct Found {
@@ -156,13 +164,10 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, list: List<Object>) {
+    fn add(&mut self, list: List<Pod>) {
         self.warnings.extend(list.warnings);
-        for object in list.items {
-            if let Object::Pod(pod) = object {
-                self.pods.insert(pod.name.clone(), pod);
-            }
-        }
+        self.pods
+            .extend(list.items.into_iter().map(|pod| (pod.name.clone(), pod)));
     }
 }
 
@@ -235,17 +240,11 @@ impl Reader<'_> {
         found: &mut Found,
     ) -> Result<(), ClusterError> {
         let wanted = self.wanted;
-        let keep = |object: &Object| {
-            if let Object::Pod(pod) = object {
-                wanted.contains(pod)
-            } else {
-                false
-            }
-        };
+        let choose = |object| pod(object).filter(|pod| wanted.contains(pod));
         let listings: Vec<Listing<'_>> = scopes.map(|scope| self.listing(scope)).collect();
         let mut answers = stream::iter(listings.iter().map(|listing| async move {
             let whole = matches!(listing.scope, Scope::All);
-            (whole, listing.objects(keep).await)
+            (whole, listing.objects(choose).await)
         }))
         .buffer_unordered(AT_ONCE);
         while let Some((whole, answer)) = answers.next().await {
@@ -286,7 +285,7 @@ impl Reader<'_> {
         .buffer_unordered(AT_ONCE);
         while let Some((name, answer)) = answers.next().await {
             match answer {
-                Ok(list) => found.add(list.unwrap_or_default()),
+                Ok(list) => found.add(list.unwrap_or_default().choose(pod)),
                 Err(error @ ClusterError::Forbidden { .. }) => {
                     denied.insert(&name.namespace);
                     reason = Some(error);
