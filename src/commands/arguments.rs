@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use jiff::Timestamp;
 
+use crate::cluster::Detail;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Minor, Reading};
@@ -107,6 +108,15 @@ impl SourceArgs {
         } else {
             semantics
         })
+    }
+
+    /// How much of each device the answer needs from a cluster that shows the version `shown`.
+    pub(super) fn detail(&self, shown: Option<Minor>) -> Detail {
+        let semantics = self.kubernetes.or(shown).and_then(Semantics::of);
+        match semantics {
+            Some(semantics) if !semantics.selects_by_expression => Detail::Names,
+            Some(_) | None => Detail::Attributes,
+        }
     }
 
     /// For which moment the question is answered; never this machine's clock.
