@@ -8,4 +8,10 @@
     reason = "a test or benchmark, not the program"
 )]
 
+mod bad_input;
+mod devices;
+mod formats;
 mod harness;
+mod help;
+mod preview;
+mod sources;
