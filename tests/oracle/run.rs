@@ -103,13 +103,13 @@ impl Run {
 
     /// Shrinks a case as long as it differs, and fails with the smallest.
     fn report(&mut self, mut tree: impl ValueTree<Value = Case>, place: usize) -> ! {
-        let mut smallest = tree.current();
+        let mut smallest = self.subject.adapted(tree.current());
         let mut attempts = 0;
         let mut changed = tree.simplify();
         while changed && attempts < SHRINKING {
             attempts += 1;
             if self.difference(tree.current()).is_some() {
-                smallest = tree.current();
+                smallest = self.subject.adapted(tree.current());
                 changed = tree.simplify();
             } else {
                 changed = tree.complicate();

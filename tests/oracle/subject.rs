@@ -9,7 +9,7 @@ use kubectl_devicetaint::engine::Semantics;
 use kubectl_devicetaint::model::Minor;
 use serde_json::{Value, json};
 
-use crate::case::{Case, Family, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec};
+use crate::case::{Case, ClaimSpec, Family, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec};
 use crate::process::Oracle;
 
 /// Far behind everything that is due in a timeline, and the ten seconds after it.
@@ -56,6 +56,14 @@ impl Subject {
     pub fn adapted(&self, mut case: Case) -> Case {
         case.pod_groups &= self.semantics.with_pod_groups().honours_pod_groups
             && !(self.semantics.version.minor == 36 && panics_in_1_36(&case));
+        if self.semantics.stale_reservation_hides {
+            // Pods without claims are not kept when objects are read, so that a reservation for one
+            // looks stale. Only this generator makes such reservations: pods reserve their claims,
+            // and cannot lose them.
+            for pod in case.pods.iter_mut().filter(|pod| pod.claims.is_empty()) {
+                pod.claims.push(ReferenceSpec::TemplateWithoutClaim);
+            }
+        }
         case
     }
 
@@ -86,17 +94,18 @@ impl Subject {
         request
     }
 
-    /// Pods whose eviction may come later than this project says, by namespace and name.
+    /// Pods whose eviction may come later than this project says, or not at all, by namespace and
+    /// name.
     ///
     /// Up to 1.35 a stale reservation hides a pod from a change of that claim, but not from one of
-    /// another claim of the pod. The controller goes through the claims in the order of a Go map; if
-    /// it takes the other claim first, the pod is given a time before the hidden claim has one.
+    /// another claim that names the pod. The controller goes through the claims in the order of a Go
+    /// map; if it takes the other claim first, it looks at the pod before the hidden claim has a time.
     pub fn late_pods(&self, case: &Case) -> BTreeSet<String> {
         if !self.semantics.stale_reservation_hides {
             return BTreeSet::new();
         }
-        let pods = (0usize..).zip(&case.pods);
-        pods.filter(|(_, pod)| claims_of(pod).len() > 1 && uses_stale_claim(case, pod))
+        let pods = (0u8..).zip(&case.pods);
+        pods.filter(|(place, pod)| claims_naming(case, *place) > 1 && uses_stale_claim(case, pod))
             .map(|(place, pod)| format!("namespace-{}/pod-{place}", pod.namespace))
             .collect()
     }
@@ -113,6 +122,12 @@ fn claims_of(pod: &PodSpec) -> BTreeSet<u8> {
         ReferenceSpec::TemplateWithoutStatus | ReferenceSpec::TemplateWithoutClaim => None,
     });
     named.collect()
+}
+
+/// How many claims are reserved for the pod, whether it refers to them or not.
+fn claims_naming(case: &Case, pod: u8) -> usize {
+    let names = |claim: &&ClaimSpec| claim.reserved_for.contains(&ReservationSpec::Pod(pod));
+    case.claims.iter().filter(names).count()
 }
 
 /// Whether one of the pod's claims has an entry in `reservedFor` that names no pod of its namespace.
