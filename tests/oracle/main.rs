@@ -25,6 +25,7 @@ mod compare;
 mod go_program;
 mod process;
 mod run;
+mod subject;
 
 use case::Family;
 use run::{Run, fresh_seed};
