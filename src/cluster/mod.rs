@@ -24,6 +24,7 @@ mod live_tests;
 mod observer;
 mod permission;
 mod read;
+mod rules;
 mod save;
 
 pub use client::ApiClient;
@@ -37,5 +38,9 @@ pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{
     Detail, Saved, SavedList, read_devices, read_everything, read_for_preview, read_pods,
+};
+pub use rules::{
+    BATCH, CHANGED_BY, CREATED_BY, EXPIRES, MANAGED_BY, MANAGER, REASON, RuleDraft, RulePatch,
+    Rules, StoredRule, TICKET, WriteMode, user_name,
 };
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

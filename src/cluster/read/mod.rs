@@ -6,7 +6,7 @@
 
 mod devices;
 mod everything;
-mod lists;
+pub(in crate::cluster) mod lists;
 mod pods;
 
 pub use devices::{Detail, read_devices, read_for_preview};
