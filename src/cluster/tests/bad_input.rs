@@ -323,7 +323,6 @@ fn deep_nesting_is_an_error() {
         ("spaces.yaml", spaces),
     ] {
         let line = error("input.txt", content);
-        println!("{name}: {line}");
         assert!(
             line.starts_with("cannot read input.txt: "),
             "{name}: {line}"
