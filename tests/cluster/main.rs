@@ -2,6 +2,9 @@
 //!
 //! They need Go, or `KUBEBUILDER_ASSETS`; see `README.md` in this folder.
 
+#[path = "../support/case/mod.rs"]
+mod case;
+mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
