@@ -11,8 +11,8 @@ use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, ClaimSource, ConsumerReference, Device, DeviceId, DeviceName,
     DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName,
-    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, SliceNodes, Snapshot,
-    Taint,
+    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, RuleMetadata, SliceNodes,
+    Snapshot, Taint,
 };
 
 const NODES: usize = 5_000;
@@ -99,6 +99,7 @@ fn rule(place: usize) -> DeviceTaintRule {
         selector: considered("gpu.example.com", Some((place + 100, 1))).selector,
         taint: taint(),
         condition: None,
+        metadata: RuleMetadata::default(),
     }
 }
 

@@ -21,7 +21,7 @@ const ROOMS: &[Room] = &[
     Room {
         module: "naming",
         modules: &["model"],
-        crates: &["strsim", "thiserror"],
+        crates: &["sha2", "strsim", "thiserror"],
     },
     Room {
         module: "engine",

@@ -1,15 +1,16 @@
 //! Requests to one API server.
 //!
 //! Every read passes through [`ApiClient::read`], which watches for silence, waits for busy servers,
-//! asks again when an answer breaks off, and notes what the headers say.
+//! asks again when an answer breaks off, and notes what the headers say. Writes go the same way once,
+//! and once only: see `write`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::header::ACCEPT;
-use http::{HeaderMap, Request, Response};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
@@ -61,6 +62,17 @@ pub(super) struct Read {
     pub(super) accept: &'static str,
     /// What the user must be allowed to do.
     pub(super) permission: Permission,
+}
+
+/// What a request wants to be changed.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    /// Such as `PATCH`.
+    pub(super) method: Method,
+    /// The encoding of the body.
+    pub(super) content_type: &'static str,
+    /// What is sent.
+    pub(super) body: Vec<u8>,
 }
 
 /// Takes a body while it arrives.
@@ -149,7 +161,7 @@ impl ApiClient {
     ) -> Result<C::Output, Failure> {
         let mut patience = Patience::new(self.shared.request_timeout, tries);
         loop {
-            let failure = match self.attempt(read, start()).await {
+            let failure = match self.attempt(read, None, start()).await {
                 Ok(output) => return Ok(output),
                 Err(failure) => failure,
             };
@@ -192,7 +204,11 @@ impl ApiClient {
         self.shared.observer.event(&Event::Notice(text));
     }
 
-    fn announce(&self, read: &Read, failure: &Failure, wait: Duration) {
+    pub(super) fn request_timeout(&self) -> Option<Duration> {
+        self.shared.request_timeout
+    }
+
+    pub(super) fn announce(&self, read: &Read, failure: &Failure, wait: Duration) {
         let server = &self.shared.server;
         let text = match failure {
             Failure::Busy { status, .. } => format!(
@@ -211,13 +227,20 @@ impl ApiClient {
         self.notice(&text);
     }
 
-    async fn attempt<C: Consume>(&self, read: &Read, consumer: C) -> Result<C::Output, Failure> {
+    /// Sends a request once, and with it the change that it asks for, if any.
+    pub(super) async fn attempt<C: Consume>(
+        &self,
+        read: &Read,
+        change: Option<&Change>,
+        consumer: C,
+    ) -> Result<C::Output, Failure> {
         let observer = &self.shared.observer;
-        let (method, path) = ("GET", read.path.as_str());
+        let method = change.map_or("GET", |change| change.method.as_str());
+        let path = read.path.as_str();
         observer.event(&Event::Started { method, path });
         let started = Instant::now();
         let mut progress = Progress::default();
-        let result = self.exchange(read, consumer, &mut progress).await;
+        let result = self.exchange(read, change, consumer, &mut progress).await;
         let elapsed = started.elapsed();
         match (&result, progress.status) {
             (Ok(_), Some(status))
@@ -248,10 +271,11 @@ impl ApiClient {
     async fn exchange<C: Consume>(
         &self,
         read: &Read,
+        change: Option<&Change>,
         mut consumer: C,
         progress: &mut Progress,
     ) -> Result<C::Output, Failure> {
-        let response = self.send(read).await?;
+        let response = self.send(read, change).await?;
         let status = response.status();
         progress.status = Some(status.as_u16());
         let retry_after = headers::retry_after(response.headers());
@@ -281,11 +305,18 @@ impl ApiClient {
         consumer.finish()
     }
 
-    async fn send(&self, read: &Read) -> Result<Response<Body>, Failure> {
-        let request = Request::get(&read.path)
-            .header(ACCEPT, read.accept)
-            .body(Body::empty())
-            .map_err(|error| Failure::Unreadable(error.to_string()))?;
+    async fn send(&self, read: &Read, change: Option<&Change>) -> Result<Response<Body>, Failure> {
+        let request = Request::builder()
+            .uri(&read.path)
+            .header(ACCEPT, read.accept);
+        let request = match change {
+            None => request.body(Body::empty()),
+            Some(change) => request
+                .method(&change.method)
+                .header(CONTENT_TYPE, change.content_type)
+                .body(Body::from(change.body.clone())),
+        };
+        let request = request.map_err(|error| Failure::Unreadable(error.to_string()))?;
         let answer = self.shared.client.send(request);
         let response = self
             .in_time(read, answer)

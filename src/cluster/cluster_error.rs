@@ -205,6 +205,28 @@ pub enum ClusterError {
         /// The server's words.
         message: String,
     },
+    /// There is an object of that name already.
+    #[error("{path} exists already")]
+    AlreadyExists {
+        /// Path of the object.
+        path: String,
+    },
+    /// The server does not accept the object as it would be.
+    #[error("{path} would not be valid: {message}")]
+    Invalid {
+        /// Path of the object.
+        path: String,
+        /// The server's words.
+        message: String,
+    },
+    /// A change was sent, its answer was lost, and the object could not be read afterwards.
+    #[error("nobody knows whether {path} was changed: {reason}")]
+    Unresolved {
+        /// Path of the object.
+        path: String,
+        /// Why there was no answer, and why it could not be read.
+        reason: String,
+    },
     /// The server refused for another reason.
     #[error("{server} answered {path} with {status}: {message}")]
     Refused {
@@ -269,6 +291,14 @@ impl ClusterError {
             Self::Unauthorized { .. } => {
                 vec!["log in again; `kubectl auth whoami` shows who the server takes you for".to_owned()]
             }
+            Self::Unresolved { .. } => vec![
+                "run the same command again: it finds out, and completes what is missing".to_owned(),
+            ],
+            Self::Forbidden { permission, .. } if !permission.is_read() => vec![format!(
+                "ask for `{}` on {}",
+                permission.verb,
+                permission.full_resource()
+            )],
             Self::Forbidden { permission, .. } => vec![format!(
                 "ask for `{}` on {}, or work from a dump: --from FILE",
                 permission.verb,
@@ -287,6 +317,8 @@ impl ClusterError {
             | Self::Credentials { .. }
             | Self::NotFound { .. }
             | Self::Conflict { .. }
+            | Self::AlreadyExists { .. }
+            | Self::Invalid { .. }
             | Self::Refused { .. }
             | Self::Undecodable { .. } => Vec::new(),
         }

@@ -8,11 +8,9 @@ use std::sync::Arc;
 
 use futures::future::{join, join_all};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::client::{Consume, JSON, Read};
-use super::retry::Failure;
-use super::{ApiClient, ClusterError, Permission, enablement, version};
+use super::document::document;
+use super::{ApiClient, ClusterError, enablement, version};
 use crate::model::{Kind, Minor, Warning};
 use crate::wire::{Version, versions_of};
 
@@ -213,43 +211,4 @@ async fn probe_kind(
         }
     }
     Ok(None)
-}
-
-/// Reads a small JSON document.
-async fn document<T: DeserializeOwned>(
-    client: &ApiClient,
-    path: String,
-) -> Result<T, ClusterError> {
-    let read = Read {
-        permission: Permission {
-            verb: "get",
-            group: String::new(),
-            resource: path.split('?').next().unwrap_or_default().to_owned(),
-        },
-        path,
-        accept: JSON,
-    };
-    let body = client.read(&read, Collect::default).await?;
-    serde_json::from_slice(&body)
-        .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))
-}
-
-/// Holds a whole body that must be a JSON document.
-#[derive(Debug, Default)]
-struct Collect(Vec<u8>);
-
-impl Consume for Collect {
-    type Output = Vec<u8>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Vec<u8>, Failure> {
-        match serde_json::from_slice::<serde::de::IgnoredAny>(&self.0) {
-            Ok(_) => Ok(self.0),
-            Err(error) => Err(Failure::Broken(error.to_string())),
-        }
-    }
 }

@@ -69,6 +69,13 @@ pub(super) fn refusal(
             user: user_in(&account.message),
         },
         StatusCode::NOT_FOUND => ClusterError::NotFound { path },
+        StatusCode::CONFLICT if account.reason == "AlreadyExists" => {
+            ClusterError::AlreadyExists { path }
+        }
+        StatusCode::UNPROCESSABLE_ENTITY => ClusterError::Invalid {
+            path,
+            message: account.message,
+        },
         StatusCode::CONFLICT => ClusterError::Conflict {
             path,
             message: account.message,

@@ -180,7 +180,7 @@ pub(super) async fn object(
 }
 
 /// The path of a kind's objects.
-fn path_of(version: &Version, namespace: Option<&str>) -> String {
+pub(super) fn path_of(version: &Version, namespace: Option<&str>) -> String {
     let root = if version.api_version.contains('/') {
         "/apis"
     } else {
@@ -197,7 +197,7 @@ fn path_of(version: &Version, namespace: Option<&str>) -> String {
 }
 
 /// Text as it may stand in a path or a query.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {

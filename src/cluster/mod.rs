@@ -18,6 +18,7 @@ mod client;
 mod cluster_error;
 mod connection;
 mod discovery;
+mod document;
 mod enablement;
 mod error;
 mod everything;
@@ -25,6 +26,7 @@ mod failure;
 mod files;
 mod gather;
 mod headers;
+mod identity;
 mod in_cluster;
 mod kubeconfig;
 mod lists;
@@ -39,11 +41,14 @@ mod pods;
 mod proxy;
 mod reading;
 mod retry;
+mod rule_object;
+mod rules;
 mod sources;
 #[cfg(test)]
 mod tests;
 mod timeout;
 mod version;
+mod write;
 
 pub use client::ApiClient;
 pub use cluster_error::{ClusterError, Server};
@@ -52,11 +57,17 @@ pub use discovery::{Served, discover};
 pub use error::InputError;
 pub use everything::{Saved, SavedList, read_everything};
 pub use files::{Limits, read};
+pub use identity::user_name;
 pub use manifest::read_rules;
 pub use observer::{Event, Observer, Silent};
 pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use pods::read_pods;
 pub use reading::{read_devices, read_for_preview};
+pub use rule_object::{
+    BATCH, CHANGED_BY, CREATED_BY, EXPIRES, MANAGED_BY, MANAGER, REASON, RuleDraft, RulePatch,
+    TICKET,
+};
+pub use rules::{Rules, StoredRule, WriteMode};
 pub use sources::FileSource;
 pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
