@@ -10,6 +10,9 @@
     reason = "a test or benchmark, not the program"
 )]
 
+#[path = "../support/case/mod.rs"]
+mod case;
+mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
