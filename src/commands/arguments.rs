@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use jiff::Timestamp;
 
+use crate::cluster::Detail;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Minor, Reading, Warning};
@@ -135,6 +136,15 @@ impl SourceArgs {
             ),
             fix: Some("update the plugin, if there is a newer one".to_owned()),
         })
+    }
+
+    /// What has to be read of devices: rules that select by expression need their attributes.
+    pub(super) fn detail(&self, served: Option<Minor>) -> Detail {
+        let semantics = self.kubernetes.or(served).and_then(Semantics::of);
+        match semantics {
+            Some(semantics) if !semantics.selects_by_expression => Detail::Names,
+            Some(_) | None => Detail::Attributes,
+        }
     }
 
     /// For which moment the question is answered; never this machine's clock.

@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
-use super::{devices, help, preview};
+use super::{devices, help, preview, snapshot};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -38,9 +38,8 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # The same from a saved dump, as JSON
-  kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods \\
-    -A -o yaml > cluster.yaml
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
+  kubectl devicetaint snapshot -o cluster.json.gz
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
 
   # Which devices are there, and who uses them?
   kubectl devicetaint devices --node node-7";
@@ -49,6 +48,7 @@ Examples:
 enum Command {
     Preview(preview::PreviewArgs),
     Devices(devices::DevicesArgs),
+    Snapshot(snapshot::SnapshotArgs),
     Help(help::HelpArgs),
 }
 
@@ -76,6 +76,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Fai
     match command {
         Command::Preview(args) => preview::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
+        Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Help(args) => help::run(&args, context),
     }
 }

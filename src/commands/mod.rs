@@ -12,6 +12,7 @@ mod devices;
 mod help;
 mod preview;
 mod selection;
+mod snapshot;
 mod source;
 
 pub use cli::{Cli, run};

@@ -66,6 +66,7 @@ fn previewed(effect: &Effect) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::RuleMetadata;
 
     const NOW: i64 = 1_000;
 
@@ -87,6 +88,7 @@ mod tests {
                 time_added: added.map(at),
             },
             condition: None,
+            metadata: RuleMetadata::default(),
         }
     }
 

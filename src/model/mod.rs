@@ -26,7 +26,7 @@ pub use ids::{
     Uid,
 };
 pub use pod::{ClaimSource, Deletion, Phase, Pod, PodClaim, QosClass};
-pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition};
+pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};
 pub use toleration::{Operator, Toleration};

@@ -1,5 +1,7 @@
 //! Rules that taint devices from outside their driver.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{DeviceName, DriverName, ObjectName, PoolName, Taint, Uid};
@@ -21,6 +23,19 @@ pub struct DeviceTaintRule {
     pub taint: Taint,
     /// What the eviction controller last said, since 1.35.
     pub condition: Option<EvictionCondition>,
+    /// What people and programs noted on it.
+    pub metadata: RuleMetadata,
+}
+
+/// What a rule carries beside its spec and status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleMetadata {
+    /// For selecting rules, such as `app.kubernetes.io/managed-by`.
+    pub labels: BTreeMap<String, String>,
+    /// For people, such as `kubectl-devicetaint/reason`.
+    pub annotations: BTreeMap<String, String>,
+    /// When the server first stored it; absent in objects that no server has seen.
+    pub created: Option<Timestamp>,
 }
 
 /// Which devices a rule taints: all that every given field equals.

@@ -1,7 +1,9 @@
 //! What a server has, and what a user may see of it.
 
 use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slices};
-use crate::cluster::{ClusterError, cluster_role_for, discover, read_devices, read_for_preview};
+use crate::cluster::{
+    ClusterError, Detail, cluster_role_for, discover, read_devices, read_for_preview,
+};
 use crate::model::Kind;
 
 fn group(server: &Server, versions: &[&str]) {
@@ -124,7 +126,9 @@ async fn what_a_user_may_not_read_is_a_gap() {
         server.answer(path, [Answer::forbidden("eve")]);
         let (client, _) = server.client().await;
         let served = discover(&client).await.expect("discovery");
-        let reading = read_devices(&client, &served).await.expect("the rest");
+        let reading = read_devices(&client, &served, Detail::Names)
+            .await
+            .expect("the rest");
         assert_eq!(reading.gaps.len(), 1);
         assert_eq!(reading.gaps[0].what, what);
         let why = &reading.gaps[0].why;
@@ -156,7 +160,7 @@ async fn pods_that_may_not_be_read_are_a_gap_that_asks_for_both_permissions() {
     }
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
-    let reading = read_for_preview(&client, &served, |_| true)
+    let reading = read_for_preview(&client, &served, Detail::Names, |_| true)
         .await
         .expect("the rest");
     assert_eq!(reading.gaps.len(), 1);

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, SLICES, Server, claims, client, slices};
-use crate::cluster::{ClusterError, discover, read_devices};
+use crate::cluster::{ClusterError, Detail, discover, read_devices};
 use crate::model::Reading;
 
 /// Slices, claims and rules that were read.
@@ -55,7 +55,11 @@ async fn at_every_cut(
         let served = discover(&client).await.expect("discovery");
         for length in (lane..claims().len()).step_by(LANES) {
             server.answer(CLAIMS, answers(claims(), length));
-            check(length, &server, read_devices(&client, &served).await);
+            check(
+                length,
+                &server,
+                read_devices(&client, &served, Detail::Names).await,
+            );
         }
     }))
     .await;
@@ -172,7 +176,9 @@ async fn silence_ends_with_the_request_timeout() {
         let (client, _) = client(&options).await;
         let served = discover(&client).await.expect("discovery");
         let started = Instant::now();
-        let error = read_devices(&client, &served).await.expect_err("silence");
+        let error = read_devices(&client, &served, Detail::Names)
+            .await
+            .expect_err("silence");
         assert!(started.elapsed() < Duration::from_secs(3));
         assert_eq!(
             error.to_string(),
@@ -244,7 +250,9 @@ async fn warnings_are_kept_once() {
     server.answer(CLAIMS, [Answer::Whole(200, warning, claims())]);
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
-    read_devices(&client, &served).await.expect("devices");
+    read_devices(&client, &served, Detail::Names)
+        .await
+        .expect("devices");
     assert_eq!(client.warnings(), ["resource.k8s.io/v1 will end"]);
 }
 

@@ -2,13 +2,13 @@
 
 use super::encode;
 use super::server::{Answer, CLAIMS, PODS, Server};
-use crate::cluster::{discover, read_for_preview};
+use crate::cluster::{Detail, discover, read_for_preview};
 use crate::model::{DeviceId, Reading};
 
 async fn preview(server: &Server, selects: impl Fn(&DeviceId) -> bool) -> Reading {
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
-    read_for_preview(&client, &served, selects)
+    read_for_preview(&client, &served, Detail::Names, selects)
         .await
         .expect("a reading")
 }

@@ -9,8 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::encode;
 use crate::cluster::{
-    ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Event, Observer, discover,
-    read_devices,
+    ApiClient, ClusterError, Connection, ConnectionOptions, Detail, Environment, Event, Observer,
+    discover, read_devices,
 };
 use crate::model::Reading;
 
@@ -149,7 +149,7 @@ impl Server {
     pub(super) async fn devices(&self) -> (Result<Reading, ClusterError>, Vec<String>) {
         let (client, notices) = self.client().await;
         let reading = match discover(&client).await {
-            Ok(served) => read_devices(&client, &served).await,
+            Ok(served) => read_devices(&client, &served, Detail::Names).await,
             Err(error) => Err(error),
         };
         (reading, notices.texts())
