@@ -64,10 +64,7 @@ pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use pods::read_pods;
 pub use reading::{read_devices, read_for_preview};
-pub use rule_object::{
-    BATCH, CHANGED_BY, CREATED_BY, EXPIRES, MANAGED_BY, MANAGER, REASON, RuleDraft, RulePatch,
-    TICKET,
-};
+pub use rule_object::{MANAGER, RuleDraft, RulePatch};
 pub use rules::{Rules, StoredRule, WriteMode};
 pub use sources::FileSource;
-pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
+pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};

@@ -89,6 +89,31 @@ pub(super) struct SourceArgs {
     now: Option<Timestamp>,
 }
 
+/// How a live cluster is understood.
+#[derive(clap::Args, Debug)]
+pub(super) struct VersionArgs {
+    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: the server's own
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
+    kubernetes: Option<Minor>,
+
+    /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
+    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source")]
+    feature_gates: Vec<bool>,
+}
+
+impl VersionArgs {
+    /// How the cluster behaves.
+    pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
+        let source = SourceArgs {
+            from: Vec::new(),
+            kubernetes: self.kubernetes,
+            feature_gates: self.feature_gates.clone(),
+            now: None,
+        };
+        source.semantics(reading)
+    }
+}
+
 impl SourceArgs {
     /// How the cluster behaves.
     pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {

@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
-use super::{devices, help, preview};
+use super::{add, devices, help, list, preview};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -47,6 +47,10 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Preview(preview::PreviewArgs),
+    #[command(alias = "create")]
+    Add(add::AddArgs),
+    #[command(alias = "get")]
+    List(list::ListArgs),
     Devices(devices::DevicesArgs),
     Help(help::HelpArgs),
 }
@@ -74,6 +78,8 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
     match command {
         Command::Preview(args) => preview::run(args, context).await,
+        Command::Add(args) => add::run(args, context).await,
+        Command::List(args) => list::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Help(args) => help::run(&args, context),
     }

@@ -4,13 +4,19 @@
 //! what the answer needs, asks the engine, and presents a report. The only place that sees more than
 //! two layers, and the only one that reads the environment.
 
+mod add;
 mod arguments;
+mod change;
 mod cli;
 mod connection;
 mod context;
 mod devices;
 mod help;
+mod ledger;
+mod list;
 mod preview;
+mod safety;
+mod scene;
 mod selection;
 mod source;
 

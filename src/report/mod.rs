@@ -8,6 +8,8 @@
 //! |---|---|
 //! | Whom would a taint hit, and when? | [`impact`] |
 //! | Which devices are there? | [`devices`] |
+//! | Which rules are there? | [`rules`] |
+//! | Where is a rule in its life? | [`life`] |
 //! | What makes an eviction worse? | [`hazard`] |
 //! | When is it too much? | [`guard`] |
 //! | What does a report look like? | [`table`] |
@@ -17,7 +19,9 @@ pub mod devices;
 pub mod guard;
 pub mod hazard;
 pub mod impact;
+pub mod life;
 pub mod metadata;
+pub mod rules;
 pub mod schema;
 pub mod table;
 pub mod taint;
@@ -31,4 +35,5 @@ pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;
 pub use metadata::Basis;
+pub use rules::RuleList;
 pub use table::View;
