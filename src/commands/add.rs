@@ -15,12 +15,13 @@ use super::safety::{Safety, SafetyArgs};
 use super::scene::Scene;
 use super::selection::{SelectorArgs, wrong_name};
 use super::source;
+use super::step::{Existing, Step, considered, different, refuse_unsupported, steps};
 use crate::cluster::{
-    ClusterError, MANAGER, RuleDraft, RulePatch, StoredRule, WriteMode, parse_duration, user_name,
+    ClusterError, MANAGER, RuleDraft, StoredRule, WriteMode, parse_duration, user_name,
 };
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::model::{DeviceSelector, Effect, RuleMetadata, Taint};
 use crate::naming::labels::parse_label;
 use crate::naming::taint::{self, TaintPattern};
 use crate::naming::{NamingError, device, rule};
@@ -109,22 +110,6 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute -o json > report.json
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute --yes --expect report.json";
 
-/// What has to be done about one rule.
-#[derive(Debug)]
-enum Step {
-    Create(RuleDraft),
-    Change(RuleDraft, DeviceTaintRule, RulePatch),
-    Keep(RuleDraft),
-}
-
-impl Step {
-    fn draft(&self) -> &RuleDraft {
-        match self {
-            Self::Create(draft) | Self::Change(draft, _, _) | Self::Keep(draft) => draft,
-        }
-    }
-}
-
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let drafts = args.drafts()?;
     let safety = args.safety.prepare()?;
@@ -135,7 +120,7 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     if !args.allow_missing {
         refuse_unknown_devices(&drafts, &scene)?;
     }
-    let steps = args.steps(drafts, &scene)?;
+    let steps = steps(drafts, args.existing(), &scene)?;
     ask(&steps, &safety, &scene, context, &args).await?;
 
     let user = user_name(&scene.live.client).await;
@@ -165,34 +150,6 @@ async fn ask(
         context.printer.note(&line);
     }
     Ok(())
-}
-
-/// The taint that a step brings about, unless it is harmless or there already.
-fn considered(step: &Step, now: Timestamp) -> Option<ConsideredTaint> {
-    let harmless = |effect: &Effect| *effect == Effect::None;
-    match step {
-        Step::Keep(_) => None,
-        Step::Create(draft) if harmless(&draft.taint.effect) => None,
-        Step::Create(draft) => Some(ConsideredTaint::hypothetical(
-            draft.selector.clone(),
-            draft.taint.clone(),
-            now,
-        )),
-        Step::Change(_, _, patch) if patch.effect.is_none() && patch.value.is_none() => None,
-        Step::Change(draft, _, _) if harmless(&draft.taint.effect) => None,
-        Step::Change(draft, rule, _) => Some(ConsideredTaint {
-            taint: Taint {
-                value: draft.taint.value.clone(),
-                time_added: Some(if rule.taint.effect == draft.taint.effect {
-                    rule.taint.time_added.unwrap_or(now)
-                } else {
-                    now
-                }),
-                ..draft.taint.clone()
-            },
-            ..ConsideredTaint::of_changed_rule(rule, &draft.taint.effect, now)
-        }),
-    }
 }
 
 async fn carry_out(
@@ -265,7 +222,7 @@ async fn perform(
                 let key = RuleMetadata::CREATED_BY.to_owned();
                 draft.annotations.insert(key, user.to_owned());
             }
-            create(&draft, args, mode, scene).await
+            create(&draft, mode, scene).await
         }
         (Step::Change(draft, _, _), None) => Ok(("configured", draft.object(rules.api_version()))),
         (Step::Change(_, rule, mut change), Some(mode)) => {
@@ -282,7 +239,6 @@ async fn perform(
 /// Creates a rule; one that somebody made in the meantime is looked at like one that was there.
 async fn create(
     draft: &RuleDraft,
-    args: &AddArgs,
     mode: WriteMode,
     scene: &Scene,
 ) -> Result<(&'static str, serde_json::Value), Failure> {
@@ -292,53 +248,12 @@ async fn create(
             let found = scene.rules.get(&draft.name).await.map_err(failed)?;
             match found {
                 Some(found) if draft.is_spec_of(&found.rule) => Ok(("unchanged", found.object)),
-                Some(found) => Err(args.different(draft, &found.rule)),
+                Some(found) => Err(different(draft, &found.rule)),
                 None => Err(failed(error)),
             }
         }
         Err(error) => Err(failed(error)),
     }
-}
-
-/// A server that does not know an effect or a field would refuse it, or worse, drop it.
-fn refuse_unsupported(drafts: &[RuleDraft], semantics: &Semantics) -> Result<(), Failure> {
-    for draft in drafts {
-        if draft.taint.effect == Effect::None && !semantics.has_effect_none {
-            return Err(Failure::new(
-                ExitStatus::Failed,
-                format!(
-                    "effect None came with Kubernetes 1.35, and this server is {}",
-                    semantics.version
-                ),
-            )
-            .hint("look at it with `kubectl devicetaint preview`, then add the taint with NoSchedule or NoExecute"));
-        }
-        let by_name = draft.selector.driver.is_some()
-            || draft.selector.pool.is_some()
-            || draft.selector.device.is_some();
-        let narrowed =
-            draft.selector.device_class.is_some() || !draft.selector.expressions.is_empty();
-        if narrowed && !semantics.selects_by_expression {
-            let consequence = if by_name {
-                "more devices"
-            } else {
-                "every device"
-            };
-            return Err(Failure::usage(format!(
-                "rule {} selects by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint {consequence}",
-                draft.name
-            ))
-            .hint("name a driver, a pool or a device in spec.deviceSelector"));
-        }
-        if !draft.selector.unknown_fields.is_empty() {
-            return Err(Failure::usage(format!(
-                "rule {} has selector fields that this plugin does not know: {}",
-                draft.name,
-                draft.selector.unknown_fields.join(", ")
-            )));
-        }
-    }
-    Ok(())
 }
 
 fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
@@ -353,6 +268,14 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
 }
 
 impl AddArgs {
+    fn existing(&self) -> Existing {
+        if self.overwrite {
+            Existing::Overwritten
+        } else {
+            Existing::Kept
+        }
+    }
+
     /// The rules that are asked for; everything that can be wrong without a cluster is found here.
     fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
         let (selectors, taint) = self.targets()?;
@@ -362,14 +285,14 @@ impl AddArgs {
                     "write it as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware",
                 )
             })?;
-            self.from_selectors(&selectors, &taint)?
+            self.by_selectors(&selectors, &taint)?
         } else {
             if !selectors.is_empty() || taint.is_some() {
                 return Err(Failure::usage(
                     "devices and taints cannot be used together with --filename",
                 ));
             }
-            self.from_manifests()?
+            self.by_manifests()?
         };
         let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
         if names.len() < drafts.len() {
@@ -431,7 +354,7 @@ impl AddArgs {
         }
     }
 
-    fn from_selectors(
+    fn by_selectors(
         &self,
         selectors: &[DeviceSelector],
         taint: &Taint,
@@ -459,7 +382,7 @@ impl AddArgs {
         Ok(drafts.collect())
     }
 
-    fn from_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
+    fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
         let manifests = source::rules(&self.filename)?;
         if self.name.is_some() {
             return Err(Failure::usage(
@@ -529,87 +452,4 @@ impl AddArgs {
         };
         drafts.into_iter().map(dated).collect()
     }
-
-    /// What has to be done, all of it checked before the first of it is.
-    fn steps(&self, drafts: Vec<RuleDraft>, scene: &Scene) -> Result<Vec<Step>, Failure> {
-        drafts
-            .into_iter()
-            .map(|draft| {
-                let rules = &scene.reading.snapshot.rules;
-                match rules.iter().find(|rule| rule.name.as_str() == draft.name) {
-                    None => Ok(Step::Create(draft)),
-                    Some(rule) => self.step(draft, rule, scene),
-                }
-            })
-            .collect()
-    }
-
-    fn step(
-        &self,
-        draft: RuleDraft,
-        rule: &DeviceTaintRule,
-        scene: &Scene,
-    ) -> Result<Step, Failure> {
-        let selects_same = rule.selector.as_ref() == Some(&draft.selector);
-        let other_spec = !draft.is_spec_of(rule);
-        if !selects_same || rule.taint.key != draft.taint.key || (other_spec && !self.overwrite) {
-            return Err(self.different(&draft, rule));
-        }
-        let mut patch = RulePatch::default();
-        if rule.taint.effect != draft.taint.effect {
-            patch.effect = Some(draft.taint.effect.clone());
-            patch.time_added = (!scene.semantics.server_renews_time_added).then_some(scene.now);
-        }
-        if rule.taint.value != draft.taint.value {
-            patch.value = Some(draft.taint.value.clone());
-        }
-        patch.labels = missing(&draft.labels, &rule.metadata.labels);
-        patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
-        if !self.overwrite && rule.metadata.expires().is_some() {
-            patch.annotations.remove(RuleMetadata::EXPIRES);
-        }
-        Ok(if patch.is_empty() {
-            Step::Keep(draft)
-        } else {
-            Step::Change(draft, rule.clone(), patch)
-        })
-    }
-
-    /// A rule of that name is there and does something else.
-    fn different(&self, draft: &RuleDraft, rule: &DeviceTaintRule) -> Failure {
-        let selector = rule.selector.as_ref().map(device::format);
-        let found = selector.unwrap_or_else(|| "no selector".to_owned());
-        let failure = Failure::new(
-            ExitStatus::Failed,
-            format!(
-                "rule {} exists and is different: it taints {found} with {}, not {} with {}; nothing was changed",
-                rule.name,
-                rule.taint,
-                device::format(&draft.selector),
-                draft.taint
-            ),
-        );
-        let same_devices =
-            rule.selector.as_ref() == Some(&draft.selector) && rule.taint.key == draft.taint.key;
-        if same_devices {
-            failure
-                .hint("to change its effect or value, add --overwrite")
-                .hint("to change its effect alone, use `escalate` or `deescalate`")
-        } else {
-            failure.hint("choose another name with --name")
-        }
-    }
-}
-
-/// The entries of `wanted` that `present` does not have.
-fn missing(
-    wanted: &BTreeMap<String, String>,
-    present: &BTreeMap<String, String>,
-) -> BTreeMap<String, String> {
-    let lacks = |(key, value): &(&String, &String)| present.get(*key) != Some(*value);
-    wanted
-        .iter()
-        .filter(lacks)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
 }

@@ -104,13 +104,30 @@ pub(super) struct VersionArgs {
 impl VersionArgs {
     /// How the cluster behaves.
     pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
-        let source = SourceArgs {
-            from: Vec::new(),
-            kubernetes: self.kubernetes,
-            feature_gates: self.feature_gates.clone(),
-            now: None,
-        };
-        source.semantics(reading)
+        self.semantics_of(reading.version)
+    }
+
+    /// How a server of this version behaves.
+    pub(super) fn semantics_of(&self, version: Option<Minor>) -> Result<Semantics, Failure> {
+        let pod_groups = self.feature_gates.last() == Some(&true);
+        let semantics = behaviour(self.kubernetes.or(version))?;
+        Ok(if pod_groups {
+            semantics.with_pod_groups()
+        } else {
+            semantics
+        })
+    }
+}
+
+fn behaviour(version: Option<Minor>) -> Result<Semantics, Failure> {
+    match version {
+        None => Ok(Semantics::newest()),
+        Some(version) => Semantics::of(version).ok_or_else(|| {
+            Failure::usage(format!(
+                "Kubernetes {version} has no device taints: they came with {}",
+                Semantics::OLDEST
+            ))
+        }),
     }
 }
 

@@ -8,7 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
-use super::{add, devices, help, list, preview};
+use super::{
+    add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, wait,
+};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -49,8 +51,13 @@ enum Command {
     Preview(preview::PreviewArgs),
     #[command(alias = "create")]
     Add(add::AddArgs),
+    Escalate(escalate::EscalateArgs),
+    Deescalate(deescalate::DeescalateArgs),
+    Remove(remove::RemoveArgs),
     #[command(alias = "get")]
     List(list::ListArgs),
+    Describe(describe::DescribeArgs),
+    Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
     Help(help::HelpArgs),
 }
@@ -66,7 +73,11 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let context = Context::new(&surroundings, &cli.global, cli.connection);
-    match dispatch(cli.command, &context).await {
+    let outcome = tokio::select! {
+        outcome = dispatch(cli.command, &context) => outcome,
+        status = signal::received() => Err(signal::interrupted(status, &context)),
+    };
+    match outcome {
         Ok(status) => status,
         Err(failure) => {
             failure.print(&context.printer);
@@ -79,7 +90,12 @@ async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Fai
     match command {
         Command::Preview(args) => preview::run(args, context).await,
         Command::Add(args) => add::run(args, context).await,
+        Command::Escalate(args) => escalate::run(args, context).await,
+        Command::Deescalate(args) => deescalate::run(args, context).await,
+        Command::Remove(args) => remove::run(args, context).await,
         Command::List(args) => list::run(args, context).await,
+        Command::Describe(args) => describe::run(args, context).await,
+        Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Help(args) => help::run(&args, context),
     }

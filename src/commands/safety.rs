@@ -99,9 +99,8 @@ impl Safety {
         }
         let refused =
             Failure::refused("the impact is more than --expect says; nothing was changed");
-        Ok(objections.iter().fold(Err(refused), |failure, objection| {
-            failure.map_err(|failure| failure.hint(objection.to_string()))
-        })?)
+        let texts = objections.iter().map(ToString::to_string);
+        Err(texts.fold(refused, Failure::hint))
     }
 
     /// Numbers that were agreed to mean nothing when the report's are lower bounds.

@@ -61,7 +61,16 @@ impl Scene {
 
     /// The devices that `considered` selects.
     pub(super) fn selected(&self, considered: &[ConsideredTaint]) -> BTreeSet<DeviceId> {
-        let devices = self.impact(&self.reading, considered).devices;
+        self.selected_in(&self.reading, considered)
+    }
+
+    /// The same in another reading.
+    pub(super) fn selected_in(
+        &self,
+        reading: &Reading,
+        considered: &[ConsideredTaint],
+    ) -> BTreeSet<DeviceId> {
+        let devices = self.impact(reading, considered).devices;
         devices.into_iter().map(|device| device.id).collect()
     }
 

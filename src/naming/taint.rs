@@ -97,6 +97,19 @@ impl TaintPattern {
     }
 }
 
+/// The pattern as it is written, without its dash.
+#[must_use]
+pub fn format(pattern: &TaintPattern) -> String {
+    let value = pattern.value.as_ref();
+    let effect = pattern.effect.as_ref();
+    format!(
+        "{}{}{}",
+        pattern.key,
+        value.map_or_else(String::new, |value| format!("={value}")),
+        effect.map_or_else(String::new, |effect| format!(":{effect}"))
+    )
+}
+
 fn parse_effect(argument: &str, effect: &str) -> Result<Effect, NamingError> {
     if EFFECTS.contains(&effect) {
         return Ok(Effect::from(effect));

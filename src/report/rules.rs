@@ -160,13 +160,13 @@ impl Serialize for RuleList {
             .rows
             .iter()
             .filter_map(|row| self.objects.get(row.rule.name.as_str()));
-        list_of(objects.cloned().collect()).serialize(serializer)
+        list_of(&objects.cloned().collect::<Vec<_>>()).serialize(serializer)
     }
 }
 
 /// Objects as `kubectl get` prints several of them.
 #[must_use]
-pub fn list_of(objects: Vec<Value>) -> Value {
+pub fn list_of(objects: &[Value]) -> Value {
     json!({"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}})
 }
 
@@ -290,7 +290,7 @@ impl Serialize for ObjectList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
             [only] => only.serialize(serializer),
-            several => list_of(several.to_vec()).serialize(serializer),
+            several => list_of(several).serialize(serializer),
         }
     }
 }
