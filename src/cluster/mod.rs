@@ -29,7 +29,8 @@ mod save;
 
 pub use client::ApiClient;
 pub use connection::{
-    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_request_timeout,
+    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
+    parse_request_timeout,
 };
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
@@ -37,10 +38,8 @@ pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules};
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{
-    Detail, Saved, SavedList, read_devices, read_everything, read_for_preview, read_pods,
+    Detail, ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything,
+    read_for_preview, read_pods, rule_events,
 };
-pub use rules::{
-    BATCH, CHANGED_BY, CREATED_BY, EXPIRES, MANAGED_BY, MANAGER, REASON, RuleDraft, RulePatch,
-    Rules, StoredRule, TICKET, WriteMode, user_name,
-};
+pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

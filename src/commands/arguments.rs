@@ -105,6 +105,48 @@ pub(super) struct SourceArgs {
     now: Option<Timestamp>,
 }
 
+/// How a live cluster is understood.
+#[derive(clap::Args, Debug)]
+pub(super) struct VersionArgs {
+    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: the server's own
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
+    kubernetes: Option<Minor>,
+
+    /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
+    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source")]
+    feature_gates: Vec<bool>,
+}
+
+impl VersionArgs {
+    /// How the cluster behaves.
+    pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
+        self.semantics_of(reading.version)
+    }
+
+    /// How a server of this version behaves.
+    pub(super) fn semantics_of(&self, version: Option<Minor>) -> Result<Semantics, Failure> {
+        let pod_groups = self.feature_gates.last() == Some(&true);
+        let semantics = behaviour(self.kubernetes.or(version))?;
+        Ok(if pod_groups {
+            semantics.with_pod_groups()
+        } else {
+            semantics
+        })
+    }
+}
+
+fn behaviour(version: Option<Minor>) -> Result<Semantics, Failure> {
+    match version {
+        None => Ok(Semantics::newest()),
+        Some(version) => Semantics::of(version).ok_or_else(|| {
+            Failure::usage(format!(
+                "Kubernetes {version} has no device taints: they came with {}",
+                Semantics::OLDEST
+            ))
+        }),
+    }
+}
+
 impl SourceArgs {
     /// How the cluster behaves.
     pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {

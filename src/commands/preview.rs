@@ -324,7 +324,7 @@ impl Request {
     }
 }
 
-fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
+pub(super) fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
     Failure::usage(format!("rule {} {problem}", manifest.name))
         .hint("name a driver, a pool or a device in spec.deviceSelector")
         .hint("to preview a taint on every device, say --all-devices")
@@ -356,7 +356,7 @@ fn first_few(names: &[String]) -> String {
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
-fn refuse_missing(
+pub(super) fn refuse_missing(
     impact: &Impact<'_>,
     reading: &Reading,
     semantics: &Semantics,

@@ -81,7 +81,11 @@ fn layout(table: &Table, page: Page) -> comfy_table::Table {
     let mut text = comfy_table::Table::new();
     text.load_style(NOTHING);
     let headers = table.columns.iter().map(|column| column.header);
-    text.set_header(kept(headers, shown));
+    let headers = kept(headers, shown);
+    // A table whose columns have no names has no line for them.
+    if headers.iter().any(|header| !header.is_empty()) {
+        text.set_header(headers);
+    }
     text.add_rows(table.rows.iter().map(|row| {
         let cells = row.iter().map(|cell| escaped_line(cell));
         kept(cells, shown)

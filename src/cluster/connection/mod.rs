@@ -18,4 +18,4 @@ pub(in crate::cluster) mod timeout;
 
 pub use load::Connection;
 pub use options::{ConnectionOptions, Environment};
-pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
+pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};

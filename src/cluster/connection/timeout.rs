@@ -25,6 +25,17 @@ pub fn parse_request_timeout(text: &str) -> Result<Option<Duration>, String> {
     Ok(Some(duration).filter(|duration| !duration.is_zero()))
 }
 
+/// A length of time in Go's notation, such as `4h`, `90m` or `1h30m`.
+///
+/// # Errors
+///
+/// The reason, when it is none.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    go_duration(text).ok_or_else(|| {
+        format!("{text:?} is not a time: give a number with a unit, such as 30s, 90m or 4h")
+    })
+}
+
 /// Go's `time.ParseDuration`, without negative values.
 fn go_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);

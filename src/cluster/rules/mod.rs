@@ -8,8 +8,5 @@ mod object;
 mod store;
 
 pub use identity::user_name;
-pub use object::{
-    BATCH, CHANGED_BY, CREATED_BY, EXPIRES, MANAGED_BY, MANAGER, REASON, RuleDraft, RulePatch,
-    TICKET,
-};
+pub use object::{MANAGER, RuleDraft, RulePatch};
 pub use store::{Rules, StoredRule, WriteMode};

@@ -7,22 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Taint};
 
-/// Who changes rules: value of [`MANAGED_BY`], and the name of the field manager.
+/// Who changes rules: the name of the field manager.
 pub const MANAGER: &str = "kubectl-devicetaint";
-/// Label of every rule that this plugin made.
-pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Label that the rules of one command have in common.
-pub const BATCH: &str = "kubectl-devicetaint/batch";
-/// Annotation: why the rule is there.
-pub const REASON: &str = "kubectl-devicetaint/reason";
-/// Annotation: where it is talked about.
-pub const TICKET: &str = "kubectl-devicetaint/ticket";
-/// Annotation: when it should be gone, as RFC 3339.
-pub const EXPIRES: &str = "kubectl-devicetaint/expires";
-/// Annotation: who made it.
-pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
-/// Annotation: who last changed what it does.
-pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
 
 /// A rule to be created.
 #[derive(Clone, Debug, PartialEq, Eq)]

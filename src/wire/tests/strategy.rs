@@ -67,13 +67,14 @@ prop_compose! {
         numbers in any::<(Option<i64>, Option<i64>)>(),
         times in (time(), time()),
         owner_references in few(owner()),
+        finalizers in vec("[a-z/.]{1,12}", 0..3),
     ) -> ObjectMeta {
         let (name, namespace, uid, resource_version) = texts;
         let (generation, deletion_grace_period_seconds) = numbers;
         let (creation_timestamp, deletion_timestamp) = times;
         ObjectMeta {
             name, namespace, uid, resource_version, generation, creation_timestamp,
-            deletion_timestamp, deletion_grace_period_seconds, owner_references,
+            deletion_timestamp, deletion_grace_period_seconds, finalizers, owner_references,
         }
     }
 }
