@@ -43,8 +43,9 @@ const ROOMS: &[Room] = &[
     },
     Room {
         module: "cluster",
-        modules: &["model", "wire"],
+        modules: &["model", "naming", "wire"],
         crates: &[
+            "base64",
             "bytes",
             "flate2",
             "futures",
@@ -53,6 +54,8 @@ const ROOMS: &[Room] = &[
             "jiff",
             "k8s_openapi",
             "kube",
+            "pem",
+            "secrecy",
             "serde",
             "serde_json",
             "serde_yaml",

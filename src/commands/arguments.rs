@@ -110,9 +110,9 @@ impl SourceArgs {
         })
     }
 
-    /// What has to be read of devices: rules that select by expression need their attributes.
-    pub(super) fn detail(&self, served: Option<Minor>) -> Detail {
-        let semantics = self.kubernetes.or(served).and_then(Semantics::of);
+    /// How much of each device the answer needs from a cluster that shows the version `shown`.
+    pub(super) fn detail(&self, shown: Option<Minor>) -> Detail {
+        let semantics = self.kubernetes.or(shown).and_then(Semantics::of);
         match semantics {
             Some(semantics) if !semantics.selects_by_expression => Detail::Names,
             Some(_) | None => Detail::Attributes,
