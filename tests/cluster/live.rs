@@ -4,6 +4,7 @@ mod connecting;
 mod equal;
 mod faults;
 mod generate;
+mod large;
 mod proxy;
 mod scene;
 mod served;
