@@ -16,5 +16,6 @@ mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
+mod live;
 mod smoke;
 mod variants;

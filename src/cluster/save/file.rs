@@ -76,7 +76,14 @@ impl Destination {
                 Err(destination.failed(io::ErrorKind::IsADirectory.into()))
             }
             Ok(found) if found.is_file() && existing == Existing::Keep => Err(destination.exists()),
-            Ok(_) | Err(_) => Ok(destination),
+            Ok(_) => Ok(destination),
+            Err(_) => match path.parent().map(fs::metadata) {
+                // The parent of a bare name is the empty path.
+                Some(Err(error)) if path.parent() != Some(Path::new("")) => {
+                    Err(destination.failed(error))
+                }
+                Some(_) | None => Ok(destination),
+            },
         }
     }
 
