@@ -11,6 +11,7 @@ mod context;
 mod devices;
 mod help;
 mod preview;
+mod publish;
 mod selection;
 mod source;
 

@@ -8,5 +8,6 @@ mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
+mod publish;
 mod smoke;
 mod variants;

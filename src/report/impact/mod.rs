@@ -8,12 +8,14 @@
 //! | How is it made from the verdicts? | `build` |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
+//! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
 //! | How is it told to people? | `sections`, `headline` |
 
 mod build;
 mod digest;
 mod headline;
+mod published;
 mod sections;
 mod summary;
 
@@ -22,6 +24,7 @@ pub mod view;
 
 pub use build::Limits;
 pub use note::NoteCode;
+pub use published::{Published, PublishedCondition};
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
     Owner, Pod, Selector, Summary, TaintImpact,
