@@ -18,6 +18,7 @@ mod help;
 mod ledger;
 mod list;
 mod preview;
+mod publish;
 mod remove;
 mod safety;
 mod scene;

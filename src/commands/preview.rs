@@ -7,8 +7,10 @@ use jiff::Timestamp;
 
 use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
+use super::publish::{self, Publication, PublishArgs};
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
-use super::source;
+use super::signal;
+use super::source::{self, Facts};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
@@ -21,7 +23,7 @@ use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
 /// Show which pods a taint would evict, and when
 ///
-/// Reads only. The taint is either one that does not exist yet (DEVICE and TAINT), or that of a rule
+/// Reads only, except with --publish. The taint is either one that does not exist yet (DEVICE and TAINT), or that of a rule
 /// (--rule, -f). Its effect is taken as NoExecute unless it says NoSchedule, as the controller does
 /// when it previews a rule with effect None.
 ///
@@ -58,6 +60,9 @@ pub(super) struct PreviewArgs {
     abort_if: Vec<String>,
 
     #[command(flatten)]
+    publish: PublishArgs,
+
+    #[command(flatten)]
     source: SourceArgs,
 
     #[command(flatten)]
@@ -71,6 +76,9 @@ Examples:
 
   # A named taint, which some pods may tolerate, on all devices of a node's pool
   kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
+
+  # The same, and what the controller itself says; nothing stays behind
+  kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish --cleanup
 
   # What would happen if this existing rule were escalated? Stop a script above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
@@ -87,14 +95,82 @@ struct Request {
     manifests: Vec<DeviceTaintRule>,
 }
 
+/// What was asked, what was found, and the answer.
+struct Answer {
+    facts: Facts,
+    semantics: Semantics,
+    considered: Vec<ConsideredTaint>,
+    report: ImpactReport,
+}
+
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request()?;
     let guards = args.guards()?;
+    let answer = look(&request, &args, &guards, context).await?;
+    // A tripped guard changes nothing.
+    let Some(live) = answer
+        .facts
+        .live()
+        .filter(|_| args.publish.publish && !answer.report.is_refused())
+    else {
+        answer.facts.tell(&context.printer);
+        return present(&answer.report, &args.output, context);
+    };
 
+    let publication = Publication::new(live, &answer.considered, &answer.semantics)?;
+    let compared = tokio::select! {
+        compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
+        status = signal::received() => Err(publish::interrupted(status)),
+    };
+    let left = if args.publish.cleanup {
+        publication.clean_up().await
+    } else {
+        publication.tell_what_stays(&context.printer);
+        Ok(())
+    };
+    let answer = compared?;
+    answer.facts.tell(&context.printer);
+    let status = present(&answer.report, &args.output, context)?;
+    left?;
+    publish::check(&answer.report)?;
+    Ok(status)
+}
+
+/// The answer with what the controller says.
+///
+/// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
+/// the cluster may have changed since it was read. So what differs is asked for anew, once.
+async fn compare(
+    publication: &Publication,
+    first: Answer,
+    look: impl AsyncFn() -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    let mut answer = first;
+    answer.report.published = publication.ask(&answer.report).await?;
+    if answer
+        .report
+        .published
+        .iter()
+        .any(|rule| rule.agrees == Some(false))
+    {
+        publication.clean_up().await?;
+        answer = look().await?;
+        answer.report.published = publication.ask(&answer.report).await?;
+    }
+    Ok(answer)
+}
+
+/// Reads what the question needs, and answers it.
+async fn look(
+    request: &Request,
+    args: &PreviewArgs,
+    guards: &[Guard],
+    context: &Context,
+) -> Result<Answer, Failure> {
     let facts = source::read(&args.source, context).await?;
     let semantics = args.source.semantics(&facts.reading)?;
     request.refuse_wide_manifests(&semantics)?;
-    let selected = selected_devices(&request, &args, &facts.reading, &semantics)?;
+    let selected = selected_devices(request, args, &facts.reading, &semantics)?;
     let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
     let whole = guards.iter().any(Guard::needs_whole);
     let mut facts = facts
@@ -116,23 +192,22 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let considered = request.considered(&facts.reading, now)?;
     let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
     let usage = engine::usage(&facts.reading.snapshot, &engine::drivers_of(&impact));
-    let report = ImpactReport::new(
-        &impact,
-        &Basis {
-            reading: &facts.reading,
-            semantics: &semantics,
-            now,
-        },
-        &Limits {
-            guards: &guards,
-            wholes: Wholes {
-                pods: usage.pods,
-                devices: usage.devices,
-            },
-        },
-    );
-    facts.tell(&context.printer);
-    present(&report, &args.output, context)
+    let basis = Basis {
+        reading: &facts.reading,
+        semantics: &semantics,
+        now,
+    };
+    let wholes = Wholes {
+        pods: usage.pods,
+        devices: usage.devices,
+    };
+    let report = ImpactReport::new(&impact, &basis, &Limits { guards, wholes });
+    Ok(Answer {
+        facts,
+        semantics,
+        considered,
+        report,
+    })
 }
 
 /// The devices that are asked about; which they are does not depend on pods.

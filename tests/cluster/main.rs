@@ -17,5 +17,6 @@ mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
 mod live;
+mod publish;
 mod smoke;
 mod variants;

@@ -202,6 +202,7 @@ fn kubectl_finds_the_plugin() {
     let plane = ControlPlane::shared();
     let plugins = text(&plane.kubectl(&["plugin", "list"]));
     assert!(plugins.contains("kubectl-devicetaint"), "{plugins}");
+    assert!(!plugins.contains("warning"), "{plugins}");
     assert!(text(&plane.kubectl(&["version"])).contains("Server Version: v1."));
 }
 

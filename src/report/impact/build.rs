@@ -70,6 +70,7 @@ impl ImpactReport {
             summary,
             pods,
             devices,
+            published: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: views(&[&reading.gaps, &impact.gaps]),
         }

@@ -8,6 +8,7 @@
 //! | How is it made from the verdicts? | `build` |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
+//! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
 //! | How is it told to people? | `sections`, `headline` |
 //! | Who has to agree to it? | [`consent`] |
@@ -18,6 +19,7 @@ pub mod consent;
 mod digest;
 pub mod expect;
 mod headline;
+mod published;
 mod sections;
 mod summary;
 
@@ -28,6 +30,7 @@ pub use build::Limits;
 pub use consent::Consent;
 pub use expect::{ExpectedReport, Objection, UnreadableReport};
 pub use note::NoteCode;
+pub use published::{Published, PublishedCondition};
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
     Owner, Pod, Selector, Summary, TaintImpact,

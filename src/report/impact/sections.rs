@@ -15,6 +15,7 @@ impl View for ImpactReport {
         sections.push(Section::table(pods(self)));
         sections.push(Section::table(taints(&self.taints)));
         sections.push(controller(&self.taints));
+        sections.push(Section::list("The controller says", published(self)));
         sections.push(Section::list("Hazards", hazards(&self.pods)));
         sections.push(Section::list("Guards", guards(&self.guards)));
         let warnings = self.warnings.iter().map(Warning::line).collect();
@@ -194,6 +195,16 @@ fn controller(taints: &[TaintImpact]) -> Section {
         each_once(messages),
     )
     .shown(shown)
+}
+
+/// What the controller itself said about each published rule, and whether it is the same.
+fn published(report: &ImpactReport) -> Vec<String> {
+    let expected = report
+        .taints
+        .iter()
+        .map(|taint| taint.controller_message.as_deref());
+    let rules = report.published.iter().zip(expected);
+    rules.map(|(rule, expected)| rule.line(expected)).collect()
 }
 
 fn hazards(pods: &[Pod]) -> Vec<String> {

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::published::Published;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
@@ -34,6 +35,9 @@ pub struct ImpactReport {
     pub pods: Vec<Pod>,
     /// Every device that a considered taint selects, published or allocated, by name.
     pub devices: Vec<Device>,
+    /// What the controller itself said about each taint, in the order of taints; only with --publish.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
     /// The limits that were given, and whether they were exceeded.
     pub guards: Vec<GuardResult>,
     /// Oddities that do not keep the question from being answered.

@@ -104,7 +104,9 @@ fn accept_taint(taint: &mut TaintSpec, family: Family, now: i64) {
     }
     let hours = match family {
         Family::Previews => 24 * 365,
-        Family::Timelines => taint.added.clamp(-600, 600),
+        // Most are due.
+        Family::Timelines if taint.added > 300 => 600,
+        Family::Timelines => -taint.added.abs(),
     };
     taint.added = now + hours * 3_600 - 1_800;
 }

@@ -3,6 +3,8 @@
 use std::{
     env,
     ffi::{OsStr, OsString},
+    fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -35,11 +37,21 @@ pub fn text(output: &Output) -> String {
 impl ControlPlane {
     /// `PATH` on which kubectl finds the plugin, so that `kubectl devicetaint` works.
     pub fn path_with_plugin(&self) -> OsString {
-        let plugin = Path::new(PLUGIN);
-        path_with(&[
-            &self.ready.binaries,
-            plugin.parent().expect("the plugin is in a folder"),
-        ])
+        path_with(&[&self.ready.binaries, &self.plugin_folder()])
+    }
+
+    /// A folder with nothing but the plugin: kubectl warns of what cargo puts beside it.
+    fn plugin_folder(&self) -> PathBuf {
+        let folder = self.folder().join("plugins");
+        let plugin = folder.join(Path::new(PLUGIN).file_name().expect("the plugin is a file"));
+        fs::create_dir_all(&folder).expect("the folder of a run can be written to");
+        match fs::hard_link(PLUGIN, &plugin) {
+            Ok(()) => {}
+            // Another test was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => panic!("cannot link the plugin: {error}"),
+        }
+        folder
     }
 
     /// A command with [`Self::path_with_plugin`] and the administrator's kubeconfig that shares no

@@ -33,41 +33,46 @@ pub fn any_case(family: Family) -> impl Strategy<Value = Case> {
         vec(any_rule(family), 1..4),
         any::<bool>(),
     )
-        .prop_map(|(slices, claims, pods, rules, pod_groups)| Case {
+        .prop_map(|(slices, mut claims, pods, rules, pod_groups)| Case {
             slices: with_equal_twins(slices),
-            claims: with_reservations(claims, &pods),
-            pods: pods.into_iter().map(|(pod, _)| pod).collect(),
+            pods: (0u8..)
+                .zip(pods)
+                .map(|(place, (pod, usual))| as_usual(place, pod, &usual, &mut claims))
+                .collect(),
+            claims,
             rules,
             pod_groups,
         })
 }
 
-/// The same with what is usual: a claim is reserved for the pods that refer to it, and one that was
-/// generated for a pod is the pod's.
-fn with_reservations(claims: Vec<ClaimSpec>, pods: &[(PodSpec, Vec<bool>)]) -> Vec<ClaimSpec> {
-    let mut claims = claims;
-    for (place, (pod, usual)) in (0u8..).zip(pods) {
-        for (reference, _) in pod.claims.iter().zip(usual).filter(|(_, usual)| **usual) {
-            let (number, generated) = match reference {
-                ReferenceSpec::Claim(number) => (number, false),
-                ReferenceSpec::Template(number) => (number, true),
-                ReferenceSpec::TemplateWithoutStatus | ReferenceSpec::TemplateWithoutClaim => {
-                    continue;
-                }
-            };
-            let Some(claim) = claims.get_mut(usize::from(*number)) else {
-                continue;
-            };
-            let reservation = ReservationSpec::Pod(place);
-            if !claim.reserved_for.contains(&reservation) {
-                claim.reserved_for.push(reservation);
-            }
-            if generated {
-                claim.owner = OwnerSpec::Pod(place);
-            }
+/// The pod with what is usual: the claims that it refers to exist and are reserved for it, and one
+/// that was generated for it is its own.
+fn as_usual(place: u8, mut pod: PodSpec, usual: &[bool], claims: &mut [ClaimSpec]) -> PodSpec {
+    let count = claims.len();
+    for (reference, _) in pod
+        .claims
+        .iter_mut()
+        .zip(usual)
+        .filter(|(_, usual)| **usual)
+    {
+        let generated = matches!(reference, ReferenceSpec::Template(_));
+        let (ReferenceSpec::Claim(number) | ReferenceSpec::Template(number)) = reference else {
+            continue;
+        };
+        let Some(rest) = usize::from(*number).checked_rem(count) else {
+            continue;
+        };
+        *number = u8::try_from(rest).unwrap_or(*number);
+        let claim = &mut claims[rest];
+        let reservation = ReservationSpec::Pod(place);
+        if !claim.reserved_for.contains(&reservation) {
+            claim.reserved_for.push(reservation);
+        }
+        if generated {
+            claim.owner = OwnerSpec::Pod(place);
         }
     }
-    claims
+    pod
 }
 
 /// The same with equal taints wherever two slices of one pool and generation publish a device: which

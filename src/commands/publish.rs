@@ -1,0 +1,263 @@
+//! `preview --publish`: what does the controller itself say?
+//!
+//! Creates a rule with effect None for every considered taint, waits until the controller has
+//! written its own preview to it, and compares that with ours to the letter.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::connection::{Live, failed};
+use crate::cluster::{ClusterError, MANAGER, RuleDraft, Rules, StoredRule, WriteMode};
+use crate::engine::{ConsideredTaint, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::naming::rule;
+use crate::output::Printer;
+use crate::report::impact::{ImpactReport, Published};
+
+/// How the controller is asked.
+#[derive(clap::Args, Debug)]
+pub(super) struct PublishArgs {
+    /// Also create rules with effect None, and compare with what the controller says about them
+    #[arg(long, conflicts_with = "from", help_heading = "Controller")]
+    pub(super) publish: bool,
+
+    /// Remove the rules of --publish again
+    #[arg(long, requires = "publish", help_heading = "Controller")]
+    pub(super) cleanup: bool,
+}
+
+/// How long the controller may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often it is asked.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// How often a rule is deleted that the controller keeps changing.
+const ATTEMPTS: u32 = 5;
+
+/// Rules with effect None in one cluster.
+pub(super) struct Publication {
+    rules: Rules,
+    drafts: Vec<RuleDraft>,
+}
+
+impl Publication {
+    /// Prepares a rule for each of the `considered` taints; creates none yet.
+    pub(super) fn new(
+        live: &Live,
+        considered: &[ConsideredTaint],
+        semantics: &Semantics,
+    ) -> Result<Self, Failure> {
+        if !semantics.has_effect_none {
+            return Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "Kubernetes {} cannot preview: the effect None and the controller's condition came with 1.35",
+                    semantics.version
+                ),
+            )
+            .hint("leave out --publish"));
+        }
+        let drafts: Vec<RuleDraft> = considered.iter().map(draft).collect::<Result<_, _>>()?;
+        Ok(Self {
+            rules: Rules::new(&live.client, &live.served).map_err(failed)?,
+            drafts: in_one_batch(drafts, considered),
+        })
+    }
+
+    /// Creates the rules and waits for the controller; what it says, beside what `report` says.
+    pub(super) async fn ask(&self, report: &ImpactReport) -> Result<Vec<Published>, Failure> {
+        for draft in &self.drafts {
+            self.create_anew(draft).await?;
+        }
+        let end = Instant::now() + PATIENCE;
+        let mut answers = Vec::with_capacity(self.drafts.len());
+        for (draft, taint) in self.drafts.iter().zip(&report.taints) {
+            let expected = taint.controller_message.as_deref().unwrap_or_default();
+            answers.push(self.wait(draft, expected, end).await?);
+        }
+        Ok(answers)
+    }
+
+    /// The controller previews a rule once, so that one which is there already says nothing new.
+    async fn create_anew(&self, draft: &RuleDraft) -> Result<StoredRule, Failure> {
+        self.remove(draft).await?;
+        let created = self.rules.create(draft, WriteMode::Store).await;
+        created.map_err(failed)
+    }
+
+    async fn wait(
+        &self,
+        draft: &RuleDraft,
+        expected: &str,
+        end: Instant,
+    ) -> Result<Published, Failure> {
+        loop {
+            let stored = self.rules.get(&draft.name).await.map_err(failed)?;
+            let Some(StoredRule { rule, .. }) = stored else {
+                return Err(Failure::new(
+                    ExitStatus::Failed,
+                    format!(
+                        "somebody removed rule {} while it was waited for",
+                        draft.name
+                    ),
+                ));
+            };
+            let condition = rule.condition.as_ref();
+            let answer = Published::new(&draft.name, rule.generation, condition, expected);
+            if answer.condition.is_some() || Instant::now() >= end {
+                return Ok(answer);
+            }
+            sleep(INTERVAL).await;
+        }
+    }
+
+    /// Removes all rules, and says which are still there if any cannot be removed.
+    pub(super) async fn clean_up(&self) -> Result<(), Failure> {
+        let mut first = Ok(());
+        for draft in &self.drafts {
+            let removed = self.remove(draft).await;
+            first = first.and(removed);
+        }
+        first.map_err(|failure| {
+            failure.hint(format!(
+                "what is left: kubectl get devicetaintrules -l {}",
+                self.batch()
+            ))
+        })
+    }
+
+    /// Removes the rule of that name if there is one, and if it is an earlier preview.
+    async fn remove(&self, draft: &RuleDraft) -> Result<(), Failure> {
+        for _ in 0..ATTEMPTS {
+            let Some(StoredRule { rule, .. }) =
+                self.rules.get(&draft.name).await.map_err(failed)?
+            else {
+                return Ok(());
+            };
+            if !is_preview(&rule, draft) {
+                return Err(Failure::new(
+                    ExitStatus::Failed,
+                    format!(
+                        "rule {} exists, and is no preview of this taint any more: its taint is {}",
+                        rule.name, rule.taint
+                    ),
+                ));
+            }
+            match self.rules.delete(&rule, WriteMode::Store).await {
+                Ok(()) | Err(ClusterError::NotFound { .. }) => return Ok(()),
+                // The controller has just written to it; it is looked at again before it is deleted.
+                Err(ClusterError::Conflict { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(Failure::new(
+            ExitStatus::Failed,
+            format!("rule {} changes faster than it can be removed", draft.name),
+        ))
+    }
+
+    /// Says on standard error that the rules stay.
+    pub(super) fn tell_what_stays(&self, printer: &Printer<'_>) {
+        printer.note(&format!(
+            "the rules have effect None and stay; remove them with --cleanup, or with kubectl delete devicetaintrules -l {}",
+            self.batch()
+        ));
+    }
+
+    fn batch(&self) -> String {
+        let batch = self
+            .drafts
+            .first()
+            .and_then(|draft| draft.labels.get(RuleMetadata::BATCH));
+        format!(
+            "{}={}",
+            RuleMetadata::BATCH,
+            batch.map_or("", String::as_str)
+        )
+    }
+}
+
+fn draft(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
+    let taint = &considered.taint;
+    if taint.effect != Effect::NoExecute {
+        return Err(Failure::usage(format!(
+            "--publish asks the controller about evictions, and {} has none",
+            taint.effect
+        )));
+    }
+    let Some(selector) = &considered.selector else {
+        return Err(Failure::usage(
+            "--publish cannot ask about a rule without spec.deviceSelector",
+        ));
+    };
+    Ok(RuleDraft {
+        // The value tells the previews of two taints with one key apart.
+        name: rule::name(selector, &format!("preview-{}={}", taint.key, taint.value)),
+        selector: selector.clone(),
+        taint: Taint {
+            effect: Effect::None,
+            time_added: None,
+            ..taint.clone()
+        },
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+    })
+}
+
+/// The drafts with the labels by which they are found.
+fn in_one_batch(drafts: Vec<RuleDraft>, considered: &[ConsideredTaint]) -> Vec<RuleDraft> {
+    let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
+    let Some(first) = considered.first() else {
+        return drafts;
+    };
+    let batch = rule::batch(&selectors, &first.taint);
+    let labels = BTreeMap::from([
+        (RuleMetadata::MANAGED_BY.to_owned(), MANAGER.to_owned()),
+        (RuleMetadata::BATCH.to_owned(), batch),
+    ]);
+    let labelled = drafts.into_iter().map(|draft| RuleDraft {
+        labels: labels.clone(),
+        ..draft
+    });
+    labelled.collect()
+}
+
+fn is_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> bool {
+    let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
+    managed.is_some_and(|manager| manager == MANAGER) && draft.is_spec_of(rule)
+}
+
+/// What it means that a signal came first.
+pub(super) fn interrupted(status: ExitStatus) -> Failure {
+    Failure::new(status, "interrupted while the controller was asked")
+}
+
+/// Whether the controller has said the same about every rule; if not, why that is a failure.
+pub(super) fn check(report: &ImpactReport) -> Result<(), Failure> {
+    let rules = |agrees: Option<bool>| {
+        let matching = report.published.iter().filter(|rule| rule.agrees == agrees);
+        let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();
+        names.join(", ")
+    };
+    let (differing, silent) = (rules(Some(false)), rules(None));
+    if !differing.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("the controller contradicts this preview: {differing}"),
+        )
+        .hint("the controller is right; a report of the difference with `kubectl get … -o yaml` helps"));
+    }
+    if !silent.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!(
+                "no controller has reacted within {} s: {silent}",
+                PATIENCE.as_secs()
+            ),
+        )
+        .hint("kube-controller-manager has to run device-taint-eviction-controller, with the feature gates DRADeviceTaints and DRADeviceTaintRules on"));
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What did the controller itself say, and is it the same?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::EvictionCondition;
+
+/// A rule with effect None that was created to ask the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Published {
+    /// The rule's name.
+    pub rule: String,
+    /// What the controller wrote about the rule as it is; null when it has not reacted in time.
+    pub condition: Option<PublishedCondition>,
+    /// Whether that is word for word the controllerMessage of the taint; null when there is nothing
+    /// to compare.
+    pub agrees: Option<bool>,
+}
+
+/// The controller's condition EvictionInProgress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishedCondition {
+    /// True, False or Unknown.
+    pub status: String,
+    /// NoEffect, for a rule with effect None.
+    pub reason: String,
+    /// The controller's counts in words.
+    pub message: String,
+    /// Generation of the rule that the controller had seen.
+    pub observed_generation: i64,
+}
+
+impl Published {
+    /// The answer of the controller beside the `expected` message.
+    ///
+    /// A condition is an answer only when the controller has seen the rule's `generation`.
+    #[must_use]
+    pub fn new(
+        rule: &str,
+        generation: i64,
+        condition: Option<&EvictionCondition>,
+        expected: &str,
+    ) -> Self {
+        let current = condition.filter(|condition| condition.observed_generation == generation);
+        Self {
+            rule: rule.to_owned(),
+            condition: current.map(PublishedCondition::from),
+            agrees: current.map(|condition| {
+                condition.status == "False"
+                    && condition.reason == "NoEffect"
+                    && condition.message == expected
+            }),
+        }
+    }
+
+    /// The same in one line; `expected` is what this plugin said.
+    #[must_use]
+    pub fn line(&self, expected: Option<&str>) -> String {
+        let rule = &self.rule;
+        match (&self.condition, self.agrees) {
+            (Some(condition), Some(true)) => format!("{rule}: agrees: {}", condition.message),
+            (Some(condition), _) => format!(
+                "{rule}: differs: the controller says {:?} ({} {}), this preview says {:?}",
+                condition.message,
+                condition.status,
+                condition.reason,
+                expected.unwrap_or_default()
+            ),
+            (None, _) => format!("{rule}: no controller has reacted"),
+        }
+    }
+}
+
+impl From<&EvictionCondition> for PublishedCondition {
+    fn from(condition: &EvictionCondition) -> Self {
+        Self {
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+            message: condition.message.clone(),
+            observed_generation: condition.observed_generation,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn condition(message: &str, reason: &str, generation: i64) -> EvictionCondition {
+        EvictionCondition {
+            status: "False".to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            observed_generation: generation,
+            last_transition: None,
+        }
+    }
+
+    #[test]
+    fn only_the_same_words_about_the_same_generation_agree() {
+        for (name, condition, agrees) in [
+            ("same", Some(condition("1 pod", "NoEffect", 2)), Some(true)),
+            (
+                "other words",
+                Some(condition("2 pods", "NoEffect", 2)),
+                Some(false),
+            ),
+            (
+                "other reason",
+                Some(condition("1 pod", "NotStarted", 2)),
+                Some(false),
+            ),
+            (
+                "older generation",
+                Some(condition("1 pod", "NoEffect", 1)),
+                None,
+            ),
+            ("no condition", None, None),
+        ] {
+            let published = Published::new("rule", 2, condition.as_ref(), "1 pod");
+            assert_eq!(published.agrees, agrees, "{name}");
+            assert_eq!(published.condition.is_some(), agrees.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_difference_shows_both_sides_and_silence_is_not_agreement() {
+        let differs = Published::new("r", 1, Some(&condition("2 pods", "NoEffect", 1)), "1 pod");
+        assert_eq!(
+            differs.line(Some("1 pod")),
+            r#"r: differs: the controller says "2 pods" (False NoEffect), this preview says "1 pod""#
+        );
+        let silent = Published::new("r", 1, None, "1 pod");
+        assert_eq!(silent.line(None), "r: no controller has reacted");
+    }
+}
