@@ -184,20 +184,3 @@ fn managed_fields(bytes: usize) -> Value {
 fn uid(index: usize) -> String {
     format!("{index:08x}-4439-46b2-b028-f58635d2740a")
 }
-
-fn conditions() -> Vec<Value> {
-    [
-        "PodReadyToStartContainers",
-        "Initialized",
-        "Ready",
-        "ContainersReady",
-        "PodScheduled",
-    ]
-    .into_iter()
-    .map(|condition| {
-        json!({
-            "lastProbeTime": null, "lastTransitionTime": "2026-11-01T10:00:07Z", "status": "True", "type": condition,
-        })
-    })
-    .collect()
-}
