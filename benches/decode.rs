@@ -4,6 +4,14 @@
 //! environments, probes, conditions. Sizes are those of a real cluster (slice with eight devices:
 //! 5.4 kB as JSON and 3.9 kB as protobuf; claim 2.0 and 1.2 kB; pod 8.9 and 6.1 kB).
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

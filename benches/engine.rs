@@ -3,6 +3,14 @@
 //! 40,000 devices, 80,000 claims, 150,000 pods of which 80,000 use devices. Prints the median of
 //! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -11,8 +19,8 @@ use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, ClaimSource, ConsumerReference, Device, DeviceId, DeviceName,
     DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName,
-    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, SliceNodes, Snapshot,
-    Taint,
+    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, RuleMetadata, SliceNodes,
+    Snapshot, Taint,
 };
 
 const NODES: usize = 5_000;
@@ -99,6 +107,7 @@ fn rule(place: usize) -> DeviceTaintRule {
         selector: considered("gpu.example.com", Some((place + 100, 1))).selector,
         taint: taint(),
         condition: None,
+        metadata: RuleMetadata::default(),
     }
 }
 

@@ -14,57 +14,32 @@
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
 //! asked for again, and is an error in the end.
 
-mod bytes;
 mod client;
-mod cluster_error;
 mod connection;
 mod discovery;
-mod enablement;
 mod error;
-mod everything;
-mod failure;
 mod files;
-mod gather;
-mod headers;
-mod in_cluster;
-mod kubeconfig;
-mod lists;
 #[cfg(test)]
 mod live_tests;
-mod manifest;
-mod material;
-mod observed;
 mod observer;
-mod options;
 mod permission;
-mod plugin;
-mod pods;
-mod proxy;
-mod reading;
-mod redact;
-mod retry;
+mod read;
+mod rules;
 mod save;
-mod sources;
-#[cfg(test)]
-mod tests;
-mod timeout;
-mod version;
 
 pub use client::ApiClient;
-pub use cluster_error::{ClusterError, Server};
-pub use connection::Connection;
+pub use connection::{
+    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
+    parse_request_timeout,
+};
 pub use discovery::{Served, discover};
-pub use error::InputError;
-pub use everything::{Saved, SavedList, read_everything};
-pub use files::{Limits, read};
-pub use manifest::read_rules;
-pub use observed::SavedNotes;
+pub use error::{ClusterError, Server};
+pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules};
 pub use observer::{Event, Observer, Silent};
-pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
-pub use pods::read_pods;
-pub use reading::{Detail, read_devices, read_for_preview};
-pub use redact::{Redaction, RedactionError};
-pub use save::{Destination, Existing, SaveError, to_json};
-pub use sources::FileSource;
-pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_request_timeout};
+pub use read::{
+    Detail, ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything,
+    read_for_preview, read_pods, rule_events,
+};
+pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
+pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

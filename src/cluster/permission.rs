@@ -27,6 +27,12 @@ impl Permission {
         }
     }
 
+    /// Whether it is about looking, not about changing.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        ["get", "list", "watch"].contains(&self.verb)
+    }
+
     /// The resource with its group, as `kubectl` and the API server print it.
     #[must_use]
     pub fn full_resource(&self) -> String {

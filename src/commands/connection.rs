@@ -38,6 +38,10 @@ pub(super) struct ConnectionArgs {
     #[arg(short, long, global = true, value_name = "NAME")]
     namespace: Option<String>,
 
+    /// All namespaces, which is what is looked at anyway; accepted as kubectl's
+    #[arg(short = 'A', long, global = true, hide = true)]
+    all_namespaces: bool,
+
     /// Address and port of the API server
     #[arg(short, long, global = true, value_name = "URL")]
     server: Option<String>,
@@ -95,7 +99,7 @@ pub(super) struct ConnectionArgs {
     cache_dir: Option<PathBuf>,
 
     /// Show each request with its bytes and time
-    #[arg(short, long, global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
+    #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
     verbosity: u8,
 }
 

@@ -52,6 +52,11 @@ impl Facts {
         })
     }
 
+    /// The cluster, unless the facts are from files.
+    pub(super) fn live(&self) -> Option<&Live> {
+        self.live.as_ref()
+    }
+
     /// Says what the server had to say beside its answers.
     pub(super) fn tell(&self, printer: &Printer<'_>) {
         if let Some(live) = &self.live {

@@ -1,5 +1,7 @@
 //! Rules that taint devices from outside their driver.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{DeviceName, DriverName, ObjectName, PoolName, Taint, Uid};
@@ -21,6 +23,19 @@ pub struct DeviceTaintRule {
     pub taint: Taint,
     /// What the eviction controller last said, since 1.35.
     pub condition: Option<EvictionCondition>,
+    /// What people and programs noted on it.
+    pub metadata: RuleMetadata,
+}
+
+/// What a rule carries beside its spec and status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleMetadata {
+    /// For selecting rules, such as `app.kubernetes.io/managed-by`.
+    pub labels: BTreeMap<String, String>,
+    /// For people, such as `kubectl-devicetaint/reason`.
+    pub annotations: BTreeMap<String, String>,
+    /// When the server first stored it; absent in objects that no server has seen.
+    pub created: Option<Timestamp>,
 }
 
 /// Which devices a rule taints: all that every given field equals.
@@ -62,4 +77,40 @@ pub struct DeviceClass {
     pub name: ObjectName,
     /// CEL expressions; a device must satisfy all of them.
     pub expressions: Vec<String>,
+}
+
+impl RuleMetadata {
+    /// Label that says which program made the rule.
+    pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+    /// Label that the rules of one command have in common.
+    pub const BATCH: &str = "kubectl-devicetaint/batch";
+    /// Annotation: why the rule is there.
+    pub const REASON: &str = "kubectl-devicetaint/reason";
+    /// Annotation: where it is talked about.
+    pub const TICKET: &str = "kubectl-devicetaint/ticket";
+    /// Annotation: when it should be gone, as RFC 3339.
+    pub const EXPIRES: &str = "kubectl-devicetaint/expires";
+    /// Annotation: who made it.
+    pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
+    /// Annotation: who last changed what it does.
+    pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
+
+    /// The annotation `key`, unless it is empty.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        let text = self.annotations.get(key).map(String::as_str);
+        text.filter(|text| !text.is_empty())
+    }
+
+    /// When the rule should be gone; absent also when the annotation is no time.
+    #[must_use]
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.annotation(Self::EXPIRES)?.parse().ok()
+    }
+
+    /// Whether the rule should be gone by `now`, the server's time.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires().is_some_and(|at| at <= now)
+    }
 }

@@ -7,11 +7,16 @@
 //! |---|---|
 //! | `gpu.example.com/node-7/gpu-0`, `*/node-7/*`, `gpu.example.com` | devices: [`device`] |
 //! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
+//! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
+//!
+//! And the other way round: [`rule`] names rules that nobody has named.
 
 mod argument;
 pub mod device;
 mod error;
+pub mod labels;
 pub mod nearest;
+pub mod rule;
 mod suggest;
 pub mod taint;
 pub mod validate;

@@ -1,6 +1,7 @@
 //! Who writes?
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,12 @@ pub struct Printer<'a> {
     progress: Progress,
     colored: bool,
     verbosity: Verbosity,
+}
+
+impl fmt::Debug for Printer<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Printer").finish_non_exhaustive()
+    }
 }
 
 impl Printer<'static> {

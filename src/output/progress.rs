@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::escape;
+use super::{Printer, escape};
 
 /// What lasts less than this is not worth a line.
 const UNNOTICED: Duration = Duration::from_millis(500);
@@ -86,6 +86,43 @@ impl Progress {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is told of something that goes on for long: one line that changes in place on a terminal, a
+/// line of its own whenever there is something new to say elsewhere.
+pub struct Account<'a> {
+    printer: &'a Printer<'static>,
+    last: String,
+}
+
+impl<'a> Account<'a> {
+    /// Nothing to say yet.
+    #[must_use]
+    pub fn new(printer: &'a Printer<'static>) -> Self {
+        Self {
+            printer,
+            last: String::new(),
+        }
+    }
+
+    /// Says how far it is.
+    pub fn say(&mut self, text: &str) {
+        let news = text != self.last;
+        if news {
+            text.clone_into(&mut self.last);
+        }
+        if self.printer.progress().is_seen() {
+            self.printer.progress().update(text);
+        } else if news {
+            self.printer.note(text);
+        }
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        self.printer.progress().finish();
     }
 }
 

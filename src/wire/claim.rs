@@ -3,6 +3,8 @@
 //! The versions differ in the spec alone (v1beta1 flattens `exactly` into the request), and only
 //! the status is needed.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::context::Context;
@@ -113,8 +115,8 @@ pub struct ResourceClaimConsumerReference {
 }
 
 impl ToObject for ResourceClaim {
-    fn metadata(&self) -> Option<&ObjectMeta> {
-        self.metadata.as_ref()
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        self.metadata.as_ref().map(Cow::Borrowed)
     }
 
     fn to_object(

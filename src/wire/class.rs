@@ -1,5 +1,7 @@
 //! `DeviceClass` as served by every version since `resource.k8s.io/v1beta1`.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::ObjectMeta;
@@ -61,8 +63,8 @@ pub(super) fn expressions(selectors: &[DeviceSelector]) -> Vec<String> {
 }
 
 impl ToObject for DeviceClass {
-    fn metadata(&self) -> Option<&ObjectMeta> {
-        self.metadata.as_ref()
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        self.metadata.as_ref().map(Cow::Borrowed)
     }
 
     fn to_object(

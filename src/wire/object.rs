@@ -1,5 +1,7 @@
 //! From the wire to facts, one object at a time.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::ObjectMeta;
@@ -62,7 +64,7 @@ pub struct Item {
 /// A wire object that can become a fact.
 pub(super) trait ToObject {
     /// Who it is.
-    fn metadata(&self) -> Option<&ObjectMeta>;
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>>;
 
     /// The fact, unless the object is of no interest. `context` hears of oddities and times.
     fn to_object(
@@ -88,8 +90,8 @@ impl Converter {
         object: &impl ToObject,
         position: impl Fn() -> String,
     ) -> Result<Option<Item>, DecodeError> {
-        let nobody = ObjectMeta::default();
-        let metadata = object.metadata().unwrap_or(&nobody);
+        let metadata = object.metadata().unwrap_or_default();
+        let metadata = metadata.as_ref();
         let name = || describe(kind, metadata).unwrap_or_else(&position);
         let converted = metadata
             .note_times(&mut self.context)
@@ -106,7 +108,7 @@ impl Converter {
         }))
     }
 
-    /// Oddities of the objects so far, in the order in which they were first met.
+    /// Oddities of the objects so far; their order does not depend on that of the objects.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.context.warnings()
     }

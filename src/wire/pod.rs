@@ -1,5 +1,7 @@
 //! `Pod`, as far as its claims go.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::ObjectMeta;
@@ -124,8 +126,8 @@ pub struct PodExtendedResourceClaimStatus {
 }
 
 impl ToObject for Pod {
-    fn metadata(&self) -> Option<&ObjectMeta> {
-        self.metadata.as_ref()
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        self.metadata.as_ref().map(Cow::Borrowed)
     }
 
     /// Nothing for a pod that uses no claim at all: most pods of most clusters.

@@ -103,7 +103,7 @@ pub struct ListEnd {
     pub metadata: ListMeta,
     /// How many objects it had, including those that are of no interest.
     pub objects: usize,
-    /// Oddities, in the order in which they were first met.
+    /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
 }
 

@@ -3,6 +3,9 @@
 //! v1alpha3 up to 1.34 has two more selector fields (see `selector.rs`); otherwise the versions
 //! are the same.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::context::Context;
@@ -19,13 +22,68 @@ use crate::model;
 pub struct DeviceTaintRule {
     /// Who it is.
     #[prost(message, optional, tag = "1")]
-    pub metadata: Option<ObjectMeta>,
+    pub metadata: Option<RuleMeta>,
     /// What it wants.
     #[prost(message, optional, tag = "2")]
     pub spec: Option<DeviceTaintRuleSpec>,
     /// What the controller says.
     #[prost(message, optional, tag = "3")]
     pub status: Option<DeviceTaintRuleStatus>,
+}
+
+/// `metav1.ObjectMeta` of a rule: the one kind whose labels and annotations are read. For all others
+/// they would only cost time.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct RuleMeta {
+    /// Unique in the cluster.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    /// Unique over time.
+    #[prost(string, optional, tag = "5")]
+    pub uid: Option<String>,
+    /// Opaque, but a growing number in practice.
+    #[prost(string, optional, tag = "6")]
+    pub resource_version: Option<String>,
+    /// Raised by every change of the spec.
+    #[prost(int64, optional, tag = "7")]
+    pub generation: Option<i64>,
+    /// When the server first stored it.
+    #[prost(message, optional, tag = "8")]
+    pub creation_timestamp: Option<Time>,
+    /// When the grace period of its deletion ends.
+    #[prost(message, optional, tag = "9")]
+    pub deletion_timestamp: Option<Time>,
+    /// The grace period that was granted.
+    #[prost(int64, optional, tag = "10")]
+    pub deletion_grace_period_seconds: Option<i64>,
+    /// For selecting.
+    #[prost(btree_map = "string, string", tag = "11")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub labels: BTreeMap<String, String>,
+    /// For people and programs.
+    #[prost(btree_map = "string, string", tag = "12")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl RuleMeta {
+    /// What every object carries.
+    fn common(&self) -> ObjectMeta {
+        ObjectMeta {
+            name: self.name.clone(),
+            namespace: None,
+            uid: self.uid.clone(),
+            resource_version: self.resource_version.clone(),
+            generation: self.generation,
+            creation_timestamp: self.creation_timestamp,
+            deletion_timestamp: self.deletion_timestamp,
+            deletion_grace_period_seconds: self.deletion_grace_period_seconds,
+            owner_references: Vec::new(),
+            finalizers: Vec::new(),
+        }
+    }
 }
 
 /// Which devices get which taint.
@@ -78,8 +136,10 @@ pub struct Condition {
 }
 
 impl ToObject for DeviceTaintRule {
-    fn metadata(&self) -> Option<&ObjectMeta> {
-        self.metadata.as_ref()
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        self.metadata
+            .as_ref()
+            .map(|metadata| Cow::Owned(metadata.common()))
     }
 
     fn to_object(
@@ -108,11 +168,25 @@ impl ToObject for DeviceTaintRule {
                 .to_model(context)
                 .map_err(|error| error.under("spec.taint"))?,
             condition: self.eviction_condition(context)?,
+            metadata: self.notes()?,
         })))
     }
 }
 
 impl DeviceTaintRule {
+    fn notes(&self) -> Result<model::RuleMetadata, FieldError> {
+        let Some(metadata) = &self.metadata else {
+            return Ok(model::RuleMetadata::default());
+        };
+        let created =
+            Time::to_timestamp(metadata.creation_timestamp, "metadata.creationTimestamp")?;
+        Ok(model::RuleMetadata {
+            labels: metadata.labels.clone(),
+            annotations: metadata.annotations.clone(),
+            created,
+        })
+    }
+
     fn eviction_condition(
         &self,
         context: &mut Context,
@@ -144,5 +218,51 @@ impl Condition {
             observed_generation: self.observed_generation.unwrap_or_default(),
             last_transition: Time::to_timestamp(self.last_transition_time, "lastTransitionTime")?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::wire::{Documents, decode_protobuf_object};
+
+    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""}},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
+
+    #[test]
+    fn labels_annotations_and_creation_are_read_from_both_encodings() {
+        let mut documents = Documents::new();
+        documents.decode_json(JSON).unwrap();
+        let from_json = documents.finish().items.remove(0).object;
+
+        let wire: DeviceTaintRule = serde_json::from_str(JSON).unwrap();
+        let mut type_meta = vec![0x0a, 18];
+        type_meta.extend(b"resource.k8s.io/v1");
+        type_meta.extend([0x12, 15]);
+        type_meta.extend(b"DeviceTaintRule");
+        let raw = wire.encode_to_vec();
+        let mut body = b"k8s\0".to_vec();
+        body.push(0x0a);
+        body.push(u8::try_from(type_meta.len()).unwrap());
+        body.extend(type_meta);
+        body.push(0x12);
+        prost::encoding::encode_varint(raw.len() as u64, &mut body);
+        body.extend(raw);
+        let (item, _) = decode_protobuf_object(&body).unwrap();
+        assert_eq!(item.unwrap().object, from_json);
+
+        let Object::DeviceTaintRule(rule) = from_json else {
+            panic!("a rule");
+        };
+        assert_eq!(
+            rule.metadata.annotations["kubectl-devicetaint/reason"],
+            "firmware"
+        );
+        assert_eq!(rule.metadata.labels.len(), 1);
+        assert_eq!(
+            rule.metadata.created,
+            Some("2026-11-20T06:00:00Z".parse().unwrap())
+        );
     }
 }

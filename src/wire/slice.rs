@@ -1,5 +1,7 @@
 //! `ResourceSlice` as served by `resource.k8s.io/v1` and `v1beta2`.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 
 use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity};
@@ -93,8 +95,8 @@ pub struct Device {
 }
 
 impl ToObject for ResourceSlice {
-    fn metadata(&self) -> Option<&ObjectMeta> {
-        self.metadata.as_ref()
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        self.metadata.as_ref().map(Cow::Borrowed)
     }
 
     fn to_object(

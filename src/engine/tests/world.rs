@@ -6,7 +6,7 @@ use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict, preview};
 use crate::model::{
     Allocation, AllocationResult, ClaimSource, ConsumerReference, Controller, Device, DeviceId,
     DeviceSelector, DeviceTaintRule, Minor, NamespacedName, Phase, Pod, PodClaim, Pool,
-    ResourceClaim, ResourceSlice, SliceNodes, Snapshot, Taint, Toleration,
+    ResourceClaim, ResourceSlice, RuleMetadata, SliceNodes, Snapshot, Taint, Toleration,
 };
 
 /// The moment at which questions are asked.
@@ -149,6 +149,7 @@ impl World {
             selector: selector(selects),
             taint: taint(text),
             condition: None,
+            metadata: RuleMetadata::default(),
         });
         self
     }

@@ -10,9 +10,13 @@
 //! | When are two answers the same? | `digest` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
 //! | How is it told to people? | `sections`, `headline` |
+//! | Who has to agree to it? | [`consent`] |
+//! | Is it more than what was agreed to? | [`expect`] |
 
 mod build;
+pub mod consent;
 mod digest;
+pub mod expect;
 mod headline;
 mod sections;
 mod summary;
@@ -21,6 +25,8 @@ pub mod note;
 pub mod view;
 
 pub use build::Limits;
+pub use consent::Consent;
+pub use expect::{ExpectedReport, Objection, UnreadableReport};
 pub use note::NoteCode;
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,

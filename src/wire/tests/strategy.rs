@@ -1,5 +1,7 @@
 //! Arbitrary wire objects, among them such as no server would send.
 
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -14,7 +16,9 @@ use crate::wire::pod::{
     Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
     PodSchedulingGroup, PodSpec, PodStatus,
 };
-use crate::wire::rule::{Condition, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintRuleStatus};
+use crate::wire::rule::{
+    Condition, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintRuleStatus, RuleMeta,
+};
 use crate::wire::selector::SelectorFields;
 use crate::wire::shape::WireObject;
 use crate::wire::slice::{Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
@@ -63,15 +67,40 @@ prop_compose! {
         numbers in any::<(Option<i64>, Option<i64>)>(),
         times in (time(), time()),
         owner_references in few(owner()),
+        finalizers in vec("[a-z/.]{1,12}", 0..3),
     ) -> ObjectMeta {
         let (name, namespace, uid, resource_version) = texts;
         let (generation, deletion_grace_period_seconds) = numbers;
         let (creation_timestamp, deletion_timestamp) = times;
         ObjectMeta {
             name, namespace, uid, resource_version, generation, creation_timestamp,
-            deletion_timestamp, deletion_grace_period_seconds, owner_references,
+            deletion_timestamp, deletion_grace_period_seconds, finalizers, owner_references,
         }
     }
+}
+
+prop_compose! {
+    fn rule_metadata()(
+        common in metadata(),
+        labels in pairs(),
+        annotations in pairs(),
+    ) -> RuleMeta {
+        RuleMeta {
+            name: common.name,
+            uid: common.uid,
+            resource_version: common.resource_version,
+            generation: common.generation,
+            creation_timestamp: common.creation_timestamp,
+            deletion_timestamp: common.deletion_timestamp,
+            deletion_grace_period_seconds: common.deletion_grace_period_seconds,
+            labels,
+            annotations,
+        }
+    }
+}
+
+fn pairs() -> impl Strategy<Value = BTreeMap<String, String>> {
+    proptest::collection::btree_map("[a-z./]{1,12}", "[a-z]{0,8}", 0..3)
 }
 
 prop_compose! {
@@ -183,7 +212,7 @@ prop_compose! {
 
 prop_compose! {
     fn rule()(
-        metadata in maybe(metadata()),
+        metadata in maybe(rule_metadata()),
         selector in maybe((text(), text(), text(), text(), selectors())),
         taint in maybe(taint()),
         conditions in maybe(few(condition())),

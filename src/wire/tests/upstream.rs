@@ -47,7 +47,9 @@ impl Golden {
         let found = self.unknown().type_meta.expect("a type");
         match lookup(&found.api_version, &found.kind) {
             Lookup::Needed(version) => version,
-            other => panic!("{}: {other:?}", self.name),
+            other @ (Lookup::UnknownVersion(_) | Lookup::NotNeeded) => {
+                panic!("{}: {other:?}", self.name)
+            }
         }
     }
 
