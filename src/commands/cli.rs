@@ -8,7 +8,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
-use super::{devices, help, preview};
+use super::{
+    add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
+    wait,
+};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -38,8 +41,8 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # The same from a saved dump, as JSON
-  kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o yaml > cluster.yaml
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
+  kubectl devicetaint snapshot -o cluster.json.gz
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
 
   # Which devices are there, and who uses them?
   kubectl devicetaint devices --node node-7";
@@ -47,7 +50,17 @@ Examples:
 #[derive(Debug, Subcommand)]
 enum Command {
     Preview(preview::PreviewArgs),
+    #[command(alias = "create")]
+    Add(add::AddArgs),
+    Escalate(escalate::EscalateArgs),
+    Deescalate(deescalate::DeescalateArgs),
+    Remove(remove::RemoveArgs),
+    #[command(alias = "get")]
+    List(list::ListArgs),
+    Describe(describe::DescribeArgs),
+    Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
+    Snapshot(snapshot::SnapshotArgs),
     Help(help::HelpArgs),
 }
 
@@ -62,7 +75,11 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let context = Context::new(&surroundings, &cli.global, cli.connection);
-    match dispatch(cli.command, &context).await {
+    let outcome = tokio::select! {
+        outcome = dispatch(cli.command, &context) => outcome,
+        status = signal::received() => Err(signal::interrupted(status, &context)),
+    };
+    match outcome {
         Ok(status) => status,
         Err(failure) => {
             failure.print(&context.printer);
@@ -74,7 +91,15 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
     match command {
         Command::Preview(args) => preview::run(args, context).await,
+        Command::Add(args) => add::run(args, context).await,
+        Command::Escalate(args) => escalate::run(args, context).await,
+        Command::Deescalate(args) => deescalate::run(args, context).await,
+        Command::Remove(args) => remove::run(args, context).await,
+        Command::List(args) => list::run(args, context).await,
+        Command::Describe(args) => describe::run(args, context).await,
+        Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
+        Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Help(args) => help::run(&args, context),
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
+use super::ledger::Ledger;
 use crate::cluster;
 use crate::output::{ColorChoice, Environment, Printer, Verbosity};
 
@@ -77,6 +78,10 @@ pub(super) struct Context {
     pub(super) width: Option<u16>,
     pub(super) connection: ConnectionArgs,
     pub(super) environment: cluster::Environment,
+    /// What the command changes, for whoever interrupts it.
+    pub(super) ledger: Ledger,
+    /// Whether somebody sits there who can be asked.
+    pub(super) interactive: bool,
 }
 
 impl Context {
@@ -101,7 +106,9 @@ impl Context {
             )),
             width: surroundings.streams.width,
             connection,
+            interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
+            ledger: Ledger::default(),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::publish::{self, Publication, PublishArgs};
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
+use super::signal;
 use super::source::{self, Facts};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -74,7 +75,7 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # A named taint, which some pods may tolerate, on all devices of a node's pool
-  kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance=firmware:NoExecute
+  kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
 
   # The same, and what the controller itself says; nothing stays behind
   kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish --cleanup
@@ -119,7 +120,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let publication = Publication::new(live, &answer.considered, &answer.semantics)?;
     let compared = tokio::select! {
         compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
-        status = publish::interruption() => Err(publish::interrupted(status)),
+        status = signal::received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
         publication.clean_up().await
@@ -182,6 +183,10 @@ async fn look(
         })
         .await?;
     facts.reading.warnings.extend(request.warning());
+    facts
+        .reading
+        .warnings
+        .extend(SourceArgs::warning(&semantics));
 
     let now = args.source.now(&facts.reading)?;
     let considered = request.considered(&facts.reading, now)?;
@@ -246,18 +251,7 @@ fn present(
             expressions.join(", ")
         )));
     }
-    if output.strict && !report.incomplete.is_empty() {
-        let missing: Vec<&str> = report
-            .incomplete
-            .iter()
-            .map(|gap| gap.what.as_str())
-            .collect();
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!("the answer is incomplete: {}", missing.join(", ")),
-        ));
-    }
-    Ok(ExitStatus::Success)
+    output.accept(&report.incomplete)
 }
 
 impl PreviewArgs {
@@ -405,7 +399,7 @@ impl Request {
     }
 }
 
-fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
+pub(super) fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
     Failure::usage(format!("rule {} {problem}", manifest.name))
         .hint("name a driver, a pool or a device in spec.deviceSelector")
         .hint("to preview a taint on every device, say --all-devices")
@@ -417,15 +411,27 @@ fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule
         return Ok(rule);
     }
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known = rules.iter().map(|rule| rule.name.to_string());
-    Err(match nearest(name, known).as_slice() {
-        [] => failure,
-        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
+    Err(match nearest(name, known.clone()).as_slice() {
+        [] if known.is_empty() => failure.hint("there are no rules at all"),
+        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     })
 }
 
+/// As many names as fit into a line, and how many more there are.
+fn first_few(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names[..names.len().min(FEW)].join(", ");
+    match names.len() - names.len().min(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
-fn refuse_missing(
+pub(super) fn refuse_missing(
     impact: &Impact<'_>,
     reading: &Reading,
     semantics: &Semantics,

@@ -6,16 +6,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::signal;
 use tokio::time::{Instant, sleep};
 
 use super::connection::{Live, failed};
-use crate::cluster::{
-    BATCH, ClusterError, MANAGED_BY, MANAGER, RuleDraft, Rules, StoredRule, WriteMode,
-};
+use crate::cluster::{ClusterError, MANAGER, RuleDraft, Rules, StoredRule, WriteMode};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, Taint};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::rule;
 use crate::output::Printer;
 use crate::report::impact::{ImpactReport, Published};
@@ -173,8 +170,12 @@ impl Publication {
         let batch = self
             .drafts
             .first()
-            .and_then(|draft| draft.labels.get(BATCH));
-        format!("{BATCH}={}", batch.map_or("", String::as_str))
+            .and_then(|draft| draft.labels.get(RuleMetadata::BATCH));
+        format!(
+            "{}={}",
+            RuleMetadata::BATCH,
+            batch.map_or("", String::as_str)
+        )
     }
 }
 
@@ -213,8 +214,8 @@ fn in_one_batch(drafts: Vec<RuleDraft>, considered: &[ConsideredTaint]) -> Vec<R
     };
     let batch = rule::batch(&selectors, &first.taint);
     let labels = BTreeMap::from([
-        (MANAGED_BY.to_owned(), MANAGER.to_owned()),
-        (BATCH.to_owned(), batch),
+        (RuleMetadata::MANAGED_BY.to_owned(), MANAGER.to_owned()),
+        (RuleMetadata::BATCH.to_owned(), batch),
     ]);
     let labelled = drafts.into_iter().map(|draft| RuleDraft {
         labels: labels.clone(),
@@ -224,21 +225,8 @@ fn in_one_batch(drafts: Vec<RuleDraft>, considered: &[ConsideredTaint]) -> Vec<R
 }
 
 fn is_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> bool {
-    let managed = rule.metadata.labels.get(MANAGED_BY);
+    let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
     managed.is_some_and(|manager| manager == MANAGER) && draft.is_spec_of(rule)
-}
-
-/// Waits for SIGINT or SIGTERM.
-pub(super) async fn interruption() -> ExitStatus {
-    #[cfg(unix)]
-    if let Ok(mut terminated) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
-        return tokio::select! {
-            _ = signal::ctrl_c() => ExitStatus::Interrupted,
-            _ = terminated.recv() => ExitStatus::Terminated,
-        };
-    }
-    let _ = signal::ctrl_c().await;
-    ExitStatus::Interrupted
 }
 
 /// What it means that a signal came first.

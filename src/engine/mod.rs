@@ -13,6 +13,7 @@
 //! | What would these taints do? | [`preview`](mod@preview) |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
+//! | Where is a rule in its life? | [`life`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -24,6 +25,7 @@ pub mod expression;
 mod filter;
 pub mod impact;
 pub mod inventory;
+pub mod life;
 mod preview;
 mod question;
 mod select;

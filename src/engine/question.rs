@@ -44,6 +44,26 @@ impl ConsideredTaint {
         }
     }
 
+    /// The taint of a rule that exists, with another effect from `now` on; with the effect that it
+    /// has, it keeps its time.
+    #[must_use]
+    pub fn of_changed_rule(rule: &DeviceTaintRule, effect: &Effect, now: Timestamp) -> Self {
+        let time_added = if *effect == rule.taint.effect {
+            rule.taint.time_added.unwrap_or(now)
+        } else {
+            now
+        };
+        Self {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: Taint {
+                effect: effect.clone(),
+                time_added: Some(time_added),
+                ..rule.taint.clone()
+            },
+        }
+    }
+
     /// The taint of a manifest, which stands for the rule of its name if `snapshot` has one.
     #[must_use]
     pub fn of_manifest(manifest: &DeviceTaintRule, snapshot: &Snapshot, now: Timestamp) -> Self {

@@ -25,7 +25,7 @@ pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,
 };
-pub use pod::{ClaimSource, Deletion, Phase, Pod, PodClaim, QosClass};
+pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};

@@ -153,4 +153,17 @@ pub struct Deletion {
     pub at: Timestamp,
     /// The grace period that was granted, in seconds.
     pub grace_period_seconds: Option<i64>,
+    /// Who else has to agree before it is gone.
+    pub finalizers: Vec<String>,
+}
+
+/// Whether a pod's node can end it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeHealth {
+    /// Its kubelet reports that it is ready.
+    Ready,
+    /// Its kubelet does not, or has not been heard of for a while.
+    NotReady,
+    /// There is no such node.
+    Gone,
 }

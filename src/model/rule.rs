@@ -78,3 +78,39 @@ pub struct DeviceClass {
     /// CEL expressions; a device must satisfy all of them.
     pub expressions: Vec<String>,
 }
+
+impl RuleMetadata {
+    /// Label that says which program made the rule.
+    pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+    /// Label that the rules of one command have in common.
+    pub const BATCH: &str = "kubectl-devicetaint/batch";
+    /// Annotation: why the rule is there.
+    pub const REASON: &str = "kubectl-devicetaint/reason";
+    /// Annotation: where it is talked about.
+    pub const TICKET: &str = "kubectl-devicetaint/ticket";
+    /// Annotation: when it should be gone, as RFC 3339.
+    pub const EXPIRES: &str = "kubectl-devicetaint/expires";
+    /// Annotation: who made it.
+    pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
+    /// Annotation: who last changed what it does.
+    pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
+
+    /// The annotation `key`, unless it is empty.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        let text = self.annotations.get(key).map(String::as_str);
+        text.filter(|text| !text.is_empty())
+    }
+
+    /// When the rule should be gone; absent also when the annotation is no time.
+    #[must_use]
+    pub fn expires(&self) -> Option<Timestamp> {
+        self.annotation(Self::EXPIRES)?.parse().ok()
+    }
+
+    /// Whether the rule should be gone by `now`, the server's time.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires().is_some_and(|at| at <= now)
+    }
+}

@@ -34,6 +34,82 @@ pub fn parse(text: &str) -> Result<Taint, NamingError> {
     })
 }
 
+/// Reads a TAINT argument whose effect may be left out, and is `default` then.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_or(text: &str, default: &Effect) -> Result<Taint, NamingError> {
+    if text.contains(':') {
+        parse(text)
+    } else {
+        parse(&format!("{text}:{default}"))
+    }
+}
+
+/// Which taints are meant to go: `KEY-`, `KEY=VALUE-`, `KEY:EFFECT-` or all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaintPattern {
+    /// The key.
+    pub key: String,
+    /// The value, if it matters.
+    pub value: Option<String>,
+    /// The effect, if it matters.
+    pub effect: Option<Effect>,
+}
+
+impl TaintPattern {
+    /// Reads an argument that ends in `-`, or says that it is none by `None`.
+    ///
+    /// # Errors
+    ///
+    /// A key, value or effect that no taint can have.
+    pub fn parse(text: &str) -> Option<Result<Self, NamingError>> {
+        text.strip_suffix('-').map(|rest| Self::of(text, rest))
+    }
+
+    fn of(argument: &str, rest: &str) -> Result<Self, NamingError> {
+        let (rest, effect) = match rest.split_once(':') {
+            Some((rest, effect)) => (rest, Some(parse_effect(argument, effect)?)),
+            None => (rest, None),
+        };
+        let (key, value) = match rest.split_once('=') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (rest, None),
+        };
+        validate::taint_key(key)?;
+        validate::taint_value(value.as_deref().unwrap_or_default())?;
+        Ok(Self {
+            key: key.to_owned(),
+            value,
+            effect,
+        })
+    }
+
+    /// Whether `taint` is one of them.
+    #[must_use]
+    pub fn matches(&self, taint: &Taint) -> bool {
+        let value = self.value.as_ref();
+        let effect = self.effect.as_ref();
+        self.key == taint.key
+            && value.is_none_or(|value| *value == taint.value)
+            && effect.is_none_or(|effect| *effect == taint.effect)
+    }
+}
+
+/// The pattern as it is written, without its dash.
+#[must_use]
+pub fn format(pattern: &TaintPattern) -> String {
+    let value = pattern.value.as_ref();
+    let effect = pattern.effect.as_ref();
+    format!(
+        "{}{}{}",
+        pattern.key,
+        value.map_or_else(String::new, |value| format!("={value}")),
+        effect.map_or_else(String::new, |effect| format!(":{effect}"))
+    )
+}
+
 fn parse_effect(argument: &str, effect: &str) -> Result<Effect, NamingError> {
     if EFFECTS.contains(&effect) {
         return Ok(Effect::from(effect));
@@ -87,6 +163,34 @@ mod tests {
             };
             assert_eq!(nearest, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_dash_at_the_end_takes_a_taint_away() {
+        let taint = parse("a/b=c:NoSchedule").unwrap();
+        for (text, matches) in [
+            ("a/b-", true),
+            ("a/b=c-", true),
+            ("a/b=d-", false),
+            ("a/b:NoSchedule-", true),
+            ("a/b:None-", false),
+            ("a/b=c:NoSchedule-", true),
+            ("b-", false),
+        ] {
+            let pattern = TaintPattern::parse(text).unwrap().unwrap();
+            assert_eq!(pattern.matches(&taint), matches, "{text}");
+        }
+        assert!(TaintPattern::parse("a:Nothing-").unwrap().is_err());
+        assert!(TaintPattern::parse("=-").unwrap().is_err());
+        assert!(TaintPattern::parse("a").is_none());
+    }
+
+    #[test]
+    fn an_effect_that_is_left_out_is_the_default() {
+        let or_none = |text| parse_or(text, &Effect::None).map(|taint| taint.to_string());
+        assert_eq!(or_none("a=b"), Ok("a=b:None".to_owned()));
+        assert_eq!(or_none("a=b:NoExecute"), Ok("a=b:NoExecute".to_owned()));
+        assert!(or_none("a=b:").is_err());
     }
 
     #[test]

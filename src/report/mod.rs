@@ -8,16 +8,22 @@
 //! |---|---|
 //! | Whom would a taint hit, and when? | [`impact`] |
 //! | Which devices are there? | [`devices`] |
+//! | Which rules are there? | [`rules`] |
+//! | What is there to say about one rule? | [`description`] |
+//! | Where is a rule in its life? | [`life`] |
 //! | What makes an eviction worse? | [`hazard`] |
 //! | When is it too much? | [`guard`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
 
+pub mod description;
 pub mod devices;
 pub mod guard;
 pub mod hazard;
 pub mod impact;
+pub mod life;
 pub mod metadata;
+pub mod rules;
 pub mod schema;
 pub mod table;
 pub mod taint;
@@ -26,9 +32,11 @@ pub mod time;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use description::RuleDescription;
 pub use devices::DeviceReport;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;
 pub use metadata::Basis;
+pub use rules::RuleList;
 pub use table::View;

@@ -8,11 +8,11 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::{DeviceReport, ImpactReport};
+use super::{DeviceReport, ImpactReport, RuleDescription};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 2] {
+pub fn files() -> [(&'static str, Schema); 3] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -21,6 +21,10 @@ pub fn files() -> [(&'static str, Schema); 2] {
         (
             "device-list.v1alpha1.schema.json",
             schema_of::<DeviceReport>(),
+        ),
+        (
+            "rule-description.v1alpha1.schema.json",
+            schema_of::<RuleDescription>(),
         ),
     ]
 }

@@ -94,10 +94,22 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+impl Table {
+    /// The same without the line of headers, for scripts that cut columns.
+    #[must_use]
+    pub fn without_headers(mut self) -> Self {
+        for column in &mut self.columns {
+            column.header = "";
+        }
+        self
+    }
+}
+
 /// One column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// What stands above it: upper case, without spaces.
+    /// What stands above it: upper case, without spaces; empty in all columns of a table that has no
+    /// line of headers.
     pub header: &'static str,
     /// Where it is shown.
     pub shown: Shown,

@@ -159,6 +159,7 @@ impl Example {
         pods[4].deletion = Some(Deletion {
             at: after(-600),
             grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
         });
         pods[5].node = None;
         let claims = std::array::from_fn(|index| claim(&pods[index]));

@@ -43,6 +43,10 @@ pub struct ObjectMeta {
     #[prost(message, repeated, tag = "13")]
     #[serde(default, deserialize_with = "or_default")]
     pub owner_references: Vec<OwnerReference>,
+    /// Who has to agree before a deleted object is gone.
+    #[prost(string, repeated, tag = "14")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub finalizers: Vec<String>,
 }
 
 /// `metav1.OwnerReference`.
@@ -130,6 +134,7 @@ impl ObjectMeta {
         Ok(at.map(|at| model::Deletion {
             at,
             grace_period_seconds: self.deletion_grace_period_seconds,
+            finalizers: self.finalizers.clone(),
         }))
     }
 

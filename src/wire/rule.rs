@@ -81,6 +81,7 @@ impl RuleMeta {
             deletion_timestamp: self.deletion_timestamp,
             deletion_grace_period_seconds: self.deletion_grace_period_seconds,
             owner_references: Vec::new(),
+            finalizers: Vec::new(),
         }
     }
 }

@@ -131,10 +131,6 @@ pub fn fresh_seed() -> u64 {
     number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test's own switches, not the program's"
-)]
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(

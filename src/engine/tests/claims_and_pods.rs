@@ -238,6 +238,7 @@ fn terminating_pod_is_not_evicted_again_nor_counted() {
         pod.deletion = Some(Deletion {
             at: at(NOW + 30),
             grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
         });
     });
     let taints = [considered(GPU_0, MAINTENANCE)];

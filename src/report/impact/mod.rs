@@ -11,9 +11,13 @@
 //! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
 //! | How is it told to people? | `sections`, `headline` |
+//! | Who has to agree to it? | [`consent`] |
+//! | Is it more than what was agreed to? | [`expect`] |
 
 mod build;
+pub mod consent;
 mod digest;
+pub mod expect;
 mod headline;
 mod published;
 mod sections;
@@ -23,6 +27,8 @@ pub mod note;
 pub mod view;
 
 pub use build::Limits;
+pub use consent::Consent;
+pub use expect::{ExpectedReport, Objection, UnreadableReport};
 pub use note::NoteCode;
 pub use published::{Published, PublishedCondition};
 pub use view::{

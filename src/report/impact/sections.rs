@@ -162,7 +162,7 @@ fn taints(taints: &[TaintImpact]) -> Table {
 }
 
 /// The selector as a DEVICE argument, with what such an argument cannot say after it.
-fn selector(selector: &Selector) -> String {
+pub(super) fn selector(selector: &Selector) -> String {
     let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
     let mut text = [&selector.driver, &selector.pool, &selector.device]
         .map(any)

@@ -31,7 +31,7 @@ pub async fn read(plane: &ControlPlane) -> Snapshot {
     let served = cluster::discover(&client)
         .await
         .expect("the server answers");
-    let reading = cluster::read_for_preview(&client, &served, |_| true)
+    let reading = cluster::read_for_preview(&client, &served, cluster::Detail::Names, |_| true)
         .await
         .expect("everything can be read");
     assert_eq!(reading.gaps, [], "the administrator may read everything");

@@ -1,0 +1,455 @@
+//! `add`: make the rules that a command describes, as far as they are not there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::arguments::VersionArgs;
+use super::change::{ChangeArgs, Changed, patch, stopped};
+use super::connection::failed;
+use super::context::Context;
+use super::preview::refuse_missing;
+use super::safety::{Safety, SafetyArgs};
+use super::scene::Scene;
+use super::selection::{SelectorArgs, wrong_name};
+use super::source;
+use super::step::{Existing, Step, considered, different, refuse_unsupported, steps};
+use crate::cluster::{
+    ClusterError, MANAGER, RuleDraft, StoredRule, WriteMode, parse_duration, user_name,
+};
+use crate::engine::ConsideredTaint;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceSelector, Effect, RuleMetadata, Taint};
+use crate::naming::labels::parse_label;
+use crate::naming::taint::{self, TaintPattern};
+use crate::naming::{NamingError, device, rule};
+use crate::render::{Format, Page, render};
+use crate::report::rules::ObjectList;
+use crate::report::table::counted;
+
+/// Create rules that taint devices
+///
+/// Makes it so: a rule that is there already is left as it is, and the same command run again
+/// completes what an interrupted one began. Another effect or value on a rule of the same name needs
+/// --overwrite. Without an effect, the taint has effect None: it does nothing, and the controller
+/// says in the rule's status whom it would hit.
+///
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
+/// KEY[=VALUE][:EFFECT]; an argument with = or : is a taint.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct AddArgs {
+    /// Devices, as DRIVER/POOL/DEVICE with * for any, one rule each; and one taint, as KEY[=VALUE][:EFFECT]
+    #[arg(value_name = "DEVICE|TAINT")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    /// Every device of every driver
+    #[arg(long, help_heading = "Devices")]
+    all_devices: bool,
+
+    /// DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+    #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
+    filename: Vec<PathBuf>,
+
+    /// Accept names that match no device
+    #[arg(long, help_heading = "Devices")]
+    allow_missing: bool,
+
+    /// Name of the rule; default: made from key, driver, pool and device
+    #[arg(long, help_heading = "Rule")]
+    name: Option<String>,
+
+    /// Why the devices are tainted
+    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
+    reason: Option<String>,
+
+    /// Where it is talked about
+    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
+    ticket: Option<String>,
+
+    /// After which time `remove --expired` takes the rule away, such as 4h or 90m; a rule that has such a time keeps it, unless --overwrite
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Rule")]
+    expires: Option<Duration>,
+
+    /// Labels of the rule
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule")]
+    labels: Vec<(String, String)>,
+
+    /// Change effect and value of a rule that is there already
+    #[arg(long, help_heading = "Change")]
+    overwrite: bool,
+
+    /// Print the rules instead of what was done to them
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Output")]
+    output: Option<String>,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    safety: SafetyArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Announce maintenance of a device: nothing happens yet, the controller says whom it would hit
+  kubectl devicetaint add gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware --reason 'firmware update' --expires 4h
+
+  # Keep new pods off all devices of a pool
+  kubectl devicetaint add gpu.example.com/node-7/* example.com/maintenance:NoSchedule
+
+  # Evict at once, in a script, if it hits at most what the report says
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute -o json > report.json
+  kubectl devicetaint add gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute --yes --expect report.json";
+
+pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let drafts = args.drafts()?;
+    let safety = args.safety.prepare()?;
+
+    let scene = Scene::open(&args.version, context).await?;
+    refuse_unsupported(&drafts, &scene.semantics)?;
+    let drafts = args.with_expiry(drafts, scene.now);
+    if !args.allow_missing {
+        refuse_unknown_devices(&drafts, &scene)?;
+    }
+    let steps = steps(drafts, args.existing(), &scene)?;
+    ask(&steps, &safety, &scene, context, &args).await?;
+
+    let user = user_name(&scene.live.client).await;
+    let done = carry_out(steps, &args, user.as_deref(), &scene, context).await;
+    scene.live.tell(&context.printer);
+    done
+}
+
+/// Shows whom it hits and asks, if it can hit anybody.
+async fn ask(
+    steps: &[Step],
+    safety: &Safety,
+    scene: &Scene,
+    context: &Context,
+    args: &AddArgs,
+) -> Result<(), Failure> {
+    let deadly = steps.iter().filter_map(|step| considered(step, scene.now));
+    let deadly: Vec<ConsideredTaint> = deadly.collect();
+    if deadly.is_empty() && safety.guards.is_empty() {
+        return Ok(());
+    }
+    let report = scene.report(&deadly, &safety.guards).await?;
+    if args.change.dry_run.is_real() {
+        return safety.check(&report, context);
+    }
+    for line in report.summary_lines() {
+        context.printer.note(&line);
+    }
+    Ok(())
+}
+
+async fn carry_out(
+    steps: Vec<Step>,
+    args: &AddArgs,
+    user: Option<&str>,
+    scene: &Scene,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    if steps.len() > 1 {
+        let rules = counted(steps.len(), "rule");
+        context
+            .printer
+            .note(&format!("{rules}, one for each device or selector"));
+    }
+    let open = steps.iter().filter(|step| !matches!(step, Step::Keep(_)));
+    context
+        .ledger
+        .plan(open.map(|step| step.draft().name.clone()));
+    let mut changed = false;
+    let mut objects = Vec::new();
+    for step in steps {
+        let name = step.draft().name.clone();
+        context.ledger.begin(&name);
+        let (verb, object) = match perform(step, args, user, scene).await {
+            Ok(done) => done,
+            Err(failure) => {
+                context.ledger.failed();
+                return Err(stopped(failure, context));
+            }
+        };
+        changed |= verb != "unchanged";
+        if args.output.is_none() {
+            args.change.tell(&name, verb, context)?;
+        } else {
+            context.ledger.done(&name, verb);
+        }
+        objects.push(object);
+    }
+    if let Some(format) = &args.output {
+        let format = format.parse::<Format>()?;
+        let page = Page {
+            format,
+            width: None,
+        };
+        context.printer.emit(&render(&ObjectList(objects), page)?)?;
+    }
+    Ok(args.change.status(Changed::if_any(changed)))
+}
+
+/// Does what has to be done about one rule: what was done, and the rule as it is then.
+async fn perform(
+    step: Step,
+    args: &AddArgs,
+    user: Option<&str>,
+    scene: &Scene,
+) -> Result<(&'static str, serde_json::Value), Failure> {
+    let mode = args.change.dry_run.mode();
+    let rules = &scene.rules;
+    match (step, mode) {
+        (Step::Keep(draft), _) => {
+            let found = rules.get(&draft.name).await.map_err(failed)?;
+            let object =
+                found.map_or_else(|| draft.object(rules.api_version()), |found| found.object);
+            Ok(("unchanged", object))
+        }
+        (Step::Create(draft), None) => Ok(("created", draft.object(rules.api_version()))),
+        (Step::Create(mut draft), Some(mode)) => {
+            if let Some(user) = user {
+                let key = RuleMetadata::CREATED_BY.to_owned();
+                draft.annotations.insert(key, user.to_owned());
+            }
+            create(&draft, mode, scene).await
+        }
+        (Step::Change(draft, _, _), None) => Ok(("configured", draft.object(rules.api_version()))),
+        (Step::Change(_, rule, mut change), Some(mode)) => {
+            if let Some(user) = user {
+                let key = RuleMetadata::CHANGED_BY.to_owned();
+                change.annotations.insert(key, user.to_owned());
+            }
+            let stored = patch(rules, &rule, &change, mode).await?;
+            Ok(("configured", stored.object))
+        }
+    }
+}
+
+/// Creates a rule; one that somebody made in the meantime is looked at like one that was there.
+async fn create(
+    draft: &RuleDraft,
+    mode: WriteMode,
+    scene: &Scene,
+) -> Result<(&'static str, serde_json::Value), Failure> {
+    match scene.rules.create(draft, mode).await {
+        Ok(StoredRule { object, .. }) => Ok(("created", object)),
+        Err(error @ ClusterError::AlreadyExists { .. }) => {
+            let found = scene.rules.get(&draft.name).await.map_err(failed)?;
+            match found {
+                Some(found) if draft.is_spec_of(&found.rule) => Ok(("unchanged", found.object)),
+                Some(found) => Err(different(draft, &found.rule)),
+                None => Err(failed(error)),
+            }
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
+    let considered: Vec<ConsideredTaint> = drafts
+        .iter()
+        .map(|draft| {
+            ConsideredTaint::hypothetical(draft.selector.clone(), draft.taint.clone(), scene.now)
+        })
+        .collect();
+    let impact = scene.impact(&scene.reading, &considered);
+    refuse_missing(&impact, &scene.reading, &scene.semantics)
+}
+
+impl AddArgs {
+    fn existing(&self) -> Existing {
+        if self.overwrite {
+            Existing::Overwritten
+        } else {
+            Existing::Kept
+        }
+    }
+
+    /// The rules that are asked for; everything that can be wrong without a cluster is found here.
+    fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
+        let (selectors, taint) = self.targets()?;
+        let drafts = if self.filename.is_empty() {
+            let taint = taint.ok_or_else(|| {
+                Failure::usage("no taint: with which are the devices tainted?").hint(
+                    "write it as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware",
+                )
+            })?;
+            self.by_selectors(&selectors, &taint)?
+        } else {
+            if !selectors.is_empty() || taint.is_some() {
+                return Err(Failure::usage(
+                    "devices and taints cannot be used together with --filename",
+                ));
+            }
+            self.by_manifests()?
+        };
+        let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
+        if names.len() < drafts.len() {
+            return Err(Failure::usage("two rules have the same name"));
+        }
+        Ok(drafts)
+    }
+
+    fn targets(&self) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
+        let mut selectors = Vec::new();
+        let mut taints = Vec::new();
+        for target in &self.targets {
+            if TaintPattern::parse(target).is_some() {
+                return Err(Failure::usage(format!("{target:?} takes a taint away"))
+                    .hint("that is what `kubectl devicetaint remove` does"));
+            }
+            if target.contains(['=', ':']) {
+                taints.push(taint::parse_or(target, &Effect::None).map_err(wrong_name)?);
+            } else {
+                selectors.push(device::parse(target).map_err(|error| self.not_a_device(error))?);
+            }
+        }
+        if let [first, second, ..] = taints.as_slice() {
+            return Err(Failure::usage(format!(
+                "more than one taint: {first} and {second}"
+            )));
+        }
+        selectors.extend(self.selector.selector()?);
+        if self.all_devices {
+            if !selectors.is_empty() {
+                return Err(Failure::usage("--all-devices leaves nothing to be named"));
+            }
+            selectors.push(DeviceSelector::default());
+        }
+        let mut seen = Vec::new();
+        selectors.retain(|selector| {
+            let news = !seen.contains(selector);
+            seen.push(selector.clone());
+            news
+        });
+        Ok((selectors, taints.pop()))
+    }
+
+    fn not_a_device(&self, error: NamingError) -> Failure {
+        let hint = match &error {
+            NamingError::TwoSegments { argument, .. } => {
+                Some(format!("a taint without value is written {argument}:None"))
+            }
+            NamingError::EmptySegment { .. }
+            | NamingError::Everything { .. }
+            | NamingError::Invalid { .. }
+            | NamingError::NoEffect { .. }
+            | NamingError::UnknownEffect { .. } => None,
+        };
+        let failure = wrong_name(error);
+        match hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+
+    fn by_selectors(
+        &self,
+        selectors: &[DeviceSelector],
+        taint: &Taint,
+    ) -> Result<Vec<RuleDraft>, Failure> {
+        if selectors.is_empty() {
+            return Err(Failure::usage("no devices: which are tainted?")
+                .hint("name devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`"));
+        }
+        if self.name.is_some() && selectors.len() > 1 {
+            return Err(Failure::usage(
+                "--name is for one rule, and these would be several",
+            ));
+        }
+        let batch = rule::batch(selectors, taint);
+        let drafts = selectors.iter().map(|selector| RuleDraft {
+            name: self
+                .name
+                .clone()
+                .unwrap_or_else(|| rule::name(selector, &taint.key)),
+            selector: selector.clone(),
+            taint: taint.clone(),
+            labels: self.all_labels(&batch),
+            annotations: self.annotations(),
+        });
+        Ok(drafts.collect())
+    }
+
+    fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
+        let manifests = source::rules(&self.filename)?;
+        if self.name.is_some() {
+            return Err(Failure::usage(
+                "--name cannot be used together with --filename, which names its rules",
+            ));
+        }
+        let mut drafts = Vec::new();
+        for manifest in manifests {
+            let Some(selector) = manifest.selector.clone() else {
+                return Err(super::preview::wide(
+                    &manifest,
+                    "has no spec.deviceSelector",
+                ));
+            };
+            if selector == DeviceSelector::default() {
+                return Err(super::preview::wide(
+                    &manifest,
+                    "has an empty spec.deviceSelector: it would taint every device",
+                ));
+            }
+            let batch = rule::batch(std::slice::from_ref(&selector), &manifest.taint);
+            let mut labels = manifest.metadata.labels.clone();
+            labels.extend(self.all_labels(&batch));
+            let mut annotations = manifest.metadata.annotations.clone();
+            annotations.extend(self.annotations());
+            drafts.push(RuleDraft {
+                name: manifest.name.to_string(),
+                selector,
+                taint: manifest.taint,
+                labels,
+                annotations,
+            });
+        }
+        Ok(drafts)
+    }
+
+    fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
+        let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
+        labels.insert(RuleMetadata::MANAGED_BY.to_owned(), MANAGER.to_owned());
+        labels.insert(RuleMetadata::BATCH.to_owned(), batch.to_owned());
+        labels
+    }
+
+    fn annotations(&self) -> BTreeMap<String, String> {
+        let given = [
+            (RuleMetadata::REASON, &self.reason),
+            (RuleMetadata::TICKET, &self.ticket),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(key, text)| Some((key.to_owned(), text.clone()?)))
+            .collect()
+    }
+
+    /// The same with the time when they should be gone, by the server's clock.
+    fn with_expiry(&self, drafts: Vec<RuleDraft>, now: Timestamp) -> Vec<RuleDraft> {
+        let Some(at) = self
+            .expires
+            .and_then(|after| now.checked_add(SignedDuration::try_from(after).ok()?).ok())
+        else {
+            return drafts;
+        };
+        let dated = |mut draft: RuleDraft| {
+            let key = RuleMetadata::EXPIRES.to_owned();
+            draft.annotations.insert(key, at.to_string());
+            draft
+        };
+        drafts.into_iter().map(dated).collect()
+    }
+}

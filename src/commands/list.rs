@@ -1,0 +1,180 @@
+//! `list`: which rules there are, and what they do.
+
+use std::collections::BTreeMap;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use super::arguments::{OutputArgs, SourceArgs};
+use super::connection::{Live, failed};
+use super::context::Context;
+use super::source::{self, Facts};
+use crate::cluster::Rules;
+use crate::engine::{self, ConsideredTaint};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Kind};
+use crate::naming::labels::LabelSelector;
+use crate::render::{Format, Page, render};
+use crate::report::rules::{Headers, RuleList, SortBy, rows};
+
+/// List rules with what they taint, whom they hit, and who made them
+///
+/// Rules that others made are listed too. PODS are those that the rule evicts, or would with effect
+/// NoExecute if its effect is None. EVICTING is what the controller says, marked as stale when that
+/// is about an earlier state of the rule or when no pod is left.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ListArgs {
+    /// Only these rules
+    #[arg(value_name = "RULE")]
+    names: Vec<String>,
+
+    /// Only rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<LabelSelector>,
+
+    /// Only rules that should be gone by now
+    #[arg(long)]
+    expired: bool,
+
+    /// Leave out the line of headers
+    #[arg(long, help_heading = "Output")]
+    no_headers: bool,
+
+    /// Order of the rules
+    #[arg(long, value_name = "ORDER", value_parser = sort_parser(), default_value = "name", help_heading = "Output")]
+    sort_by: SortBy,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # All rules, with reason, ticket and who made them
+  kubectl devicetaint list -o wide
+
+  # What somebody forgot
+  kubectl devicetaint list --expired
+
+  # The rules as they are in the cluster
+  kubectl devicetaint list -l app.kubernetes.io/managed-by=kubectl-devicetaint -o yaml";
+
+fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
+    let words = SortBy::ALL.map(|(word, _)| word);
+    PossibleValuesParser::new(words).map(|word| {
+        let known = SortBy::ALL.into_iter().find(|(known, _)| *known == word);
+        known.map(|(_, order)| order).unwrap_or_default()
+    })
+}
+
+pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let mut facts = source::read(&args.source, context).await?;
+    let semantics = args.source.semantics(&facts.reading)?;
+    let now = args.source.now(&facts.reading)?;
+    let objects = objects(&args, &facts).await?;
+
+    let rules = std::mem::take(&mut facts.reading.snapshot.rules);
+    let denied = facts
+        .reading
+        .gaps
+        .iter()
+        .find(|gap| gap.what == Kind::DeviceTaintRule.plural());
+    if let Some(gap) = denied {
+        return Err(Failure::new(ExitStatus::Failed, gap.why.clone()));
+    }
+    refuse_unknown(&args.names, &rules)?;
+    let considered: Vec<ConsideredTaint> = rules
+        .iter()
+        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .collect();
+    let selected = {
+        let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+        let ids = impact.devices.into_iter().map(|device| device.id);
+        ids.collect::<std::collections::BTreeSet<_>>()
+    };
+    let facts = facts.with_pods(|id| selected.contains(id)).await?;
+    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+
+    let shown: Vec<DeviceTaintRule> = rules
+        .into_iter()
+        .filter(|rule| args.wants(rule, now))
+        .collect();
+    let headers = if args.no_headers {
+        Headers::Left
+    } else {
+        Headers::Shown
+    };
+    let list = RuleList::new(rows(shown, Some(&impact)), objects, now)
+        .sorted_by(args.sort_by)
+        .with_headers(headers);
+    facts.tell(&context.printer);
+    for gap in &facts.reading.gaps {
+        context.printer.warn(&format!("{}: {}", gap.what, gap.why));
+    }
+    if list.is_empty() {
+        context.printer.note("No resources found");
+    }
+    let page = Page {
+        format: args.output.output,
+        width: context.width,
+    };
+    context.printer.emit(&render(&list, page)?)?;
+    if args.output.strict && !facts.reading.gaps.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            "the answer is incomplete",
+        ));
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The objects as they are served, where they are asked for.
+async fn objects(
+    args: &ListArgs,
+    facts: &Facts,
+) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
+    let raw = match args.output.output {
+        Format::Json | Format::Yaml => true,
+        Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+    };
+    if !raw {
+        return Ok(BTreeMap::new());
+    }
+    let Some(Live { client, served }) = facts.live() else {
+        return Err(Failure::usage(
+            "-o json and -o yaml print the rules as a server has them, and --from has no server",
+        )
+        .hint("the files have them already"));
+    };
+    let rules = Rules::new(client, served).map_err(failed)?;
+    let stored = rules.list().await.map_err(failed)?;
+    Ok(stored
+        .into_iter()
+        .map(|stored| (stored.rule.name.to_string(), stored.object))
+        .collect())
+}
+
+fn refuse_unknown(names: &[String], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
+    for name in names {
+        if !rules.iter().any(|rule| rule.name.as_str() == name) {
+            return Err(super::scene::no_such_rule(name, rules.iter()));
+        }
+    }
+    Ok(())
+}
+
+impl ListArgs {
+    fn wants(&self, rule: &DeviceTaintRule, now: jiff::Timestamp) -> bool {
+        let named =
+            self.names.is_empty() || self.names.iter().any(|name| name == rule.name.as_str());
+        let labelled = self
+            .selector
+            .as_ref()
+            .is_none_or(|selector| selector.matches(&rule.metadata.labels));
+        let expired = !self.expired || rule.metadata.is_expired(now);
+        named && labelled && expired
+    }
+}

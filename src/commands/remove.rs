@@ -1,0 +1,338 @@
+//! `remove`: take rules away.
+
+use std::time::Duration;
+
+use super::arguments::VersionArgs;
+use super::change::{ChangeArgs, Changed, delete, stopped};
+use super::connection::{Live, connect, failed};
+use super::context::Context;
+use super::safety::{without_terminal, yes_or_refuse};
+use super::scene::{Scene, no_such_rule, server_time};
+use super::selection::wrong_name;
+use super::wait::timed_out;
+use super::waiting::{self, Ending};
+use crate::cluster::{Rules, parse_duration};
+use crate::engine::ConsideredTaint;
+use crate::engine::life::{blocks, release};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceSelector, DeviceTaintRule};
+use crate::naming::labels::LabelSelector;
+use crate::naming::taint::TaintPattern;
+use crate::naming::{device, taint};
+use crate::report::life::release_lines;
+use crate::report::table::counted;
+
+/// Delete rules, and say what becomes schedulable again
+///
+/// Rules are named, or meant by their devices and KEY-, as `kubectl taint` takes taints away; or they
+/// are those with these labels, those that have expired by the server's clock, or all.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RemoveArgs {
+    /// Rules by name, or devices as DRIVER/POOL/DEVICE and a taint as KEY-, KEY=VALUE- or KEY:EFFECT-
+    #[arg(value_name = "RULE|DEVICE KEY-")]
+    targets: Vec<String>,
+
+    /// Rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<LabelSelector>,
+
+    /// Rules that should be gone by now
+    #[arg(long)]
+    expired: bool,
+
+    /// All rules, also those that others made; asks
+    #[arg(long)]
+    all: bool,
+
+    /// Do not ask; needed with --all where there is no terminal to ask on
+    #[arg(short, long, help_heading = "Safety")]
+    yes: bool,
+
+    /// It is fine if a rule is not there
+    #[arg(long, help_heading = "Change")]
+    ignore_not_found: bool,
+
+    /// Wait until the rules are gone
+    #[arg(long, help_heading = "Wait")]
+    wait: bool,
+
+    /// How long to wait, such as 30s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
+    timeout: Duration,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # By name
+  kubectl devicetaint remove drain-node-7
+
+  # As it was added
+  kubectl devicetaint remove gpu.example.com/node-7/gpu-0 example.com/maintenance-
+
+  # What should have been gone by now
+  kubectl devicetaint remove --expired";
+
+/// Which rules are meant.
+#[derive(Debug)]
+enum Meant {
+    Names(Vec<String>),
+    Taints(Vec<DeviceSelector>, TaintPattern),
+    Labelled(LabelSelector),
+    Expired,
+    All,
+}
+
+pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let meant = args.meant()?;
+    let live = connect(context).await?;
+    let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
+    let found = args.find(&meant, &live, &rules, context).await?;
+    if found.is_empty() {
+        context.printer.note("No resources found");
+        return Ok(args.change.status(Changed::Nothing));
+    }
+    args.ask(&meant, &found, context)?;
+    // Read before they are gone; a user who may not look at devices may remove rules all the same.
+    let scene = Scene::of(live, &args.version).await;
+    args.carry_out(&found, &rules, context).await?;
+    tell_released(&found, scene, context);
+    if args.wait && args.change.dry_run.is_real() {
+        args.wait(&found, &rules).await?;
+    }
+    Ok(args.change.status(Changed::Something))
+}
+
+impl RemoveArgs {
+    fn meant(&self) -> Result<Meant, Failure> {
+        let mut ways = Vec::new();
+        if !self.targets.is_empty() {
+            ways.push("RULE or DEVICE");
+        }
+        if self.selector.is_some() {
+            ways.push("--selector");
+        }
+        if self.expired {
+            ways.push("--expired");
+        }
+        if self.all {
+            ways.push("--all");
+        }
+        match ways[..] {
+            [] => Err(Failure::usage("no rules: which are removed?")
+                .hint("name them, or say --expired, --selector or --all")),
+            [_] => Ok(match &self.selector {
+                Some(selector) => Meant::Labelled(selector.clone()),
+                None if self.expired => Meant::Expired,
+                None if self.all => Meant::All,
+                None => self.named()?,
+            }),
+            [first, second, ..] => Err(Failure::usage(format!(
+                "{first} cannot be used together with {second}"
+            ))),
+        }
+    }
+
+    /// With a taint that ends in a dash, the others are devices, else they are rules.
+    fn named(&self) -> Result<Meant, Failure> {
+        let mut patterns = Vec::new();
+        let mut others = Vec::new();
+        for target in &self.targets {
+            match TaintPattern::parse(target) {
+                Some(pattern) => patterns.push(pattern.map_err(wrong_name)?),
+                None => others.push(target),
+            }
+        }
+        let Some(pattern) = patterns.pop() else {
+            let wrong = others.iter().find(|name| name.contains(['/', '=', ':']));
+            return match wrong {
+                Some(wrong) => Err(
+                    Failure::usage(format!("{wrong:?} is not the name of a rule"))
+                        .hint("to take a taint away from devices: DRIVER/POOL/DEVICE KEY-"),
+                ),
+                None => Ok(Meant::Names(self.targets.clone())),
+            };
+        };
+        if !patterns.is_empty() {
+            return Err(Failure::usage("more than one taint"));
+        }
+        if others.is_empty() {
+            return Err(
+                Failure::usage("no devices: from which is the taint taken away?")
+                    .hint("name devices as DRIVER/POOL/DEVICE"),
+            );
+        }
+        let selectors = others
+            .iter()
+            .map(|text| device::parse(text).map_err(wrong_name));
+        Ok(Meant::Taints(selectors.collect::<Result<_, _>>()?, pattern))
+    }
+
+    async fn find(
+        &self,
+        meant: &Meant,
+        live: &Live,
+        rules: &Rules,
+        context: &Context,
+    ) -> Result<Vec<DeviceTaintRule>, Failure> {
+        let all: Vec<DeviceTaintRule> = rules
+            .list()
+            .await
+            .map_err(failed)?
+            .into_iter()
+            .map(|stored| stored.rule)
+            .collect();
+        let now = server_time(live)?;
+        let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| -> Vec<DeviceTaintRule> {
+            all.iter().filter(|rule| wanted(rule)).cloned().collect()
+        };
+        match meant {
+            Meant::All => Ok(all),
+            Meant::Expired => Ok(keep(&|rule| rule.metadata.is_expired(now))),
+            Meant::Labelled(selector) => Ok(keep(&|rule| selector.matches(&rule.metadata.labels))),
+            Meant::Names(names) => {
+                for name in names {
+                    if !all.iter().any(|rule| rule.name.as_str() == name) {
+                        self.missing(no_such_rule(name, all.iter()), context)?;
+                    }
+                }
+                Ok(keep(&|rule| {
+                    names.iter().any(|name| name == rule.name.as_str())
+                }))
+            }
+            Meant::Taints(selectors, pattern) => {
+                for selector in selectors {
+                    if !all.iter().any(|rule| has(rule, selector, pattern)) {
+                        self.missing(no_such_taint(selector, pattern, &all), context)?;
+                    }
+                }
+                Ok(keep(&|rule| {
+                    selectors
+                        .iter()
+                        .any(|selector| has(rule, selector, pattern))
+                }))
+            }
+        }
+    }
+
+    /// A rule that was named is not there.
+    fn missing(&self, failure: Failure, context: &Context) -> Result<(), Failure> {
+        if !self.ignore_not_found {
+            return Err(failure.hint("if that is fine, add --ignore-not-found"));
+        }
+        context.printer.note(&failure.to_string());
+        Ok(())
+    }
+
+    fn ask(
+        &self,
+        meant: &Meant,
+        found: &[DeviceTaintRule],
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let broad = match meant {
+            Meant::All => true,
+            Meant::Names(_) | Meant::Taints(..) | Meant::Labelled(_) | Meant::Expired => false,
+        };
+        if !broad || self.yes || !self.change.dry_run.is_real() {
+            return Ok(());
+        }
+        if !context.interactive {
+            return Err(without_terminal("--yes"));
+        }
+        for rule in found {
+            context
+                .printer
+                .note(&format!("{}  {}", rule.name, rule.taint));
+        }
+        yes_or_refuse(&format!("Delete {}?", counted(found.len(), "rule")))
+    }
+
+    async fn carry_out(
+        &self,
+        found: &[DeviceTaintRule],
+        rules: &Rules,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        context
+            .ledger
+            .plan(found.iter().map(|rule| rule.name.to_string()));
+        for rule in found {
+            let name = rule.name.as_str();
+            context.ledger.begin(name);
+            if let Some(mode) = self.change.dry_run.mode()
+                && let Err(failure) = delete(rules, rule, mode).await
+            {
+                context.ledger.failed();
+                return Err(stopped(failure, context));
+            }
+            self.change.tell(name, "deleted", context)?;
+        }
+        Ok(())
+    }
+
+    async fn wait(&self, found: &[DeviceTaintRule], rules: &Rules) -> Result<(), Failure> {
+        let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
+        let ending = waiting::until(self.timeout, async || {
+            waiting::not_deleted(rules, &names).await
+        });
+        match ending.await? {
+            Ending::Met => Ok(()),
+            Ending::TimedOut(left) => Err(timed_out(self.timeout, left)),
+        }
+    }
+}
+
+/// Whether the rule taints exactly these devices with such a taint.
+fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern) -> bool {
+    rule.selector.as_ref() == Some(selector) && pattern.matches(&rule.taint)
+}
+
+fn no_such_taint(
+    selector: &DeviceSelector,
+    pattern: &TaintPattern,
+    rules: &[DeviceTaintRule],
+) -> Failure {
+    let devices = device::format(selector);
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no rule taints {devices} with {}", taint::format(pattern)),
+    );
+    let on_devices = rules
+        .iter()
+        .filter(|rule| rule.selector.as_ref() == Some(selector));
+    let others: Vec<String> = on_devices
+        .map(|rule| format!("{} ({})", rule.taint, rule.name))
+        .collect();
+    if others.is_empty() {
+        failure.hint("list what there is with `kubectl devicetaint list`")
+    } else {
+        failure.hint(format!("these devices have: {}", others.join(", ")))
+    }
+}
+
+/// Says what the rules set free, and what still keeps their devices from being allocated.
+fn tell_released(removed: &[DeviceTaintRule], scene: Result<Scene, Failure>, context: &Context) {
+    let scene = match scene {
+        Ok(scene) => scene,
+        Err(failure) => {
+            let text = format!("what becomes schedulable again is not known: {failure}");
+            return context.printer.warn(&text);
+        }
+    };
+    scene.live.tell(&context.printer);
+    let blocking = removed.iter().filter(|rule| blocks(&rule.taint.effect));
+    let considered: Vec<ConsideredTaint> = blocking
+        .map(|rule| ConsideredTaint::of_rule(rule, scene.now))
+        .collect();
+    let impact = scene.impact(&scene.reading, &considered);
+    for line in release_lines(&release(&impact)) {
+        context.printer.note(&line);
+    }
+}

@@ -1,0 +1,163 @@
+//! A cluster whose rules are about to be changed.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::arguments::VersionArgs;
+use super::connection::{Live, connect, failed};
+use super::context::Context;
+use crate::cluster::{self, ClusterError, Rules};
+use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceTaintRule, DriverName, Reading};
+use crate::naming::nearest::nearest;
+use crate::report::impact::Limits;
+use crate::report::{Basis, Guard, ImpactReport, Wholes};
+
+/// The cluster as it was when it was looked at.
+pub(super) struct Scene {
+    pub(super) live: Live,
+    pub(super) rules: Rules,
+    /// Everything but the pods.
+    pub(super) reading: Reading,
+    pub(super) semantics: Semantics,
+    /// The server's clock at that time.
+    pub(super) now: Timestamp,
+}
+
+impl Scene {
+    /// Connects and reads devices, claims and rules.
+    pub(super) async fn open(version: &VersionArgs, context: &Context) -> Result<Self, Failure> {
+        let live = connect(context).await?;
+        Self::of(live, version).await
+    }
+
+    /// The same on a connection that is there already.
+    pub(super) async fn of(live: Live, version: &VersionArgs) -> Result<Self, Failure> {
+        let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
+        let reading =
+            cluster::read_devices(&live.client, &live.served, cluster::Detail::Attributes)
+                .await
+                .map_err(failed)?;
+        let semantics = version.semantics(&reading)?;
+        let now = server_time(&live)?;
+        Ok(Self {
+            live,
+            rules,
+            reading,
+            semantics,
+            now,
+        })
+    }
+
+    /// The rule of that name, as it was read.
+    pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
+        let rules = &self.reading.snapshot.rules;
+        match rules.iter().find(|rule| rule.name.as_str() == name) {
+            Some(rule) => Ok(rule),
+            None => Err(no_such_rule(name, rules.iter())),
+        }
+    }
+
+    /// The devices that `considered` selects.
+    pub(super) fn selected(&self, considered: &[ConsideredTaint]) -> BTreeSet<DeviceId> {
+        self.selected_in(&self.reading, considered)
+    }
+
+    /// The same in another reading.
+    pub(super) fn selected_in(
+        &self,
+        reading: &Reading,
+        considered: &[ConsideredTaint],
+    ) -> BTreeSet<DeviceId> {
+        let devices = self.impact(reading, considered).devices;
+        devices.into_iter().map(|device| device.id).collect()
+    }
+
+    /// The reading with the pods that use the devices that `considered` selects.
+    pub(super) async fn with_pods(
+        &self,
+        considered: &[ConsideredTaint],
+    ) -> Result<Reading, ClusterError> {
+        let selected = self.selected(considered);
+        self.read_pods(|id| selected.contains(id)).await
+    }
+
+    async fn read_pods(
+        &self,
+        selects: impl Fn(&DeviceId) -> bool,
+    ) -> Result<Reading, ClusterError> {
+        let Live { client, served } = &self.live;
+        cluster::read_pods(client, served, self.reading.clone(), selects).await
+    }
+
+    /// What `considered` does to what was read.
+    pub(super) fn impact<'a>(
+        &self,
+        reading: &'a Reading,
+        considered: &'a [ConsideredTaint],
+    ) -> Impact<'a> {
+        engine::preview(&reading.snapshot, considered, self.now, &self.semantics)
+    }
+
+    /// Whom the considered taints hit.
+    pub(super) async fn report(
+        &self,
+        considered: &[ConsideredTaint],
+        guards: &[Guard],
+    ) -> Result<ImpactReport, Failure> {
+        let selected = self.selected(considered);
+        let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
+        let whole = guards.iter().any(Guard::needs_whole);
+        let reading = self
+            .read_pods(|id| {
+                if whole {
+                    drivers.contains(&id.driver)
+                } else {
+                    selected.contains(id)
+                }
+            })
+            .await
+            .map_err(failed)?;
+        let impact = self.impact(&reading, considered);
+        let usage = engine::usage(&reading.snapshot, &engine::drivers_of(&impact));
+        let basis = Basis {
+            reading: &reading,
+            semantics: &self.semantics,
+            now: self.now,
+        };
+        let wholes = Wholes {
+            pods: usage.pods,
+            devices: usage.devices,
+        };
+        Ok(ImpactReport::new(
+            &impact,
+            &basis,
+            &Limits { guards, wholes },
+        ))
+    }
+}
+
+/// The server's clock, which decides what is due and what has expired.
+pub(super) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
+    live.client.server_time().ok_or_else(|| {
+        Failure::new(
+            ExitStatus::Failed,
+            format!("{} does not say what time it is", live.client.server()),
+        )
+    })
+}
+
+/// There is no rule of that name.
+pub(super) fn no_such_rule<'a>(
+    name: &str,
+    rules: impl Iterator<Item = &'a DeviceTaintRule>,
+) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
+    let known = rules.map(|rule| rule.name.to_string());
+    match nearest(name, known).as_slice() {
+        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
+        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    }
+}

@@ -1,0 +1,276 @@
+//! Waiting for what a rule does, with a look at what it still waits for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::connection::failed;
+use super::context::Context;
+use super::scene::{Scene, server_time};
+use crate::cluster::{self, Rules, node_health};
+use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
+use crate::engine::{self, ConsideredTaint};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, NodeHealth, NodeName, Reading};
+use crate::output::Account;
+use crate::report::life::{progress_line, remaining_line, slowest};
+
+/// How often is looked.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long to wait, and for how long it has to stay so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) timeout: Duration,
+    pub(super) settle: Duration,
+}
+
+/// How a wait ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// What was waited for is the case.
+    Met,
+    /// The time is over; what remains, one line each.
+    TimedOut(Vec<String>),
+}
+
+/// Looks again and again until `look` has nothing left to name, or the time is over.
+pub(super) async fn until(
+    timeout: Duration,
+    mut look: impl AsyncFnMut() -> Result<Vec<String>, Failure>,
+) -> Result<Ending, Failure> {
+    let end = Instant::now() + timeout;
+    loop {
+        let left = look().await?;
+        if left.is_empty() {
+            return Ok(Ending::Met);
+        }
+        if Instant::now() >= end {
+            return Ok(Ending::TimedOut(left));
+        }
+        tokio::time::sleep(INTERVAL.min(end - Instant::now())).await;
+    }
+}
+
+/// Those of the rules whose current state the controller has not judged yet.
+pub(super) async fn not_observed(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
+    let mut left = Vec::new();
+    for name in names {
+        let rule = present(rules, name).await?;
+        let observed = rule
+            .condition
+            .as_ref()
+            .map(|found| found.observed_generation);
+        if observed != Some(rule.generation) {
+            left.push(match observed {
+                None => format!("rule {name} has no condition yet"),
+                Some(old) => format!(
+                    "rule {name} is at generation {}, its condition at {old}",
+                    rule.generation
+                ),
+            });
+        }
+    }
+    Ok(left)
+}
+
+/// Those of the rules that are still there.
+pub(super) async fn not_deleted(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
+    let mut left = Vec::new();
+    for name in names {
+        if rules.get(name).await.map_err(failed)?.is_some() {
+            left.push(format!("rule {name} is still there"));
+        }
+    }
+    Ok(left)
+}
+
+async fn present(rules: &Rules, name: &str) -> Result<DeviceTaintRule, Failure> {
+    match rules.get(name).await.map_err(failed)? {
+        Some(found) => Ok(found.rule),
+        None => Err(Failure::new(
+            ExitStatus::Failed,
+            format!("there is no rule {name}, or no longer"),
+        )),
+    }
+}
+
+/// Waits until the rules have evicted everybody whom they evict: the controller says so about their
+/// current state, no such pod is left, not even a terminating one, and it stays so for a while, in
+/// which the scheduler may still place pods that it chose a device for before it knew the taint.
+pub(super) async fn evicted(
+    scene: &Scene,
+    names: &[String],
+    patience: Patience,
+    context: &Context,
+) -> Result<Ending, Failure> {
+    let end = Instant::now() + patience.timeout;
+    let mut progress = Account::new(&context.printer);
+    let mut devices = scene.reading.clone();
+    let mut fresh = false;
+    let mut most = 0;
+    let mut quiet_since = None;
+    loop {
+        let look = Look::take(scene, &devices, names).await?;
+        most = most.max(look.remaining);
+        progress.say(&look.line(most));
+        if !look.open.is_empty() {
+            quiet_since = None;
+        } else if fresh {
+            let since = *quiet_since.get_or_insert_with(Instant::now);
+            if since.elapsed() >= patience.settle {
+                return Ok(Ending::Met);
+            }
+        } else {
+            // Nobody is left of those who were known: is there anybody new?
+            devices = read_devices(scene).await?;
+            fresh = true;
+            continue;
+        }
+        if Instant::now() >= end {
+            return Ok(Ending::TimedOut(look.into_open(patience)));
+        }
+        let pause = if quiet_since.is_some() {
+            INTERVAL.max(patience.settle / 4).min(patience.settle)
+        } else {
+            INTERVAL
+        };
+        tokio::time::sleep(pause.min(end - Instant::now())).await;
+        fresh = false;
+    }
+}
+
+async fn read_devices(scene: &Scene) -> Result<Reading, Failure> {
+    cluster::read_devices(
+        &scene.live.client,
+        &scene.live.served,
+        cluster::Detail::Attributes,
+    )
+    .await
+    .map_err(failed)
+}
+
+/// What is the case at one moment.
+struct Look {
+    /// What keeps the rules from being done, one line each.
+    open: Vec<String>,
+    remaining: usize,
+    progress: (usize, String, Option<String>),
+}
+
+impl Look {
+    /// Reads the rules and the pods that use the devices as they were in `devices`.
+    async fn take(scene: &Scene, devices: &Reading, names: &[String]) -> Result<Self, Failure> {
+        let mut rules = Vec::new();
+        for name in names {
+            rules.push(present(&scene.rules, name).await?);
+        }
+        let now = server_time(&scene.live)?;
+        let considered: Vec<ConsideredTaint> = rules
+            .iter()
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
+            .collect();
+        let selected = scene.selected_in(devices, &considered);
+        let reading = cluster::read_pods(
+            &scene.live.client,
+            &scene.live.served,
+            devices.clone(),
+            |id| selected.contains(id),
+        )
+        .await
+        .map_err(failed)?;
+        let impact = engine::preview(&reading.snapshot, &considered, now, &scene.semantics);
+        let left = remaining(&impact, &BTreeMap::new(), now);
+        let nodes = nodes_of(&left, scene).await;
+        let left = remaining(&impact, &nodes, now);
+
+        let mut open: Vec<String> = left.iter().map(|pod| remaining_line(pod, now)).collect();
+        for rule in &rules {
+            open.extend(unsettled(rule, left.len(), scene));
+        }
+        open.extend(
+            reading
+                .gaps
+                .iter()
+                .map(|gap| format!("{}: {}", gap.what, gap.why)),
+        );
+        Ok(Self {
+            open,
+            remaining: left.len(),
+            progress: (
+                left.len(),
+                progress_line(&left, 0),
+                slowest(&left).map(|pod| remaining_line(pod, now)),
+            ),
+        })
+    }
+
+    fn line(&self, most: usize) -> String {
+        let (left, counts, slowest) = &self.progress;
+        let gone = most.saturating_sub(*left);
+        let counts = counts.replacen("0 gone", &format!("{gone} gone"), 1);
+        match slowest {
+            Some(slowest) => format!("{counts}; slowest: {slowest}"),
+            None => match self.open.first() {
+                Some(open) => format!("{counts}; {open}"),
+                None => counts,
+            },
+        }
+    }
+
+    fn into_open(self, patience: Patience) -> Vec<String> {
+        if self.open.is_empty() {
+            let settle = patience.settle.as_secs();
+            return vec![format!("nobody is left, but not for {settle}s yet")];
+        }
+        self.open
+    }
+}
+
+/// Why the controller's word about a rule is not "done".
+fn unsettled(rule: &DeviceTaintRule, pods_left: usize, scene: &Scene) -> Option<String> {
+    if !scene.semantics.has_condition {
+        return None;
+    }
+    let name = &rule.name;
+    match Evicting::of(rule, pods_left) {
+        Evicting::No => None,
+        Evicting::Yes => Some(format!(
+            "rule {name}: the controller says that evictions are pending"
+        )),
+        Evicting::Unknown => Some(format!(
+            "rule {name}: the controller has not said anything yet"
+        )),
+        Evicting::Outdated => Some(format!(
+            "rule {name}: the controller has not looked at its current state yet"
+        )),
+        Evicting::Leftover => Some(format!(
+            "rule {name}: the controller says that evictions are pending, although no pod is left; that may be stale"
+        )),
+    }
+}
+
+/// How the nodes are of pods that should have ended; what cannot be read is taken to be well.
+pub(super) async fn nodes_of(
+    left: &[Remaining<'_>],
+    scene: &Scene,
+) -> BTreeMap<NodeName, NodeHealth> {
+    let mut nodes = BTreeMap::new();
+    for pod in left {
+        let overdue = match pod.obstacle {
+            Obstacle::Kubelet { .. } | Obstacle::Node(_) => true,
+            Obstacle::Controller { .. }
+            | Obstacle::Tolerates { .. }
+            | Obstacle::GracePeriod { .. }
+            | Obstacle::Finalizers(_) => false,
+        };
+        if let Some(node) = pod.pod.node.as_ref().filter(|_| overdue)
+            && !nodes.contains_key(node)
+            && let Ok(health) = node_health(&scene.live.client, node).await
+        {
+            nodes.insert(node.clone(), health);
+        }
+    }
+    nodes
+}

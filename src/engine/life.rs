@@ -1,0 +1,188 @@
+//! Where is a rule in its life?
+//!
+//! Is what the controller said about a rule still true, which pods does the rule still wait for and
+//! why, and which devices can be allocated again once it is gone? Takes rules and the answer of a
+//! preview, and decides nothing that the controller decides.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{DeviceTaint, Impact, PodImpact, Verdict};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, NodeHealth, NodeName, Pod};
+
+/// What the condition `EvictionInProgress` of a rule is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evicting {
+    /// There is no condition: the server is too old, or no controller has looked yet.
+    Unknown,
+    /// The controller has evictions to do.
+    Yes,
+    /// It has none to do; pods may still be terminating.
+    No,
+    /// It says something about an earlier state of the rule.
+    Outdated,
+    /// It says that pods have to be evicted, and none is left: the controller does not look again
+    /// when pods go for other reasons.
+    Leftover,
+}
+
+impl Evicting {
+    /// Judges the condition of `rule`, of whose pods so many are still to be evicted.
+    #[must_use]
+    pub fn of(rule: &DeviceTaintRule, pods_left: usize) -> Self {
+        let Some(condition) = &rule.condition else {
+            return Self::Unknown;
+        };
+        if condition.observed_generation != rule.generation {
+            return Self::Outdated;
+        }
+        match (condition.status.as_str(), pods_left) {
+            ("True", 0) => Self::Leftover,
+            ("True", _) => Self::Yes,
+            ("False", _) => Self::No,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether the condition tells what is the case.
+    #[must_use]
+    pub fn is_current(self) -> bool {
+        match self {
+            Self::Yes | Self::No => true,
+            Self::Unknown | Self::Outdated | Self::Leftover => false,
+        }
+    }
+}
+
+/// What keeps a pod that a rule evicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its eviction is due; the controller has not come to it yet.
+    Controller {
+        /// Since when it is due.
+        since: Timestamp,
+    },
+    /// It tolerates the taint for a while.
+    Tolerates {
+        /// When it will be evicted.
+        until: Timestamp,
+    },
+    /// It was deleted and may take its time.
+    GracePeriod {
+        /// When it was deleted.
+        since: Timestamp,
+        /// When the time is over.
+        until: Timestamp,
+    },
+    /// Its grace period is over, and somebody else has to agree.
+    Finalizers(Vec<String>),
+    /// Its grace period is over, and its node does not answer or does not exist.
+    Node(NodeHealth),
+    /// Its grace period is over, and the kubelet has not said that it ended.
+    Kubelet {
+        /// When the grace period ended.
+        since: Timestamp,
+    },
+}
+
+/// A pod that a rule has not got rid of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remaining<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// Why it is still there.
+    pub obstacle: Obstacle,
+}
+
+/// The pods that the considered taints of `impact` evict and that are still there, terminating ones
+/// included; those of `nodes` that are not mentioned are taken to be well.
+#[must_use]
+pub fn remaining<'a>(
+    impact: &Impact<'a>,
+    nodes: &BTreeMap<NodeName, NodeHealth>,
+    now: Timestamp,
+) -> Vec<Remaining<'a>> {
+    let hit = impact
+        .pods
+        .iter()
+        .filter(|pod| pod.causes.iter().any(super::Cause::is_considered));
+    hit.filter_map(|impact| {
+        Some(Remaining {
+            pod: impact.pod,
+            obstacle: obstacle(impact, nodes, now)?,
+        })
+    })
+    .collect()
+}
+
+fn obstacle(
+    impact: &PodImpact<'_>,
+    nodes: &BTreeMap<NodeName, NodeHealth>,
+    now: Timestamp,
+) -> Option<Obstacle> {
+    match impact.verdict {
+        Verdict::Evicted { at } if at <= now => Some(Obstacle::Controller { since: at }),
+        Verdict::Evicted { at } => Some(Obstacle::Tolerates { until: at }),
+        Verdict::Terminating => terminating(impact.pod, nodes, now),
+        Verdict::Tolerates | Verdict::NotEvicted(_) => None,
+    }
+}
+
+fn terminating(
+    pod: &Pod,
+    nodes: &BTreeMap<NodeName, NodeHealth>,
+    now: Timestamp,
+) -> Option<Obstacle> {
+    let deletion = pod.deletion.as_ref()?;
+    if deletion.at > now {
+        let granted = deletion.grace_period_seconds.unwrap_or_default();
+        let since = deletion.at.checked_sub(SignedDuration::from_secs(granted));
+        return Some(Obstacle::GracePeriod {
+            since: since.unwrap_or(now),
+            until: deletion.at,
+        });
+    }
+    if !deletion.finalizers.is_empty() {
+        return Some(Obstacle::Finalizers(deletion.finalizers.clone()));
+    }
+    let health = pod.node.as_ref().and_then(|node| nodes.get(node));
+    Some(match health {
+        Some(health @ (NodeHealth::NotReady | NodeHealth::Gone)) => Obstacle::Node(*health),
+        Some(NodeHealth::Ready) | None => Obstacle::Kubelet { since: deletion.at },
+    })
+}
+
+/// A device that loses a taint that kept it from being allocated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release<'a> {
+    /// The device.
+    pub device: DeviceId,
+    /// What still keeps it from being allocated; empty when it is free again.
+    pub remaining: Vec<DeviceTaint<'a>>,
+}
+
+/// What becomes of the published devices of `impact` when its considered taints, which block
+/// allocation, are gone.
+#[must_use]
+pub fn release<'a>(impact: &Impact<'a>) -> Vec<Release<'a>> {
+    let published = impact.devices.iter().filter(|device| device.published);
+    published
+        .map(|device| {
+            let taints = device.taints.iter().copied();
+            Release {
+                device: device.id.clone(),
+                remaining: taints.filter(|taint| blocks(&taint.taint.effect)).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Whether a taint with this effect keeps a device from being allocated.
+#[must_use]
+pub fn blocks(effect: &Effect) -> bool {
+    match effect {
+        Effect::NoSchedule | Effect::NoExecute => true,
+        Effect::None | Effect::Unknown(_) => false,
+    }
+}

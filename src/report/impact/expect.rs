@@ -1,0 +1,329 @@
+//! Is it more than what was agreed to?
+//!
+//! Compares a report that somebody has read and kept with the one of the moment. Less is welcome:
+//! only pods that were not in it, and evictions that come earlier, are objections.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use jiff::SignedDuration;
+
+use super::digest::digest;
+use super::view::{ImpactReport, Pod, TaintImpact};
+use crate::report::metadata::API_VERSION;
+use crate::report::taint::spelled;
+use crate::report::time::human_duration;
+
+/// A report that was read back and is what it was when it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedReport(ImpactReport);
+
+/// Why a text is no report that a change could be compared with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadableReport {
+    /// Not JSON, or not this document.
+    #[error("it is not an impact report: {0}")]
+    NotAReport(String),
+    /// A report of another kind.
+    #[error("it is a {found}, not an ImpactReport")]
+    OtherKind {
+        /// The kind in it.
+        found: String,
+    },
+    /// A report of another version.
+    #[error("its version is {found}, and this plugin reads {API_VERSION}")]
+    OtherVersion {
+        /// The version in it.
+        found: String,
+    },
+    /// The digest does not fit the content.
+    #[error("it was changed after it was written: its digest does not fit its content")]
+    Edited,
+}
+
+/// What keeps a change from being the one that was agreed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// The report was about other taints.
+    OtherTaints {
+        /// The taints of the report.
+        expected: Vec<String>,
+        /// The taints of the change.
+        found: Vec<String>,
+    },
+    /// A pod would be evicted that was not in the report as such.
+    NewPod {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+    },
+    /// A pod would be evicted earlier.
+    Earlier {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+        /// In how long it was to be evicted.
+        expected: SignedDuration,
+        /// In how long it would be now.
+        found: SignedDuration,
+    },
+    /// Something could be read then and cannot be read now.
+    LessKnown {
+        /// What is missing.
+        what: String,
+    },
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherTaints { expected, found } => write!(
+                formatter,
+                "the report is about {}, the change about {}",
+                expected.join(", "),
+                found.join(", ")
+            ),
+            Self::NewPod { pod } => {
+                write!(
+                    formatter,
+                    "pod {pod} would be evicted, which the report does not say"
+                )
+            }
+            Self::Earlier {
+                pod,
+                expected,
+                found,
+            } => write!(
+                formatter,
+                "pod {pod} would be evicted in {}, and in {} by the report",
+                human_duration(*found),
+                human_duration(*expected)
+            ),
+            Self::LessKnown { what } => {
+                write!(
+                    formatter,
+                    "{what} cannot be read now, and could be for the report"
+                )
+            }
+        }
+    }
+}
+
+impl ExpectedReport {
+    /// Reads a report that was written as JSON.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, or not what was written.
+    pub fn parse(text: &str) -> Result<Self, UnreadableReport> {
+        let not = |error: serde_json::Error| UnreadableReport::NotAReport(error.to_string());
+        let value: serde_json::Value = serde_json::from_str(text).map_err(not)?;
+        let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let (kind, version) = (field("kind"), field("apiVersion"));
+        if !version.is_empty() && version != API_VERSION {
+            return Err(UnreadableReport::OtherVersion { found: version });
+        }
+        if !kind.is_empty() && kind != "ImpactReport" {
+            return Err(UnreadableReport::OtherKind { found: kind });
+        }
+        let report: ImpactReport = serde_json::from_value(value).map_err(not)?;
+        if digest(&report.taints, &report.pods) != report.metadata.digest {
+            return Err(UnreadableReport::Edited);
+        }
+        Ok(Self(report))
+    }
+
+    /// What speaks against a change that has the impact `found`; empty when nothing does.
+    #[must_use]
+    pub fn objections(&self, found: &ImpactReport) -> Vec<Objection> {
+        let mut objections: Vec<Objection> = self.other_taints(found).into_iter().collect();
+        let known: BTreeMap<&str, &Pod> = self
+            .0
+            .pods
+            .iter()
+            .filter(|pod| pod.outcome.is_evicted())
+            .map(|pod| (pod.uid.as_str(), pod))
+            .collect();
+        for pod in found.pods.iter().filter(|pod| pod.outcome.is_evicted()) {
+            objections.extend(match known.get(pod.uid.as_str()) {
+                None => Some(Objection::NewPod { pod: name(pod) }),
+                Some(expected) => earlier(expected, pod),
+            });
+        }
+        let known: BTreeSet<&str> = self
+            .0
+            .incomplete
+            .iter()
+            .map(|gap| gap.what.as_str())
+            .collect();
+        for gap in &found.incomplete {
+            if !known.contains(gap.what.as_str()) {
+                let what = gap.what.clone();
+                objections.push(Objection::LessKnown { what });
+            }
+        }
+        objections
+    }
+
+    fn other_taints(&self, found: &ImpactReport) -> Option<Objection> {
+        let expected = described(&self.0.taints);
+        let described = described(&found.taints);
+        let names = |report: &ImpactReport| -> BTreeSet<String> {
+            report
+                .taints
+                .iter()
+                .filter_map(|taint| taint.rule.clone())
+                .collect()
+        };
+        // A report from before the rule was made has no name to compare.
+        let (named, wanted) = (names(&self.0), names(found));
+        if expected == described && (named.is_empty() || wanted.is_empty() || named == wanted) {
+            return None;
+        }
+        let with_rules = |taints: BTreeSet<String>, rules: BTreeSet<String>| -> Vec<String> {
+            taints
+                .into_iter()
+                .chain(rules.into_iter().map(|rule| format!("rule {rule}")))
+                .collect()
+        };
+        Some(Objection::OtherTaints {
+            expected: with_rules(expected, named),
+            found: with_rules(described, wanted),
+        })
+    }
+}
+
+/// What taints which devices, without times and names.
+fn described(taints: &[TaintImpact]) -> BTreeSet<String> {
+    let one = |impact: &TaintImpact| {
+        let taint = spelled(&impact.taint.key, &impact.taint.value, &impact.taint.effect);
+        match &impact.selector {
+            None => format!("{taint} without a selector"),
+            Some(selector) => format!("{taint} on {}", super::sections::selector(selector)),
+        }
+    };
+    taints.iter().map(one).collect()
+}
+
+/// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
+/// moment of the change. An eviction that only comes nearer because time passes is not earlier.
+fn earlier(expected: &Pod, found: &Pod) -> Option<Objection> {
+    let (then, now) = (expected.evict_at?, found.evict_at?);
+    let delay = |pod: &Pod| pod.evict_in_seconds.unwrap_or_default().max(0);
+    let (expected, left) = (delay(expected), delay(found));
+    (now != then && left < expected).then(|| Objection::Earlier {
+        pod: name(found),
+        expected: SignedDuration::from_secs(expected),
+        found: SignedDuration::from_secs(left),
+    })
+}
+
+fn name(pod: &Pod) -> String {
+    format!("{}/{}", pod.namespace, pod.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::impact::Outcome;
+    use crate::report::testing::Example;
+    use crate::report::time::Time;
+
+    fn expected() -> ExpectedReport {
+        ExpectedReport(Example::new().report())
+    }
+
+    fn text(change: impl FnOnce(&mut serde_json::Value)) -> String {
+        let mut value = serde_json::to_value(Example::new().report()).unwrap();
+        change(&mut value);
+        value.to_string()
+    }
+
+    #[test]
+    fn a_report_is_read_back_unless_it_is_another_or_was_changed() {
+        assert_eq!(ExpectedReport::parse(&text(|_| ())), Ok(expected()));
+        for (name, text, wanted) in [
+            (
+                "edited",
+                text(|value| value["pods"][0]["uid"] = "other".into()),
+                "it was changed",
+            ),
+            (
+                "outcome",
+                text(|value| value["pods"][0]["outcome"] = "EvictedNow".into()),
+                "it was changed",
+            ),
+            (
+                "version",
+                text(|value| value["apiVersion"] = "kubectl-devicetaint/v9".into()),
+                "its version is",
+            ),
+            (
+                "kind",
+                text(|value| value["kind"] = "DeviceList".into()),
+                "it is a DeviceList",
+            ),
+            ("nothing", "{}".to_owned(), "it is not an impact report"),
+            ("no JSON", "NAME".to_owned(), "it is not an impact report"),
+        ] {
+            let error = ExpectedReport::parse(&text).unwrap_err().to_string();
+            assert!(error.starts_with(wanted), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_same_and_less_are_fine() {
+        let mut found = Example::new().report();
+        assert_eq!(expected().objections(&found), []);
+        found.pods.clear();
+        assert_eq!(expected().objections(&found), []);
+    }
+
+    #[test]
+    fn a_new_pod_an_earlier_eviction_and_another_taint_are_not() {
+        let mut found = Example::new().report();
+        let later = found
+            .pods
+            .iter_mut()
+            .find(|pod| pod.outcome == Outcome::EvictedLater)
+            .unwrap();
+        later.evict_at = Some(found.metadata.origin.observed_at);
+        later.evict_in_seconds = Some(0);
+        let now = found
+            .pods
+            .iter_mut()
+            .find(|pod| pod.outcome == Outcome::EvictedNow)
+            .unwrap();
+        now.uid = "born later".to_owned();
+        found.taints[0].taint.value = "other".to_owned();
+        let objections = expected().objections(&found);
+        assert_eq!(objections.len(), 3, "{objections:?}");
+        let texts: Vec<String> = objections.iter().map(ToString::to_string).collect();
+        assert!(
+            texts
+                .iter()
+                .any(|text| text.contains("would be evicted in 0s")),
+            "{texts:?}"
+        );
+        assert!(
+            texts
+                .iter()
+                .any(|text| text.contains("which the report does not say")),
+            "{texts:?}"
+        );
+    }
+
+    #[test]
+    fn an_eviction_that_time_brings_nearer_is_not_earlier() {
+        let mut found = Example::new().report();
+        for pod in &mut found.pods {
+            pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 60);
+        }
+        assert_eq!(expected().objections(&found), []);
+        for pod in &mut found.pods {
+            pod.evict_at = pod
+                .evict_at
+                .map(|time| Time(time.0 + SignedDuration::from_secs(600)));
+            pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds + 60);
+        }
+        assert_eq!(expected().objections(&found), []);
+    }
+}

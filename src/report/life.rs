@@ -1,0 +1,132 @@
+//! What is left to happen, in words?
+
+use jiff::Timestamp;
+
+use super::table::counted;
+use super::taint::{owner, source_of, spelled};
+use super::time::human_duration;
+use crate::engine::DeviceTaint;
+use crate::engine::life::{Obstacle, Release, Remaining};
+use crate::model::NodeHealth;
+
+/// A pod that is still there, and what it waits for; one line.
+#[must_use]
+pub fn remaining_line(remaining: &Remaining<'_>, now: Timestamp) -> String {
+    let pod = remaining.pod;
+    let node = match &pod.node {
+        Some(node) => format!(" on {node}"),
+        None => String::new(),
+    };
+    format!("{}{node}: {}", pod.name, why(&remaining.obstacle, now))
+}
+
+/// What keeps a pod, in words.
+#[must_use]
+pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
+    let ago = |since: Timestamp| human_duration(now.duration_since(since));
+    let left = |until: Timestamp| human_duration(until.duration_since(now));
+    match obstacle {
+        Obstacle::Controller { since } => {
+            format!("to be evicted by the controller since {}", ago(*since))
+        }
+        Obstacle::Tolerates { until } => {
+            format!("tolerates the taint for {}, until {until}", left(*until))
+        }
+        Obstacle::GracePeriod { since, until } => format!(
+            "terminating since {}, its grace period ends in {}",
+            ago(*since),
+            left(*until)
+        ),
+        Obstacle::Finalizers(names) => {
+            format!("terminating, waits for finalizer {}", names.join(", "))
+        }
+        Obstacle::Node(NodeHealth::Gone) => "terminating, its node does not exist".to_owned(),
+        Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
+            "terminating, its node is not ready".to_owned()
+        }
+        Obstacle::Kubelet { since } => format!(
+            "terminating, its grace period ended {} ago and its node has not reported the end",
+            ago(*since)
+        ),
+    }
+}
+
+/// How far an eviction is: `2 to be evicted, 1 terminating`.
+#[must_use]
+pub fn progress_line(remaining: &[Remaining<'_>], evicted: usize) -> String {
+    let terminating = remaining.iter().filter(|left| is_terminating(left)).count();
+    let waiting = remaining.len() - terminating;
+    format!("{evicted} gone, {terminating} terminating, {waiting} left")
+}
+
+fn is_terminating(remaining: &Remaining<'_>) -> bool {
+    match remaining.obstacle {
+        Obstacle::Controller { .. } | Obstacle::Tolerates { .. } => false,
+        Obstacle::GracePeriod { .. }
+        | Obstacle::Finalizers(_)
+        | Obstacle::Node(_)
+        | Obstacle::Kubelet { .. } => true,
+    }
+}
+
+/// The pod that will take longest as far as that can be known: one that waits for somebody, else the
+/// one with the latest time.
+#[must_use]
+pub fn slowest<'r, 'a>(remaining: &'r [Remaining<'a>]) -> Option<&'r Remaining<'a>> {
+    let key = |left: &&Remaining<'_>| match &left.obstacle {
+        Obstacle::Controller { since } => (0, *since),
+        Obstacle::GracePeriod { until, .. } => (1, *until),
+        Obstacle::Tolerates { until } => (2, *until),
+        Obstacle::Kubelet { since } => (3, *since),
+        Obstacle::Node(_) => (4, Timestamp::MAX),
+        Obstacle::Finalizers(_) => (5, Timestamp::MAX),
+    };
+    remaining.iter().max_by_key(key)
+}
+
+/// What the removal of taints sets free, and what still keeps devices from being allocated.
+#[must_use]
+pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let free = released.iter().filter(|device| device.remaining.is_empty());
+    let names: Vec<String> = free.map(|device| device.device.to_string()).collect();
+    if !names.is_empty() {
+        let text = few(&names);
+        lines.push(format!(
+            "{} schedulable again: {text}",
+            counted(names.len(), "device")
+        ));
+    }
+    for device in released
+        .iter()
+        .filter(|device| !device.remaining.is_empty())
+    {
+        let taints: Vec<String> = device.remaining.iter().map(whose).collect();
+        lines.push(format!(
+            "{} is still tainted: {}",
+            device.device,
+            taints.join(", ")
+        ));
+    }
+    lines
+}
+
+/// The first names of many.
+#[must_use]
+pub fn few(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{}, {more} more", names[..SHOWN].join(", ")),
+    }
+}
+
+fn whose(taint: &DeviceTaint<'_>) -> String {
+    let (source, name) = source_of(taint.origin, &[]);
+    let taint = spelled(
+        &taint.taint.key,
+        &taint.taint.value,
+        taint.taint.effect.as_str(),
+    );
+    format!("{taint} ({})", owner(source, name.as_deref()))
+}
