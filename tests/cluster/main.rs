@@ -5,5 +5,6 @@
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
+mod rules;
 mod smoke;
 mod variants;

@@ -173,6 +173,7 @@ mod tests {
             pod.deletion = Some(Deletion {
                 at,
                 grace_period_seconds: None,
+                finalizers: Vec::new(),
             });
             assert_eq!(
                 note_of(&testing::with_verdict(&pod, Verdict::Terminating)),
