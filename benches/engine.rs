@@ -3,6 +3,14 @@
 //! 40,000 devices, 80,000 claims, 150,000 pods of which 80,000 use devices. Prints the median of
 //! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

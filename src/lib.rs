@@ -9,6 +9,8 @@
 //! [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
 //! who may use whom.
 
+#![cfg_attr(not(test), deny(clippy::expect_used, clippy::panic))]
+
 pub mod cluster;
 pub mod commands;
 pub mod engine;

@@ -2,6 +2,14 @@
 //!
 //! `UPDATE_GENERATED=1 cargo test --test generated` writes them anew.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
 use std::env;
 use std::fs;
 use std::path::Path;

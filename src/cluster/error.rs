@@ -1,98 +1,336 @@
-//! What can be wrong with files.
+//! What can go wrong between this plugin and a cluster.
 
-use std::io;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::wire::DecodeError;
+use super::Permission;
+use crate::model::Kind;
 
-/// Why saved files could not be read. Says which file; the source says what about it.
+/// Which server was asked, printed `cluster "prod" (https://10.0.0.1:6443)`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The cluster's name in the kubeconfig, if it has one.
+    pub cluster: Option<String>,
+    /// Where its API server is.
+    pub url: String,
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cluster {
+            Some(cluster) => write!(formatter, "cluster {cluster:?} ({})", self.url),
+            None => write!(formatter, "the server at {}", self.url),
+        }
+    }
+}
+
+/// Why a cluster gave no answer. Every text names the object; none contains a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum InputError {
-    /// A file or directory cannot be read at all.
-    #[error("cannot read {file}")]
-    Read {
-        /// As given, or as found in a directory.
-        file: String,
-        /// The system's words.
-        #[source]
-        source: io::Error,
-    },
-    /// A directory has nothing to read.
-    #[error("{directory} holds no *.json, *.yaml, *.yml or *.gz file")]
-    EmptyDirectory {
-        /// As given.
-        directory: String,
-    },
-    /// A file is not text.
-    #[error("cannot read {file}: {problem}")]
-    NotText {
-        /// As given, or as found in a directory.
-        file: String,
-        /// What it is instead.
-        problem: String,
-    },
-    /// A file holds more than is sensible.
-    #[error("{file} is too large: {problem}")]
-    TooLarge {
-        /// As given, or as found in a directory.
-        file: String,
-        /// How much it holds and how much is read.
-        problem: String,
-    },
-    /// A file is text, but not objects that can be read.
-    #[error("cannot read {file}")]
-    Decode {
-        /// As given, or as found in a directory.
-        file: String,
-        /// Object, field and problem.
-        #[source]
-        source: DecodeError,
-    },
-    /// None of the files holds anything that a preview is made from.
-    #[error("{files}: {found}, but nothing that a preview is made from")]
-    NothingNeeded {
-        /// The files, as given.
-        files: String,
-        /// What there is instead.
-        found: String,
-    },
-    /// A manifest holds something else than rules.
-    #[error("{file} holds a {found}, where only DeviceTaintRules are expected")]
-    NotARule {
-        /// As given, or as found in a directory.
-        file: String,
-        /// The kind that was found.
-        found: String,
-    },
-    /// A saved list carries a note that is not what it should be.
-    #[error("cannot read {file}: annotation {annotation}: `{value}` is not {expected}")]
-    Annotation {
-        /// As given, or as found in a directory.
-        file: String,
-        /// Name of the annotation.
-        annotation: &'static str,
-        /// What it says.
+pub enum ClusterError {
+    /// A connection flag has a value that cannot be used.
+    #[error("invalid value {value:?} for --{flag}: {reason}")]
+    Flag {
+        /// Without its dashes.
+        flag: &'static str,
+        /// What was given.
         value: String,
-        /// What it should be.
-        expected: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no kubeconfig, and this is not a pod.
+    #[error("no cluster is configured: {searched}")]
+    NoConfiguration {
+        /// Where was looked.
+        searched: String,
+    },
+    /// A kubeconfig file cannot be read.
+    #[error("cannot read the kubeconfig {path}", path = path.display())]
+    KubeconfigUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A kubeconfig file is not one.
+    #[error("the kubeconfig {path} is not valid: {reason}", path = path.display())]
+    KubeconfigMalformed {
+        /// The file.
+        path: PathBuf,
+        /// The parser's words and the line; never the text of the file.
+        reason: String,
+    },
+    /// The kubeconfig refers to something that it does not contain.
+    #[error("{what} {name:?} does not exist in {files}")]
+    NotInKubeconfig {
+        /// `context`, `cluster` or `user`.
+        what: &'static str,
+        /// What was looked for.
+        name: String,
+        /// Names that look like it, or all when there are few.
+        nearest: Vec<String>,
+        /// The kubeconfig files.
+        files: String,
+    },
+    /// A value in the kubeconfig cannot be used.
+    #[error("{object} in {files}: {field} {problem}")]
+    KubeconfigValue {
+        /// Such as `cluster "prod"`.
+        object: String,
+        /// Such as `certificate-authority-data`.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: String,
+        /// The kubeconfig files.
+        files: String,
+    },
+    /// A file that the kubeconfig or a flag names cannot be read.
+    #[error("cannot read the {what} {path} of {object}", path = path.display())]
+    File {
+        /// Such as `client certificate`.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Such as `user "admin"`.
+        object: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The credential plugin of a user could not be started.
+    #[error("cannot run the credential plugin {command:?} of user {user:?}")]
+    PluginStart {
+        /// The program, without its arguments.
+        command: String,
+        /// The user in the kubeconfig.
+        user: String,
+        /// What the kubeconfig says about installing it.
+        install_hint: Option<String>,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The credential plugin of a user ran and gave no credentials.
+    #[error("the credential plugin {command:?} of user {user:?} {problem}")]
+    PluginFailed {
+        /// The program, without its arguments.
+        command: String,
+        /// The user in the kubeconfig.
+        user: String,
+        /// Such as `ended with exit status 1`; never its output.
+        problem: String,
+    },
+    /// The credentials could not be loaded or renewed.
+    #[error("cannot use the credentials for {server}: {reason}")]
+    Credentials {
+        /// Which server they are for.
+        server: Arc<Server>,
+        /// Why; without the credentials.
+        reason: String,
+    },
+    /// The server cannot be reached.
+    #[error("cannot reach {server}: {reason}")]
+    Unreachable {
+        /// Which server.
+        server: Arc<Server>,
+        /// The operating system's words.
+        reason: String,
+    },
+    /// The server's certificate, or ours, was refused.
+    #[error("no secure connection to {server}: {reason}")]
+    Tls {
+        /// Which server.
+        server: Arc<Server>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server said nothing for too long.
+    #[error("{server} did not answer {path} within {}s", waited.as_secs_f64())]
+    TimedOut {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// The request timeout.
+        waited: Duration,
+    },
+    /// The server asks to come back later than the request timeout allows.
+    #[error("{server} is overloaded or not ready ({status}) and asks to wait longer than {}s", waited.as_secs_f64())]
+    Busy {
+        /// Which server.
+        server: Arc<Server>,
+        /// HTTP status.
+        status: u16,
+        /// The request timeout.
+        waited: Duration,
+    },
+    /// The server does not know who is asking.
+    #[error("{server} does not accept the credentials")]
+    Unauthorized {
+        /// Which server.
+        server: Arc<Server>,
+    },
+    /// The user may not do this.
+    #[error("cannot {permission}: access denied{}", user.as_ref().map(|user| format!(" for {user}")).unwrap_or_default())]
+    Forbidden {
+        /// What is not allowed.
+        permission: Permission,
+        /// Who asked, as far as the server says.
+        user: Option<String>,
+    },
+    /// The server has no such kind in a version that this plugin knows.
+    #[error("{server} does not serve {kind} in any version this plugin knows")]
+    NotServed {
+        /// Which server.
+        server: Arc<Server>,
+        /// What is missing.
+        kind: Kind,
+        /// How to get it, for the server's version.
+        advice: String,
+    },
+    /// The object does not exist.
+    #[error("{path} does not exist")]
+    NotFound {
+        /// Path of the object.
+        path: String,
+    },
+    /// Somebody else changed the object in the meantime.
+    #[error("{path} has changed in the meantime: {message}")]
+    Conflict {
+        /// Path of the object.
+        path: String,
+        /// The server's words.
+        message: String,
+    },
+    /// There is an object of that name already.
+    #[error("{path} exists already")]
+    AlreadyExists {
+        /// Path of the object.
+        path: String,
+    },
+    /// The server does not accept the object as it would be.
+    #[error("{path} would not be valid: {message}")]
+    Invalid {
+        /// Path of the object.
+        path: String,
+        /// The server's words.
+        message: String,
+    },
+    /// A change was sent, its answer was lost, and the object could not be read afterwards.
+    #[error("nobody knows whether {path} was changed: {reason}")]
+    Unresolved {
+        /// Path of the object.
+        path: String,
+        /// Why there was no answer, and why it could not be read.
+        reason: String,
+    },
+    /// The server refused for another reason.
+    #[error("{server} answered {path} with {status}: {message}")]
+    Refused {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// HTTP status.
+        status: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// The answer never arrived in one piece.
+    #[error("no complete answer to {path} from {server} in {attempts} attempts: {reason}")]
+    Incomplete {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// What was wrong with the last one.
+        reason: String,
+    },
+    /// The answer is complete and cannot be understood.
+    #[error("cannot understand the answer of {server} to {path}: {reason}")]
+    Undecodable {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
-impl InputError {
-    /// What to do about it, if there is something: the command that makes a proper dump.
+impl ClusterError {
+    /// The way out, in the order in which to try; empty when the text says it all.
     #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hints(&self) -> Vec<String> {
         match self {
-            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => Some(
-                "make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,\
-                 deviceclasses,pods -A -o json > cluster.json",
-            ),
-            Self::Read { .. }
-            | Self::NotText { .. }
-            | Self::TooLarge { .. }
-            | Self::Decode { .. }
-            | Self::NotARule { .. }
-            | Self::Annotation { .. } => None,
+            Self::NoConfiguration { .. } => vec![
+                "name a kubeconfig with --kubeconfig or KUBECONFIG, or work from a dump: --from FILE".to_owned(),
+            ],
+            Self::NotInKubeconfig { nearest, what, .. } if !nearest.is_empty() => {
+                vec![format!("{what}s that exist: {}", nearest.join(", "))]
+            }
+            Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
+            Self::PluginFailed { .. } => {
+                vec!["the plugin's own messages are above; kubectl runs it in the same way".to_owned()]
+            }
+            Self::Unreachable { .. } => vec![
+                "check that the cluster runs and that --context and --server are what you mean".to_owned(),
+            ],
+            Self::Tls { .. } => vec![
+                "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned(),
+            ],
+            Self::TimedOut { .. } => vec![
+                "check the network between here and the server, or wait longer with --request-timeout".to_owned(),
+            ],
+            Self::Busy { .. } => vec!["try later, or wait longer with --request-timeout".to_owned()],
+            Self::Unauthorized { .. } => {
+                vec!["log in again; `kubectl auth whoami` shows who the server takes you for".to_owned()]
+            }
+            Self::Unresolved { .. } => vec![
+                "run the same command again: it finds out, and completes what is missing".to_owned(),
+            ],
+            Self::Forbidden { permission, .. } if !permission.is_read() => vec![format!(
+                "ask for `{}` on {}",
+                permission.verb,
+                permission.full_resource()
+            )],
+            Self::Forbidden { permission, .. } => vec![format!(
+                "ask for `{}` on {}, or work from a dump: --from FILE",
+                permission.verb,
+                permission.full_resource()
+            )],
+            Self::NotServed { advice, .. } => vec![advice.clone()],
+            Self::Incomplete { .. } => vec![
+                "a proxy or the server cuts answers short; nothing is shown rather than a shorter list".to_owned(),
+            ],
+            Self::Flag { .. }
+            | Self::KubeconfigUnreadable { .. }
+            | Self::KubeconfigMalformed { .. }
+            | Self::NotInKubeconfig { .. }
+            | Self::KubeconfigValue { .. }
+            | Self::File { .. }
+            | Self::Credentials { .. }
+            | Self::NotFound { .. }
+            | Self::Conflict { .. }
+            | Self::AlreadyExists { .. }
+            | Self::Invalid { .. }
+            | Self::Refused { .. }
+            | Self::Undecodable { .. } => Vec::new(),
+        }
+    }
+
+    /// What is not allowed, when that is the reason.
+    #[must_use]
+    pub fn denied(&self) -> Option<&Permission> {
+        if let Self::Forbidden { permission, .. } = self {
+            Some(permission)
+        } else {
+            None
         }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
 //! names of files ─▶ FileSource ─▶ read ────────────────────────────────────────────────────────────┴▶ Reading
+//! Served ─▶ read_everything ─▶ Saved ─▶ Redaction ─▶ Destination
 //! ```
 //!
 //! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
@@ -13,62 +14,32 @@
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
 //! asked for again, and is an error in the end.
 
-mod bytes;
 mod client;
-mod cluster_error;
 mod connection;
 mod discovery;
-mod document;
-mod enablement;
 mod error;
-mod events;
-mod everything;
-mod failure;
 mod files;
-mod gather;
-mod headers;
-mod identity;
-mod in_cluster;
-mod kubeconfig;
-mod lists;
-mod manifest;
-mod material;
-mod nodes;
-mod observed;
-mod observer;
-mod options;
-mod permission;
-mod plugin;
-mod pods;
-mod proxy;
-mod reading;
-mod retry;
-mod rule_object;
-mod rules;
-mod sources;
 #[cfg(test)]
-mod tests;
-mod timeout;
-mod version;
-mod write;
+mod live_tests;
+mod observer;
+mod permission;
+mod read;
+mod rules;
+mod save;
 
 pub use client::ApiClient;
-pub use cluster_error::{ClusterError, Server};
-pub use connection::Connection;
+pub use connection::{
+    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
+    parse_request_timeout,
+};
 pub use discovery::{Served, discover};
-pub use error::InputError;
-pub use events::{ObjectEvent, rule_events};
-pub use everything::{Saved, SavedList, read_everything};
-pub use files::{Limits, read};
-pub use identity::user_name;
-pub use manifest::read_rules;
-pub use nodes::node_health;
+pub use error::{ClusterError, Server};
+pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules};
 pub use observer::{Event, Observer, Silent};
-pub use options::{ConnectionOptions, Environment};
 pub use permission::{Permission, cluster_role_for, group_of};
-pub use pods::read_pods;
-pub use reading::{read_devices, read_for_preview};
-pub use rule_object::{MANAGER, RuleDraft, RulePatch};
-pub use rules::{Rules, StoredRule, WriteMode};
-pub use sources::FileSource;
-pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};
+pub use read::{
+    Detail, ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything,
+    read_for_preview, read_pods, rule_events,
+};
+pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
+pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

@@ -6,11 +6,13 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 use jiff::Timestamp;
 
+use crate::cluster::Detail;
 use crate::engine::Semantics;
-use crate::error::Failure;
-use crate::model::{Minor, Reading};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Minor, Reading, Warning};
 use crate::output::ColorChoice;
 use crate::render::Format;
+use crate::report::metadata::Incomplete;
 
 /// Flags of every command.
 #[derive(clap::Args, Debug)]
@@ -63,6 +65,20 @@ pub(super) struct OutputArgs {
     pub(super) strict: bool,
 }
 
+impl OutputArgs {
+    /// Ends well, unless part of the answer is missing and that was asked to be an error.
+    pub(super) fn accept(&self, incomplete: &[Incomplete]) -> Result<ExitStatus, Failure> {
+        if !self.strict || incomplete.is_empty() {
+            return Ok(ExitStatus::Success);
+        }
+        let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
+        Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("the answer is incomplete: {}", missing.join(", ")),
+        ))
+    }
+}
+
 /// Accepts the formats that `render` knows, so that there is one list of them.
 fn format_parser() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(|format| PossibleValue::new(format.as_str()));
@@ -85,7 +101,7 @@ pub(super) struct SourceArgs {
     feature_gates: Vec<bool>,
 
     /// Time of the question, as RFC 3339; default: the newest time in the files
-    #[arg(long, value_name = "TIME", requires = "from", help_heading = "Source")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source")]
     now: Option<Timestamp>,
 }
 
@@ -151,6 +167,28 @@ impl SourceArgs {
         })
     }
 
+    /// Says that `semantics` are those of an older version, where the version is newer than all
+    /// that are known.
+    pub(super) fn warning(semantics: &Semantics) -> Option<Warning> {
+        let (asked, newest) = (semantics.version, Semantics::NEWEST);
+        (asked.minor > newest.minor).then(|| Warning {
+            code: "newer-kubernetes",
+            message: format!(
+                "Kubernetes {asked} is newer than this plugin, which takes it to behave like {newest}"
+            ),
+            fix: Some("update the plugin, if there is a newer one".to_owned()),
+        })
+    }
+
+    /// What has to be read of devices: rules that select by expression need their attributes.
+    pub(super) fn detail(&self, served: Option<Minor>) -> Detail {
+        let semantics = self.kubernetes.or(served).and_then(Semantics::of);
+        match semantics {
+            Some(semantics) if !semantics.selects_by_expression => Detail::Names,
+            Some(_) | None => Detail::Attributes,
+        }
+    }
+
     /// For which moment the question is answered; never this machine's clock.
     pub(super) fn now(&self, reading: &Reading) -> Result<Timestamp, Failure> {
         self.now.or(reading.observed_at).ok_or_else(|| {
@@ -179,6 +217,11 @@ fn parse_version(text: &str) -> Result<Minor, String> {
             Semantics::OLDEST
         )),
     }
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is no time such as 2026-11-21T01:00:00Z"))
 }
 
 fn parse_gate(text: &str) -> Result<bool, String> {

@@ -9,7 +9,8 @@ use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
 use super::{
-    add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, wait,
+    add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
+    wait,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
@@ -40,8 +41,8 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # The same from a saved dump, as JSON
-  kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o yaml > cluster.yaml
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
+  kubectl devicetaint snapshot -o cluster.json.gz
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
 
   # Which devices are there, and who uses them?
   kubectl devicetaint devices --node node-7";
@@ -59,6 +60,7 @@ enum Command {
     Describe(describe::DescribeArgs),
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
+    Snapshot(snapshot::SnapshotArgs),
     Help(help::HelpArgs),
 }
 
@@ -97,6 +99,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Fai
         Command::Describe(args) => describe::run(args, context).await,
         Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
+        Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Help(args) => help::run(&args, context),
     }
 }

@@ -1,8 +1,9 @@
 //! kubectl's connection flags, and what is shown while the cluster is asked.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::context::Context;
@@ -36,6 +37,10 @@ pub(super) struct ConnectionArgs {
     /// Namespace of the objects that a command names
     #[arg(short, long, global = true, value_name = "NAME")]
     namespace: Option<String>,
+
+    /// All namespaces, which is what is looked at anyway; accepted as kubectl's
+    #[arg(short = 'A', long, global = true, hide = true)]
+    all_namespaces: bool,
 
     /// Address and port of the API server
     #[arg(short, long, global = true, value_name = "URL")]
@@ -94,7 +99,7 @@ pub(super) struct ConnectionArgs {
     cache_dir: Option<PathBuf>,
 
     /// Show each request with its bytes and time
-    #[arg(short, long, global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
+    #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
     verbosity: u8,
 }
 
@@ -140,11 +145,15 @@ pub(super) async fn connect(context: &Context) -> Result<Live, Failure> {
     let observer = Arc::new(Spectator {
         printer: Arc::clone(&context.printer),
         verbose: context.connection.verbosity > 0,
+        bytes: Mutex::default(),
     });
     let options = context.connection.options();
     let connection = Connection::load(&options, &context.environment, observer.as_ref())
         .await
         .map_err(failed)?;
+    if context.printer.progress().is_seen() {
+        tokio::spawn(Arc::clone(&observer).watch());
+    }
     let client = ApiClient::new(connection, observer).map_err(failed)?;
     let served = discover(&client).await.map_err(failed)?;
     Ok(Live { client, served })
@@ -183,6 +192,80 @@ impl Live {
 struct Spectator {
     printer: Arc<Printer<'static>>,
     verbose: bool,
+    /// What has arrived so far, by the request that is under way.
+    bytes: Mutex<Bytes>,
+}
+
+#[derive(Debug, Default)]
+struct Bytes {
+    finished: u64,
+    under_way: BTreeMap<String, u64>,
+}
+
+/// How often the line that shows the progress is looked after.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Spectator {
+    /// Shows the progress, also while nothing arrives; never ends.
+    async fn watch(self: Arc<Self>) {
+        loop {
+            if let Some(text) = self.progress() {
+                self.printer.progress().update(&text);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// What is being read, or `None` while nothing is.
+    fn progress(&self) -> Option<String> {
+        let bytes = self.bytes();
+        let total = bytes.finished + bytes.under_way.values().sum::<u64>();
+        let mut names: Vec<&str> = bytes.under_way.keys().map(|path| resource(path)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let megabytes = total / 1_000_000;
+        let tenths = total / 100_000 % 10;
+        (!names.is_empty()).then(|| {
+            format!(
+                "reading {} ({megabytes}.{tenths} MB so far)",
+                names.join(", ")
+            )
+        })
+    }
+
+    fn count(&self, event: &Event<'_>) {
+        match event {
+            Event::Started { path, .. } => {
+                self.bytes().under_way.insert((*path).to_owned(), 0);
+            }
+            Event::Progress { path, bytes } => {
+                if let Some(so_far) = self.bytes().under_way.get_mut(*path) {
+                    *so_far = *bytes;
+                }
+            }
+            Event::Finished { path, .. } | Event::Failed { path, .. } => {
+                let mut bytes = self.bytes();
+                bytes.finished += bytes.under_way.remove(*path).unwrap_or_default();
+            }
+            Event::Notice(_) => {}
+        }
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Bytes> {
+        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
+fn resource(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    let mut parts = path.trim_start_matches('/').split('/');
+    let group = if parts.next() == Some("apis") { 2 } else { 1 };
+    let mut parts = parts.skip(group);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("namespaces"), Some(_), Some(name)) | (Some(name), _, _) => name,
+        (None, _, _) => "the API",
+    }
 }
 
 impl fmt::Debug for Spectator {
@@ -196,6 +279,7 @@ impl fmt::Debug for Spectator {
 
 impl Observer for Spectator {
     fn event(&self, event: &Event<'_>) {
+        self.count(event);
         match event {
             Event::Notice(text) => self.printer.note(text),
             Event::Finished {
@@ -225,6 +309,24 @@ impl Observer for Spectator {
             | Event::Progress { .. }
             | Event::Finished { .. }
             | Event::Failed { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_resource_of_a_path_is_found() {
+        for (path, name) in [
+            ("/api/v1/pods?limit=1000", "pods"),
+            ("/api/v1/namespaces/ml/pods/train-0", "pods"),
+            ("/apis/resource.k8s.io/v1/resourceclaims", "resourceclaims"),
+            ("/apis/resource.k8s.io/v1", "the API"),
+            ("/version", "the API"),
+        ] {
+            assert_eq!(resource(path), name, "{path}");
         }
     }
 }

@@ -9,7 +9,6 @@ use super::arguments::GlobalArgs;
 use super::connection::ConnectionArgs;
 use super::ledger::Ledger;
 use crate::cluster;
-use crate::output::progress::Stage;
 use crate::output::{ColorChoice, Environment, Printer, Verbosity};
 
 /// Variables that the program listens to; no other part of the environment is ever read.
@@ -83,8 +82,6 @@ pub(super) struct Context {
     pub(super) ledger: Ledger,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
-    /// Where it is shown how far something is.
-    pub(super) stage: Stage,
 }
 
 impl Context {
@@ -110,11 +107,6 @@ impl Context {
             width: surroundings.streams.width,
             connection,
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
-            stage: if surroundings.streams.stderr_is_terminal {
-                Stage::Terminal
-            } else {
-                Stage::Log
-            },
             environment,
             ledger: Ledger::default(),
         }

@@ -1,5 +1,7 @@
 //! `devices`: which devices there are, and who uses them.
 
+use std::collections::BTreeSet;
+
 use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
@@ -7,13 +9,14 @@ use super::source;
 use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
-use crate::naming::device;
+use crate::naming::{NamingError, device, nearest::nearest};
 use crate::render::{Page, render};
 use crate::report::{Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///
-/// What stands in the first column is what `preview` takes.
+/// What stands in the first column is what `preview` takes. Several DEVICE arguments widen the
+/// list, flags narrow it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
@@ -52,23 +55,26 @@ Examples:
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let selectors = args.selectors()?;
-    let facts = source::read(&args.source, context).await?;
+    let wanted = args.wanted()?;
+    let mut facts = source::read(&args.source, context).await?;
+    let semantics = args.source.semantics(&facts.reading)?;
+    let now = args.source.now(&facts.reading)?;
+    facts
+        .reading
+        .warnings
+        .extend(SourceArgs::warning(&semantics));
     let reading = &facts.reading;
-    let semantics = args.source.semantics(reading)?;
-    let now = args.source.now(reading)?;
 
-    let mut states = engine::devices(&reading.snapshot, &semantics);
-    for selector in &selectors {
-        if !states.iter().any(|state| matches(selector, state)) {
-            let known: Vec<_> = states.into_iter().map(|state| state.id).collect();
-            return Err(no_such_device(selector, &known));
-        }
-    }
-    states.retain(|state| args.wants(state, &selectors));
-
+    let all = engine::devices(&reading.snapshot, &semantics);
+    wanted.refuse_missing(&all)?;
+    let (states, others): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|state| args.wants(state, &wanted));
     if states.is_empty() {
         context.printer.note("No resources found");
+        if let Some(hint) = args.nearest_node(&others) {
+            context.printer.hint(&hint);
+        }
     }
     let report = DeviceReport::new(
         &states,
@@ -87,31 +93,81 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         width: context.width,
     };
     context.printer.emit(&render(&report, page)?)?;
-    Ok(ExitStatus::Success)
+    args.output.accept(&report.incomplete)
+}
+
+/// The names that were asked for.
+#[derive(Default)]
+struct Wanted {
+    /// Any of these; all devices where there are none.
+    any: Vec<DeviceSelector>,
+    /// And this.
+    also: Option<DeviceSelector>,
+}
+
+impl Wanted {
+    fn matches(&self, state: &DeviceState<'_>) -> bool {
+        let any = self.any.is_empty() || self.any.iter().any(|selector| matches(selector, state));
+        any && self.also.iter().all(|selector| matches(selector, state))
+    }
+
+    /// A name that matches nothing is a mistake, not an empty list.
+    fn refuse_missing(&self, all: &[DeviceState<'_>]) -> Result<(), Failure> {
+        for selector in self.any.iter().chain(&self.also) {
+            if !all.iter().any(|state| matches(selector, state)) {
+                let known: Vec<_> = all.iter().map(|state| state.id.clone()).collect();
+                return Err(no_such_device(selector, &known));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl DevicesArgs {
-    fn selectors(&self) -> Result<Vec<DeviceSelector>, Failure> {
-        let named = self
-            .devices
-            .iter()
-            .map(|text| device::parse(text).map_err(wrong_name));
-        let mut selectors = named.collect::<Result<Vec<_>, _>>()?;
-        selectors.extend(self.selector.selector()?);
-        Ok(selectors)
+    fn wanted(&self) -> Result<Wanted, Failure> {
+        let also = self.selector.selector()?;
+        let mut any = Vec::new();
+        for text in &self.devices {
+            match device::parse(text) {
+                Ok(selector) => any.push(selector),
+                // To look at everything is no danger.
+                Err(NamingError::Everything { .. }) => {
+                    return Ok(Wanted {
+                        any: Vec::new(),
+                        also,
+                    });
+                }
+                Err(error) => return Err(wrong_name(error)),
+            }
+        }
+        Ok(Wanted { any, also })
     }
 
-    /// Whether the device is among those asked for; several names widen, other flags narrow.
-    fn wants(&self, state: &DeviceState<'_>, selectors: &[DeviceSelector]) -> bool {
-        let named =
-            selectors.is_empty() || selectors.iter().any(|selector| matches(selector, state));
+    fn wants(&self, state: &DeviceState<'_>, wanted: &Wanted) -> bool {
         let local = self
             .node
             .as_ref()
             .is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
         let free = !self.free || state.allocations == 0;
-        named && local && tainted && free
+        wanted.matches(state) && local && tainted && free
+    }
+
+    /// A node that was probably meant, where none of that name has devices.
+    fn nearest_node(&self, all: &[DeviceState<'_>]) -> Option<String> {
+        let node = self.node.as_ref()?;
+        let known: BTreeSet<String> = all
+            .iter()
+            .filter_map(|state| state.node.map(ToString::to_string))
+            .collect();
+        if known.contains(node) {
+            return None;
+        }
+        let similar = nearest(node, known);
+        let similar = similar.first()?;
+        Some(format!(
+            "no device is local to {node:?}, did you mean {similar}?"
+        ))
     }
 }
 

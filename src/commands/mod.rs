@@ -23,6 +23,7 @@ mod safety;
 mod scene;
 mod selection;
 mod signal;
+mod snapshot;
 mod source;
 mod step;
 mod wait;

@@ -70,7 +70,7 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # A named taint, which some pods may tolerate, on all devices of a node's pool
-  kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance=firmware:NoExecute
+  kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
 
   # What would happen if this existing rule were escalated? Stop a script above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
@@ -107,6 +107,10 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         })
         .await?;
     facts.reading.warnings.extend(request.warning());
+    facts
+        .reading
+        .warnings
+        .extend(SourceArgs::warning(&semantics));
 
     let now = args.source.now(&facts.reading)?;
     let considered = request.considered(&facts.reading, now)?;
@@ -172,18 +176,7 @@ fn present(
             expressions.join(", ")
         )));
     }
-    if output.strict && !report.incomplete.is_empty() {
-        let missing: Vec<&str> = report
-            .incomplete
-            .iter()
-            .map(|gap| gap.what.as_str())
-            .collect();
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!("the answer is incomplete: {}", missing.join(", ")),
-        ));
-    }
-    Ok(ExitStatus::Success)
+    output.accept(&report.incomplete)
 }
 
 impl PreviewArgs {
@@ -343,11 +336,23 @@ fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule
         return Ok(rule);
     }
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known = rules.iter().map(|rule| rule.name.to_string());
-    Err(match nearest(name, known).as_slice() {
-        [] => failure,
-        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
+    Err(match nearest(name, known.clone()).as_slice() {
+        [] if known.is_empty() => failure.hint("there are no rules at all"),
+        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     })
+}
+
+/// As many names as fit into a line, and how many more there are.
+fn first_few(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names[..names.len().min(FEW)].join(", ");
+    match names.len() - names.len().min(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.

@@ -36,9 +36,10 @@ impl Scene {
     /// The same on a connection that is there already.
     pub(super) async fn of(live: Live, version: &VersionArgs) -> Result<Self, Failure> {
         let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
-        let reading = cluster::read_devices(&live.client, &live.served)
-            .await
-            .map_err(failed)?;
+        let reading =
+            cluster::read_devices(&live.client, &live.served, cluster::Detail::Attributes)
+                .await
+                .map_err(failed)?;
         let semantics = version.semantics(&reading)?;
         let now = server_time(&live)?;
         Ok(Self {

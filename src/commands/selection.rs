@@ -26,8 +26,11 @@ impl SelectorArgs {
         if self.driver.is_none() && self.pool.is_none() && self.device.is_none() {
             return Ok(None);
         }
-        let selector =
-            device::from_parts(self.driver.clone(), self.pool.clone(), self.device.clone());
+        let selector = device::from_parts(
+            self.driver.as_deref(),
+            self.pool.as_deref(),
+            self.device.as_deref(),
+        );
         Ok(Some(selector.map_err(wrong_name)?))
     }
 }

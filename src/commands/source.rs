@@ -28,7 +28,8 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
         });
     }
     let live = connect(context).await?;
-    let reading = cluster::read_devices(&live.client, &live.served).await;
+    let detail = args.detail(live.served.version);
+    let reading = cluster::read_devices(&live.client, &live.served, detail).await;
     Ok(Facts {
         reading: reading.map_err(failed)?,
         live: Some(live),

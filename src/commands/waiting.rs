@@ -13,7 +13,7 @@ use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NodeHealth, NodeName, Reading};
-use crate::output::Progress;
+use crate::output::Account;
 use crate::report::life::{progress_line, remaining_line, slowest};
 
 /// How often is looked.
@@ -106,7 +106,7 @@ pub(super) async fn evicted(
     context: &Context,
 ) -> Result<Ending, Failure> {
     let end = Instant::now() + patience.timeout;
-    let mut progress = Progress::new(context.stage, &context.printer);
+    let mut progress = Account::new(&context.printer);
     let mut devices = scene.reading.clone();
     let mut fresh = false;
     let mut most = 0;
@@ -142,9 +142,13 @@ pub(super) async fn evicted(
 }
 
 async fn read_devices(scene: &Scene) -> Result<Reading, Failure> {
-    cluster::read_devices(&scene.live.client, &scene.live.served)
-        .await
-        .map_err(failed)
+    cluster::read_devices(
+        &scene.live.client,
+        &scene.live.served,
+        cluster::Detail::Attributes,
+    )
+    .await
+    .map_err(failed)
 }
 
 /// What is the case at one moment.

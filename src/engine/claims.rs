@@ -70,7 +70,8 @@ impl<'a> ClaimTable<'a> {
     }
 }
 
-fn key_of(name: &NamespacedName) -> (&str, &str) {
+/// Namespace and name, as [`ClaimTable::find`] takes them.
+pub(crate) fn key_of(name: &NamespacedName) -> (&str, &str) {
     (name.namespace.as_str(), name.name.as_str())
 }
 

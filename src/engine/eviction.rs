@@ -1,16 +1,16 @@
 //! Which pods does the controller delete?
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::claims::{AffectedClaim, ClaimTable};
+use super::claims::{AffectedClaim, ClaimTable, key_of};
 use super::{Cause, ClaimUse, NotEvicted, PodImpact, Semantics, Verdict};
-use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim};
+use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim, Snapshot};
 
 /// What a verdict about a pod is made from.
 #[derive(Debug)]
 pub(crate) struct Court<'a, 'b> {
     pub(crate) claims: &'b ClaimTable<'a>,
-    pub(crate) stale: &'b StaleReservations<'a>,
+    pub(crate) reached: &'b Reached<'a>,
     pub(crate) semantics: &'b Semantics,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Court<'a, '_> {
         if let Some(first) = causes.first()
             && causes.iter().any(Cause::is_considered)
         {
-            if self.is_hidden(pod, usages) {
+            if self.semantics.stale_reservation_hides && !self.reached.contains(pod) {
                 return Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
             }
             return Verdict::Evicted { at: first.at };
@@ -155,15 +155,6 @@ impl<'a> Court<'a, '_> {
             && pod.pod_group.as_ref() == Some(&controller.name);
         controller.uid == pod.uid || (self.semantics.honours_pod_groups && for_group)
     }
-
-    /// Whether this version never looks at `pod` when the considered rules appear.
-    fn is_hidden(&self, pod: &Pod, usages: &[Usage<'a, '_>]) -> bool {
-        self.semantics.stale_reservation_hides
-            && usages
-                .iter()
-                .filter(|usage| usage.obstacle.is_none() && usage.claim.is_evicted_by_considered())
-                .all(|usage| self.stale.hides(pod, usage.claim.claim))
-    }
 }
 
 /// Whether `claim` is reserved for the PodGroup of `pod`, by name.
@@ -197,46 +188,58 @@ fn merge<'a: 'b, 'b>(causes: impl Iterator<Item = &'b Cause<'a>>) -> Vec<Cause<'
     merged
 }
 
-/// Which pods exist under the names in `reservedFor`, to find entries that are out of date.
+/// The pods that a new rule reaches in versions where an outdated reservation hides others.
+///
+/// Those controllers go from a claim to its consumers, and stop at the first whose pod is gone or was
+/// replaced.
 #[derive(Debug, Default)]
-pub(crate) struct StaleReservations<'a> {
-    uids: HashMap<(&'a str, &'a str), &'a str>,
+pub(crate) struct Reached<'a> {
+    uids: HashSet<&'a str>,
 }
 
-impl<'a> StaleReservations<'a> {
-    pub(crate) fn new(pods: &'a [Pod]) -> Self {
-        let uids = pods
+impl<'a> Reached<'a> {
+    /// Follows the reservations of every claim that the considered taints change, and in 1.35 of
+    /// those that nothing taints. Which claim is looked at first is left to chance there: a pod that
+    /// is reached through another claim than the tainted one may or may not be evicted, and counts as
+    /// reached, so that the answer is not shorter than the truth.
+    ///
+    /// Upstream: `handleRuleChange`, `evictionAndReason.equal` and `handlePods` in 1.35's
+    /// `device_taint_eviction.go`; the last returns where 1.36's continues.
+    pub(crate) fn new(
+        snapshot: &'a Snapshot,
+        claims: &ClaimTable<'a>,
+        semantics: &Semantics,
+    ) -> Self {
+        let pods: HashMap<(&str, &str), &str> = snapshot
+            .pods
             .iter()
-            .map(|pod| {
-                (
-                    (pod.name.namespace.as_str(), pod.name.name.as_str()),
-                    pod.uid.as_str(),
-                )
-            })
+            .map(|pod| (key_of(&pod.name), pod.uid.as_str()))
             .collect();
+        let mut uids = HashSet::new();
+        for claim in snapshot
+            .claims
+            .iter()
+            .filter(|claim| claim.allocation.is_some())
+        {
+            let (namespace, name) = key_of(&claim.name);
+            let affected = claims.find(namespace, name);
+            let untainted = affected.is_none_or(|affected| affected.causes.is_empty());
+            let changed = affected.is_some_and(AffectedClaim::is_evicted_by_considered);
+            if changed || (untainted && semantics.untainted_claims_are_followed) {
+                let consumers = claim.reserved_for.iter().filter(|consumer| {
+                    consumer.api_group.is_empty() && consumer.resource == "pods"
+                });
+                let current = consumers.map_while(|consumer| {
+                    let known = pods.get(&(namespace, consumer.name.as_str()));
+                    known.filter(|uid| **uid == consumer.uid.as_str()).copied()
+                });
+                uids.extend(current);
+            }
+        }
         Self { uids }
     }
 
-    /// Whether an entry before the pod's own names a pod that is gone or was replaced: up to 1.35
-    /// the controller stops there.
-    ///
-    /// Upstream: `handlePods` in 1.35's `device_taint_eviction.go`, which returns where 1.36's
-    /// continues.
-    fn hides(&self, pod: &Pod, claim: &ResourceClaim) -> bool {
-        for consumer in &claim.reserved_for {
-            if !consumer.api_group.is_empty() || consumer.resource != "pods" {
-                continue;
-            }
-            if consumer.uid == pod.uid && consumer.name == pod.name.name {
-                return false;
-            }
-            let known = self
-                .uids
-                .get(&(claim.name.namespace.as_str(), consumer.name.as_str()));
-            if known != Some(&consumer.uid.as_str()) {
-                return true;
-            }
-        }
-        true
+    fn contains(&self, pod: &Pod) -> bool {
+        self.uids.contains(pod.uid.as_str())
     }
 }

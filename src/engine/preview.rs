@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::claims::ClaimTable;
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
-use super::eviction::{Court, StaleReservations};
+use super::eviction::{Court, Reached};
 use super::select::{RuleIndex, RuleTaint};
 use super::{
     ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, Origin, PodImpact, RuleImpact,
@@ -32,14 +32,14 @@ pub fn preview<'a>(
     let rules = RuleIndex::new(rules_of(snapshot, considered), &snapshot.classes, semantics);
     let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let claims = ClaimTable::new(&snapshot.claims, &devices, &rules, now);
-    let stale = if semantics.stale_reservation_hides {
-        StaleReservations::new(&snapshot.pods)
+    let reached = if semantics.stale_reservation_hides {
+        Reached::new(snapshot, &claims, semantics)
     } else {
-        StaleReservations::default()
+        Reached::default()
     };
     let court = Court {
         claims: &claims,
-        stale: &stale,
+        reached: &reached,
         semantics,
     };
     let mut pods: Vec<PodImpact<'a>> = snapshot

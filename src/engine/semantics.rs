@@ -37,6 +37,9 @@ pub struct Semantics {
     /// Whether an outdated entry of `reservedFor` hides the consumers behind it from a new rule
     /// until their pods change (up to 1.35).
     pub stale_reservation_hides: bool,
+    /// Whether a new rule makes the controller look again at the pods of claims that nothing taints
+    /// (1.35 alone), which may bring those to light that an outdated reservation hides elsewhere.
+    pub untainted_claims_are_followed: bool,
     /// Whether the controller evicts pods that got their devices through an extended resource
     /// (since 1.37.2, as far as the released libraries show).
     pub evicts_extended_resources: bool,
@@ -83,6 +86,7 @@ impl Semantics {
             unknown_effect_blocks: minor <= 34,
             server_renews_time_added: minor >= 36,
             stale_reservation_hides: minor <= 35,
+            untainted_claims_are_followed: minor == 35,
             evicts_extended_resources: at_least(37, 2),
             honours_pod_groups: false,
         })
@@ -103,6 +107,7 @@ impl Semantics {
             unknown_effect_blocks: false,
             server_renews_time_added: true,
             stale_reservation_hides: false,
+            untainted_claims_are_followed: false,
             evicts_extended_resources: false,
             honours_pod_groups: false,
         }
@@ -152,7 +157,7 @@ mod tests {
     fn behaviour_changes_where_upstream_changed_it() {
         type Row = (&'static str, fn(&Semantics) -> bool, [bool; 7]);
         // 1.33, 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2
-        let rows: [Row; 11] = [
+        let rows: [Row; 12] = [
             (
                 "nil selector evicts",
                 |s| s.nil_selector_evicts,
@@ -202,6 +207,11 @@ mod tests {
                 "stale reservation hides",
                 |s| s.stale_reservation_hides,
                 [true, true, true, false, false, false, false],
+            ),
+            (
+                "untainted claims are followed",
+                |s| s.untainted_claims_are_followed,
+                [false, false, true, false, false, false, false],
             ),
             (
                 "extended resources",

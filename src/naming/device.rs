@@ -31,8 +31,8 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
         [driver, pool @ .., device] => (*driver, pool.join("/"), *device),
         [] => ("*", "*".to_owned(), "*"),
     };
-    let given = |segment: &str| (segment != "*").then(|| segment.to_owned());
-    let selector = from_parts(given(driver), given(&pool), given(device))?;
+    let given = |segment| Some(segment).filter(|segment| *segment != "*");
+    let selector = from_parts(given(driver), given(pool.as_str()), given(device))?;
     if selector == DeviceSelector::default() {
         return Err(NamingError::Everything {
             argument: text.to_owned(),
@@ -47,23 +47,23 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
 ///
 /// When the API server would refuse one of the names.
 pub fn from_parts(
-    driver: Option<String>,
-    pool: Option<String>,
-    device: Option<String>,
+    driver: Option<&str>,
+    pool: Option<&str>,
+    device: Option<&str>,
 ) -> Result<DeviceSelector, NamingError> {
-    if let Some(driver) = &driver {
+    if let Some(driver) = driver {
         validate::driver(driver)?;
     }
-    if let Some(pool) = &pool {
+    if let Some(pool) = pool {
         validate::pool(pool)?;
     }
-    if let Some(device) = &device {
+    if let Some(device) = device {
         validate::device(device)?;
     }
     Ok(DeviceSelector {
-        driver: driver.as_deref().map(Into::into),
-        pool: pool.as_deref().map(Into::into),
-        device: device.as_deref().map(Into::into),
+        driver: driver.map(Into::into),
+        pool: pool.map(Into::into),
+        device: device.map(Into::into),
         ..DeviceSelector::default()
     })
 }

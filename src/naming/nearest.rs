@@ -1,9 +1,12 @@
 //! Did you mean …?
 
+/// How much less similar than the best a name may be.
+const TOLERANCE: f64 = 0.25;
+
 /// At most three of `known` that look like `wanted`, the most similar first.
 ///
 /// Similarity is Damerau–Levenshtein distance, normalised by length; what shares less than half is
-/// left out.
+/// left out, and what is far less similar than the best.
 #[must_use]
 pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut scored: Vec<(f64, String)> = known
@@ -18,6 +21,8 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
             .then_with(|| left.1.cmp(&right.1))
     });
     scored.dedup_by(|left, right| left.1 == right.1);
+    let best = scored.first().map_or(0.0, |(score, _)| *score);
+    scored.retain(|(score, _)| *score >= best - TOLERANCE);
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
@@ -29,6 +34,12 @@ mod tests {
     fn most_similar_names_come_first() {
         let known = ["node-7", "node-17", "node-70", "node-8", "storage"].map(str::to_owned);
         assert_eq!(nearest("nod-7", known), ["node-7", "node-17", "node-70"]);
+    }
+
+    #[test]
+    fn a_clear_winner_stands_alone() {
+        let known = ["node-6-firmware", "node-8-power"].map(str::to_owned);
+        assert_eq!(nearest("node-6-firmwar", known), ["node-6-firmware"]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ const MAX_SUBDOMAIN: usize = 253;
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+const VALUE: &str = "a value must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const QUALIFIED: &str = "the name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
 /// Whether `value` can be a driver's name. Upper case is accepted, as upstream.
@@ -82,7 +83,7 @@ pub fn taint_value(value: &str) -> Result<(), NamingError> {
     if value.is_empty() {
         return Ok(());
     }
-    check("taint value", value, MAX_LABEL, is_qualified, QUALIFIED)
+    check("taint value", value, MAX_LABEL, is_qualified, VALUE)
 }
 
 fn check(

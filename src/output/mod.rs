@@ -9,8 +9,8 @@
 //! | What may be printed raw? | [`escape`] |
 //! | Is there a terminal, and does it have colours? | [`environment`] |
 //! | Who writes? | [`printer`] |
+//! | What shows that something is going on? | [`progress`] |
 //! | What does the user have to say to it? | [`question`] |
-//! | How far is it? | [`progress`] |
 
 pub mod environment;
 pub mod escape;
@@ -20,4 +20,4 @@ pub mod question;
 
 pub use environment::{ColorChoice, Environment, Verbosity};
 pub use printer::{OutputError, Printer};
-pub use progress::Progress;
+pub use progress::{Account, Progress};

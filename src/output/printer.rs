@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
-use super::{ColorChoice, Environment, Verbosity, escape};
+use super::{ColorChoice, Environment, Progress, Verbosity, escape};
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,7 @@ pub struct Printer<'a> {
     stderr: Mutex<Box<dyn Write + Send + 'a>>,
     reader_is_gone: AtomicBool,
     shown_warnings: Mutex<BTreeSet<String>>,
+    progress: Progress,
     colored: bool,
     verbosity: Verbosity,
 }
@@ -45,8 +46,17 @@ impl Printer<'static> {
         } else {
             AutoStream::never(io::stderr())
         };
+        let watched = environment.stderr_is_terminal
+            && !environment.dumb_terminal
+            && verbosity == Verbosity::Normal;
+        let progress = if watched {
+            Progress::on_standard_error()
+        } else {
+            Progress::default()
+        };
         Self {
             colored,
+            progress,
             verbosity,
             ..Self::plain(io::stdout(), stream)
         }
@@ -61,9 +71,16 @@ impl<'a> Printer<'a> {
             stderr: Mutex::new(Box::new(stderr)),
             reader_is_gone: AtomicBool::new(false),
             shown_warnings: Mutex::new(BTreeSet::new()),
+            progress: Progress::default(),
             colored: false,
             verbosity: Verbosity::Normal,
         }
+    }
+
+    /// The line that shows what the program is busy with. A result takes it away.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Writes a result to standard output, as it is but for characters that may not be printed raw.
@@ -72,6 +89,7 @@ impl<'a> Printer<'a> {
     ///
     /// When standard output takes no more, for any other reason than that its reader is gone.
     pub fn emit(&self, text: &str) -> Result<(), OutputError> {
+        self.progress.finish();
         if self.reader_is_gone.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -124,11 +142,7 @@ impl<'a> Printer<'a> {
     /// Writes a message of several lines to standard error, such as what is wrong with the command
     /// line.
     pub fn block(&self, text: &str) {
-        let mut stderr = locked(&self.stderr);
-        // Ignored on purpose: a message about a broken standard error has nowhere to go.
-        let _ = stderr
-            .write_all(escape::layout(text).as_bytes())
-            .and_then(|()| stderr.flush());
+        self.write_aside(&escape::layout(text));
     }
 
     fn say(&self, prefix: Prefix, text: &str) {
@@ -139,11 +153,17 @@ impl<'a> Printer<'a> {
         } else {
             format!("{word}{text}\n")
         };
+        self.write_aside(&line);
+    }
+
+    fn write_aside(&self, text: &str) {
         let mut stderr = locked(&self.stderr);
         // Ignored on purpose: a message about a broken standard error has nowhere to go.
-        let _ = stderr
-            .write_all(line.as_bytes())
-            .and_then(|()| stderr.flush());
+        let _ = self.progress.aside(|| {
+            stderr
+                .write_all(text.as_bytes())
+                .and_then(|()| stderr.flush())
+        });
     }
 }
 

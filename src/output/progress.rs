@@ -1,51 +1,106 @@
-//! How far is it?
+//! What shows that something is going on?
 //!
-//! One line on a terminal that changes in place; elsewhere a line of its own whenever there is
-//! something new to say.
+//! One line on standard error that comes after half a second, moves, and is gone before anything else
+//! is written. Nothing at all where standard error is no terminal.
 
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Printer, escape};
 
-/// How often the line is drawn anew, so that one sees that the program lives.
-const TICK: Duration = Duration::from_millis(200);
+/// What lasts less than this is not worth a line.
+const UNNOTICED: Duration = Duration::from_millis(500);
+/// From one picture to the next.
+const PICTURE: Duration = Duration::from_millis(100);
 
-/// The line; it disappears when this is dropped.
-#[derive(Debug)]
-pub struct Progress<'a> {
+/// A line that says what the program is busy with.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Absent where nobody looks.
     bar: Option<ProgressBar>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    since: Option<Instant>,
+    shown: bool,
+}
+
+impl Progress {
+    /// A line on standard error, which must be a terminal.
+    pub(super) fn on_standard_error() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(style());
+        Self {
+            bar: Some(bar),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Whether anybody would see it.
+    #[must_use]
+    pub fn is_seen(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    /// Says what is going on. Call it now and then: the line appears when the work has lasted.
+    pub fn update(&self, text: &str) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let mut state = self.state();
+        let since = *state.since.get_or_insert_with(Instant::now);
+        if !state.shown && since.elapsed() >= UNNOTICED {
+            state.shown = true;
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(PICTURE);
+        }
+        bar.set_message(escape::line(text).into_owned());
+    }
+
+    /// Takes the line away; the next update begins anew.
+    pub fn finish(&self) {
+        let Some(bar) = &self.bar else {
+            return;
+        };
+        let mut state = self.state();
+        if state.shown {
+            bar.disable_steady_tick();
+            bar.finish_and_clear();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+            bar.reset();
+        }
+        *state = State::default();
+    }
+
+    /// Writes something else meanwhile.
+    pub(super) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is told of something that goes on for long: one line that changes in place on a terminal, a
+/// line of its own whenever there is something new to say elsewhere.
+pub struct Account<'a> {
     printer: &'a Printer<'static>,
     last: String,
 }
 
-/// Where progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// In place, on a terminal.
-    Terminal,
-    /// Line by line, in a log.
-    Log,
-}
-
-impl<'a> Progress<'a> {
+impl<'a> Account<'a> {
     /// Nothing to say yet.
     #[must_use]
-    pub fn new(stage: Stage, printer: &'a Printer<'static>) -> Self {
-        let bar = match stage {
-            Stage::Terminal => {
-                let bar = ProgressBar::new_spinner();
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-                    bar.set_style(style);
-                }
-                bar.enable_steady_tick(TICK);
-                Some(bar)
-            }
-            Stage::Log => None,
-        };
+    pub fn new(printer: &'a Printer<'static>) -> Self {
         Self {
-            bar,
             printer,
             last: String::new(),
         }
@@ -53,21 +108,48 @@ impl<'a> Progress<'a> {
 
     /// Says how far it is.
     pub fn say(&mut self, text: &str) {
-        if text == self.last {
-            return;
+        let news = text != self.last;
+        if news {
+            text.clone_into(&mut self.last);
         }
-        text.clone_into(&mut self.last);
-        match &self.bar {
-            Some(bar) => bar.set_message(escape::line(text).into_owned()),
-            None => self.printer.note(text),
+        if self.printer.progress().is_seen() {
+            self.printer.progress().update(text);
+        } else if news {
+            self.printer.note(text);
         }
     }
 }
 
-impl Drop for Progress<'_> {
+impl Drop for Account<'_> {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.printer.progress().finish();
+    }
+}
+
+fn style() -> ProgressStyle {
+    // The template is a constant, and a wrong one only looks different.
+    ProgressStyle::with_template("{spinner} {wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_work_shows_nothing() {
+        let progress = Progress::on_standard_error();
+        progress.update("reading");
+        assert!(!progress.state().shown);
+        progress.finish();
+        assert!(progress.state().since.is_none());
+    }
+
+    #[test]
+    fn nobody_sees_what_has_no_terminal() {
+        let progress = Progress::default();
+        progress.update("reading");
+        assert!(!progress.is_seen());
+        assert_eq!(progress.aside(|| 7), 7);
     }
 }

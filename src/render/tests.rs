@@ -33,7 +33,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     insta::assert_snapshot!(shown(&report, Format::Table), @"
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    Guard pods.evicted.now>=25% tripped: the value is 1.
+    Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
 
     NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
     team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver

@@ -29,10 +29,13 @@ pub fn render(sections: &[Section], page: Page) -> String {
 
 fn block(section: &Section, page: Page) -> Option<String> {
     let lines = match &section.body {
-        Body::Sentences(sentences) => sentences.iter().map(|text| escaped_line(text)).collect(),
+        Body::Sentences(sentences) => sentences
+            .iter()
+            .flat_map(|text| wrapped(&escaped_line(text), "", page.width))
+            .collect(),
         Body::List(items) => items
             .iter()
-            .map(|text| format!("  {}", escaped_line(text)))
+            .flat_map(|text| wrapped(&escaped_line(text), "  ", page.width))
             .collect(),
         Body::Table(table) => table_lines(table, page),
     };
@@ -46,6 +49,24 @@ fn block(section: &Section, page: Page) -> Option<String> {
 
 fn escaped_line(text: &str) -> String {
     escape::line(text).into_owned()
+}
+
+/// The words of `text` in lines of at most `width` columns that begin with `indent`, the second and
+/// later ones with twice as much; a word that is longer than a line has one of its own.
+fn wrapped(text: &str, indent: &str, width: Option<u16>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    for (place, word) in text.split(' ').enumerate() {
+        let length = line.chars().count() + 1 + word.chars().count();
+        if place > 0 && width.is_some_and(|width| length > usize::from(width)) {
+            lines.push(std::mem::replace(&mut line, indent.repeat(2)));
+        } else if place > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
 }
 
 fn table_lines(table: &Table, page: Page) -> Vec<String> {
@@ -207,6 +228,29 @@ mod tests {
         gpu.example.com/node-7/gpu-1   this taint                  1
         ");
         assert!(text.lines().all(|line| line.len() <= 60));
+    }
+
+    #[test]
+    fn a_terminal_breaks_sentences_between_words() {
+        let sections = [
+            Section::sentences(vec!["3 pods in 2 namespaces would be evicted.".to_owned()]),
+            Section::list(
+                "Hazards",
+                vec!["unmanaged (a/b): has no controller".to_owned()],
+            ),
+        ];
+        insta::assert_snapshot!(render(&sections, page(Format::Table, Some(24))), @"
+        3 pods in 2 namespaces
+        would be evicted.
+
+        Hazards:
+          unmanaged (a/b): has
+            no controller
+        ");
+        assert_eq!(
+            render(&sections, page(Format::Table, None)).lines().count(),
+            4
+        );
     }
 
     #[test]

@@ -26,13 +26,9 @@ struct Oddity {
     what: String,
 }
 
-/// Oddities of all objects, each told once however often it occurs.
-#[derive(Debug, Default)]
-struct Oddities {
-    /// Keeps the order in which they were met.
-    met: Vec<(Oddity, String)>,
-    times: BTreeMap<Oddity, usize>,
-}
+/// Oddities of all objects, each told once however often it occurs: the first name that has it, and
+/// how many have. The order in which the objects come decides nothing.
+type Oddities = BTreeMap<Oddity, (String, usize)>;
 
 impl Context {
     /// The shared copy of `text`.
@@ -83,21 +79,20 @@ impl Context {
         }
         let name = name();
         for oddity in self.found.drain(..) {
-            let times = self.oddities.times.entry(oddity.clone()).or_default();
+            let told = self.oddities.entry(oddity);
+            let (first, times) = told.or_insert_with(|| (name.clone(), 0));
             *times += 1;
-            if *times == 1 {
-                self.oddities.met.push((oddity, name.clone()));
+            if name < *first {
+                first.clone_from(&name);
             }
         }
     }
 
-    /// The oddities, in the order in which they were first met.
+    /// The oddities, in an order of their own.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.oddities
-            .met
             .iter()
-            .map(|(oddity, name)| {
-                let times = self.oddities.times.get(oddity).copied().unwrap_or(1);
+            .map(|(oddity, (name, times))| {
                 let more = match times - 1 {
                     0 => String::new(),
                     others => format!(" (and {others} more like it)"),

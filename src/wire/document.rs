@@ -66,7 +66,7 @@ pub struct Decoded {
     pub lists: Vec<ListHeader>,
     /// How many objects of each kind there were, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
-    /// Oddities, in the order in which they were first met.
+    /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest time that had passed when the objects were read.
     pub newest: Option<Timestamp>,
@@ -155,14 +155,30 @@ impl Documents {
                     |name| format!("{kind} {name}"),
                 ),
                 field,
-                problem: problem.to_owned(),
+                problem: shortened(problem),
             },
-            _ => DecodeError::Syntax {
+            _ if syntax => DecodeError::Syntax {
                 format,
-                problem: problem.to_owned(),
+                problem: shortened(problem),
+            },
+            _ => DecodeError::NotAnObject {
+                object: place(&self.position),
+                problem: shortened(problem),
             },
         }
     }
+}
+
+/// A parser's words without the middle where they quote half a file: one line is for reading.
+fn shortened(problem: &str) -> String {
+    const KEPT: usize = 100;
+    let length = problem.chars().count();
+    if length <= 2 * KEPT {
+        return problem.to_owned();
+    }
+    let head: String = problem.chars().take(KEPT).collect();
+    let tail: String = problem.chars().skip(length - KEPT).collect();
+    format!("{head}…{tail}")
 }
 
 /// A position in words, such as `items[3]`.

@@ -37,6 +37,8 @@ mod status;
 mod taint;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod time;
 mod versions;
 mod walk;

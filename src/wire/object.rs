@@ -108,7 +108,7 @@ impl Converter {
         }))
     }
 
-    /// Oddities of the objects so far, in the order in which they were first met.
+    /// Oddities of the objects so far; their order does not depend on that of the objects.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.context.warnings()
     }

@@ -28,11 +28,11 @@ const PORTION: usize = 64 << 10;
 
 /// `runtime.TypeMeta`, whose numbers differ from those in `metav1`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct UnknownType {
+pub(super) struct UnknownType {
     #[prost(string, tag = "1")]
-    api_version: String,
+    pub(super) api_version: String,
     #[prost(string, tag = "2")]
-    kind: String,
+    pub(super) kind: String,
 }
 
 impl UnknownType {
@@ -52,11 +52,11 @@ struct ProtobufListMeta {
 
 /// `runtime.Unknown`.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Unknown {
+pub(super) struct Unknown {
     #[prost(message, optional, tag = "1")]
-    type_meta: Option<UnknownType>,
+    pub(super) type_meta: Option<UnknownType>,
     #[prost(bytes = "vec", tag = "2")]
-    raw: Vec<u8>,
+    pub(super) raw: Vec<u8>,
     #[prost(string, tag = "3")]
     content_encoding: String,
 }
@@ -103,7 +103,7 @@ pub struct ListEnd {
     pub metadata: ListMeta,
     /// How many objects it had, including those that are of no interest.
     pub objects: usize,
-    /// Oddities, in the order in which they were first met.
+    /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
 }
 

@@ -15,7 +15,8 @@ use super::versions::Shape;
 use crate::model::Kind;
 
 /// An object as it is on the wire, of any needed kind.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(serde::Serialize), serde(untagged))]
 pub(super) enum WireObject {
     Slice(ResourceSlice),
     Claim(ResourceClaim),

@@ -3,7 +3,11 @@
 use serde::Serializer;
 use serde::ser::SerializeMap;
 
+use prost::Message;
+
 use super::attribute::{AttributeEntry, CapacityEntry};
+use super::shape::WireObject;
+use super::versions::Shape;
 
 /// Writes entries as the map that they are in JSON.
 pub(super) fn attributes<S: Serializer>(
@@ -12,7 +16,7 @@ pub(super) fn attributes<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(entries.len()))?;
     for entry in entries {
-        map.serialize_entry(&entry.name, &entry.value)?;
+        map.serialize_entry(entry.name.as_deref().unwrap_or_default(), &entry.value)?;
     }
     map.end()
 }
@@ -24,7 +28,49 @@ pub(super) fn capacity<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(entries.len()))?;
     for entry in entries {
-        map.serialize_entry(&entry.name, &entry.value)?;
+        map.serialize_entry(entry.name.as_deref().unwrap_or_default(), &entry.value)?;
     }
     map.end()
+}
+
+/// The layout that belongs to `object`.
+pub(super) fn shape_of(object: &WireObject) -> Shape {
+    match object {
+        WireObject::Slice(_) => Shape::Slice,
+        WireObject::Claim(_) => Shape::Claim,
+        WireObject::Rule(_) => Shape::Rule,
+        WireObject::Class(_) => Shape::Class,
+        WireObject::Pod(_) => Shape::Pod,
+    }
+}
+
+/// The object in protobuf, without an envelope.
+pub(super) fn encode(object: &WireObject) -> Vec<u8> {
+    match object {
+        WireObject::Slice(slice) => slice.encode_to_vec(),
+        WireObject::Claim(claim) => claim.encode_to_vec(),
+        WireObject::Rule(rule) => rule.encode_to_vec(),
+        WireObject::Class(class) => class.encode_to_vec(),
+        WireObject::Pod(pod) => pod.encode_to_vec(),
+    }
+}
+
+/// A field of protobuf with content.
+pub(super) fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2];
+    prost::encoding::encode_varint(content.len() as u64, &mut bytes);
+    bytes.extend(content);
+    bytes
+}
+
+/// An envelope as servers write it.
+pub(super) fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let type_meta = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+    let fields = [
+        field(1, &type_meta),
+        field(2, raw),
+        field(3, b""),
+        field(4, b""),
+    ];
+    [b"k8s\0".to_vec(), fields.concat()].concat()
 }

@@ -45,7 +45,7 @@ impl<'a> ObjectSeed<'a> {
         let seed = ObjectSeed::new(documents);
         match seed.deserialize(from)? {
             None => Ok(()),
-            Some(_) => Err(documents.untyped()),
+            Some(_) => Err(documents.untyped("it has no apiVersion and kind")),
         }
     }
 }
@@ -88,7 +88,9 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             }
         }
         match head.type_meta(self.inherited) {
-            Some(type_meta) if type_meta.is_list() => self.documents.list(head, map),
+            Some(type_meta) if type_meta.is_list() => {
+                self.documents.finish_list(type_meta, head.other)
+            }
             Some(type_meta) => {
                 let fields = Remaining::new(head.other, None, map);
                 self.documents.object(type_meta, fields).map(|()| None)
@@ -223,7 +225,8 @@ impl Documents {
             }
         }
         let Some(list) = head.type_meta(None) else {
-            return Err(self.untyped());
+            // kubectl writes the kind of a list after its items.
+            return Err(self.untyped("it has items, but no apiVersion and kind: is it cut off?"));
         };
         self.late_items(&list, untyped)?;
         self.finish_list(list, head.other)
@@ -235,7 +238,7 @@ impl Documents {
         for Untyped { index, fields } in untyped {
             self.position.push(index);
             let Some(type_meta) = &inherited else {
-                return Err(self.untyped());
+                return Err(self.untyped("it has no apiVersion and kind"));
             };
             let nothing =
                 serde::de::value::MapDeserializer::new(std::iter::empty::<(&str, &str)>());
@@ -267,10 +270,10 @@ impl Documents {
     }
 
     /// The error for an object without `apiVersion` or `kind`.
-    fn untyped<E: Error>(&mut self) -> E {
+    fn untyped<E: Error>(&mut self, problem: &str) -> E {
         self.fail(DecodeError::NotAnObject {
             object: place(&self.position),
-            problem: "it has no apiVersion and kind".to_owned(),
+            problem: problem.to_owned(),
         })
     }
 

@@ -1,9 +1,10 @@
 //! YAML within bounds: no alias bombs, no towers of brackets.
 
-use serde_yaml::{Deserializer, Error, Location};
+use serde_yaml::budget::BudgetBreach;
+use serde_yaml::{Deserializer, Error};
 
-/// Deepest nesting that is read, as in JSON; Kubernetes objects stay far below.
-const MAX_DEPTH: usize = 128;
+/// Deepest nesting that is read; Kubernetes objects stay far below, and the parser is recursive.
+const MAX_DEPTH: usize = 64;
 /// How many values aliases may repeat; kubectl writes none.
 const MAX_REPEATED: usize = 100_000;
 
@@ -19,14 +20,16 @@ pub(super) struct Document<'a> {
 /// The documents of `text`.
 ///
 /// A line that starts with `---` and a blank or nothing begins a document wherever it stands, even
-/// within a quoted text (YAML 1.2.2, 9.1.2), so that no parser is needed to find it.
+/// within a quoted text (YAML 1.2.2, 9.1.2), so that no parser is needed to find it. Directives and
+/// comments before it are part of the document.
 pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let mut start = 0;
     let mut first_line = 0;
     let mut offset = 0;
+    let mut has_content = false;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        if is_marker(line) && offset > start {
+        if is_marker(line) && has_content {
             documents.push(Document {
                 text: &text[start..offset],
                 first_line,
@@ -34,6 +37,7 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
             start = offset;
             first_line = number;
         }
+        has_content |= !line.trim_start().is_empty() && !line.starts_with(['%', '#']);
         offset += line.len();
     }
     documents.push(Document {
@@ -76,24 +80,76 @@ pub(super) fn with_deserializer<'de, T>(
 /// Whether `error` is about the YAML itself and not about what it stands for.
 pub(super) fn is_syntax(error: &Error) -> bool {
     !matches!(
-        error,
-        Error::SerdeInvalidType { .. }
+        innermost(error),
+        Error::Unexpected { .. }
+            | Error::SerdeInvalidType { .. }
             | Error::SerdeInvalidValue { .. }
-            | Error::SerdeMissingField { .. }
             | Error::InvalidScalar { .. }
-            | Error::ExternalMessage { .. }
-            | Error::NullIntoString { .. }
+            | Error::Message { .. }
     )
 }
 
-/// `error` in one line, with the line number of the whole text, whose first `lines` came before.
+/// `error` in one line. `lines` of the whole text came before the document that it is in.
 pub(super) fn describe(error: &Error, lines: usize) -> String {
-    let text = error.to_string();
-    let text = text.lines().next().unwrap_or_default();
-    match error.location() {
-        Some(location) if location != Location::UNKNOWN && lines > 0 => {
-            format!("{text} (of a document that begins at line {})", lines + 1)
+    let text = if let Error::Budget { breach, .. } = innermost(error) {
+        excess(breach)
+    } else {
+        let text = error.to_string();
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    match lines {
+        0 => text,
+        lines => format!("{text} of the document that begins at line {}", lines + 1),
+    }
+}
+
+/// The error itself, where it was found by following an alias.
+fn innermost(error: &Error) -> &Error {
+    if let Error::AliasError { error, .. } = error {
+        innermost(error)
+    } else {
+        error
+    }
+}
+
+/// What there is too much of.
+fn excess(breach: &BudgetBreach) -> String {
+    if matches!(breach, BudgetBreach::Depth { .. }) {
+        format!("it is nested deeper than {MAX_DEPTH} levels")
+    } else {
+        "its anchors and aliases stand for too much".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_begin_at_markers() {
+        for (text, expected) in [
+            ("a", vec![("a", 0)]),
+            ("---\na\n", vec![("---\na\n", 0)]),
+            ("a\n---\nb", vec![("a\n", 0), ("---\nb", 1)]),
+            (
+                "# x\n%YAML 1.2\n---\na",
+                vec![("# x\n%YAML 1.2\n---\na", 0)],
+            ),
+            (
+                "a: ----\n--- b\n---c",
+                vec![("a: ----\n", 0), ("--- b\n---c", 1)],
+            ),
+            (
+                "a\n---\n---\n",
+                vec![("a\n", 0), ("---\n", 1), ("---\n", 2)],
+            ),
+        ] {
+            let documents = documents(text);
+            let found: Vec<_> = documents
+                .iter()
+                .map(|document| (document.text, document.first_line))
+                .collect();
+            assert_eq!(found, expected, "{text:?}");
         }
-        _ => text.to_owned(),
     }
 }

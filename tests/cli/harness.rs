@@ -1,7 +1,7 @@
 //! Runs the program with an empty environment and shows all that came back.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The example cluster of the README.
@@ -16,30 +16,28 @@ pub struct Run {
 
 /// Runs the program with the words of `line`, which are split at spaces; quotes keep a word together.
 pub fn devicetaint(line: &str) -> Run {
-    run(&words(line), b"")
-}
-
-/// The same with something on standard input.
-pub fn devicetaint_reading(line: &str, input: &[u8]) -> Run {
-    run(&words(line), input)
+    run(&mut program(), &words(line), b"")
 }
 
 /// The same with words that no line can hold.
 pub fn devicetaint_words(words: &[&str]) -> Run {
-    run(
-        &words
-            .iter()
-            .map(|word| (*word).to_owned())
-            .collect::<Vec<_>>(),
-        b"",
-    )
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    run(&mut program(), &words, b"")
 }
 
-fn run(words: &[String], input: &[u8]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-devicetaint"))
+const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
+
+/// The program in the folder of the project.
+fn program() -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn run(command: &mut Command, words: &[String], input: &[u8]) -> Run {
+    let mut child = command
         .args(words)
         .env_clear()
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -73,6 +71,25 @@ impl Run {
         text.push_str(&format!("[exit status: {}]", self.code));
         text
     }
+
+    /// What is not the report: the first lines of it, standard error, and how the run ended.
+    pub fn answer(&self) -> String {
+        let blank = self
+            .stdout
+            .find("\n\n")
+            .map_or(self.stdout.len(), |at| at + 1);
+        let run = Self {
+            stdout: self.stdout[..blank].to_owned(),
+            stderr: self.stderr.clone(),
+            code: self.code,
+        };
+        run.shown()
+    }
+
+    /// The one JSON document on standard output.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).expect("one JSON document")
+    }
 }
 
 fn words(line: &str) -> Vec<String> {
@@ -89,16 +106,55 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// A file of the test's own, with this content.
-pub fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join(name);
-    std::fs::write(&path, content).expect("a file");
-    (folder, path)
+/// A folder of the test's own, in which the program is run.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    /// An empty folder.
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// With one more file.
+    pub fn with(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.0.path().join(name);
+        let parent = path.parent().expect("a folder");
+        std::fs::create_dir_all(parent).expect("a folder");
+        std::fs::write(&path, content).expect("a file");
+        self
+    }
+
+    /// With the example cluster as `cluster.yaml`.
+    pub fn with_example(self) -> Self {
+        self.with("cluster.yaml", example())
+    }
+
+    /// Runs the program here.
+    pub fn devicetaint(&self, line: &str) -> Run {
+        self.command(program(), &words(line), b"")
+    }
+
+    /// Runs the program here with something on standard input.
+    pub fn devicetaint_reading(&self, line: &str, input: &[u8]) -> Run {
+        self.command(program(), &words(line), input)
+    }
+
+    /// Runs the program here with at most 300 MB and a few seconds of computing, which suffice an
+    /// unoptimised program for what takes an optimised one less than one.
+    pub fn devicetaint_limited(&self, line: &str) -> Run {
+        const LIMITS: &str = "ulimit -v 307200 2>/dev/null; ulimit -t 5; exec \"$@\"";
+        let shell = ["-c", LIMITS, "sh", PROGRAM].map(str::to_owned);
+        let words: Vec<String> = shell.into_iter().chain(words(line)).collect();
+        self.command(Command::new("/bin/sh"), &words, b"")
+    }
+
+    fn command(&self, mut command: Command, words: &[String], input: &[u8]) -> Run {
+        run(command.current_dir(self.0.path()), words, input)
+    }
 }
 
-/// The text without the folder of the test's own files, which is another one each time.
-pub fn without_folder(text: &str, path: &Path) -> String {
-    let folder = path.parent().expect("a folder").display().to_string();
-    text.replace(&folder, "FOLDER")
+/// The text of the example cluster.
+pub fn example() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXAMPLE);
+    std::fs::read_to_string(path).expect("the example")
 }

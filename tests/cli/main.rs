@@ -1,4 +1,18 @@
 //! The command line: what a user types, and what stands on the terminal afterwards.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
+mod bad_input;
+mod devices;
+mod formats;
 mod harness;
+mod help;
+mod preview;
 mod rules;
+mod sources;

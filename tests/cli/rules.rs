@@ -1,6 +1,6 @@
 //! The life of a rule, as far as the command line alone can be wrong.
 
-use crate::harness::{EXAMPLE, devicetaint, file};
+use crate::harness::{EXAMPLE, devicetaint};
 
 fn refused(line: &str) -> String {
     let run = devicetaint(line);
@@ -95,7 +95,9 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
 
 #[test]
 fn a_report_that_is_none_is_found_before_any_cluster_is_asked() {
-    let (_folder, path) = file("report.json", "{}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    std::fs::write(&path, "{}").expect("a file");
     let told = refused(&format!(
         "escalate a --to NoExecute --expect {}",
         path.display()

@@ -2,6 +2,17 @@
 //!
 //! They need Go, or `KUBEBUILDER_ASSETS`; see `README.md` in this folder.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
+#[path = "../support/case/mod.rs"]
+mod case;
+mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;

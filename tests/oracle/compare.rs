@@ -8,12 +8,10 @@ use kubectl_devicetaint::engine::{
     Condition, ConsideredTaint, Counts, Impact, Origin, PodImpact, Semantics, Verdict, preview,
 };
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::case::{Case, Family, START, list};
-
-/// Far behind everything that is due in a timeline, and the ten seconds after it.
-const HORIZON: i64 = 7_200;
+use crate::subject::{HORIZON, Subject};
 
 /// What became of a cluster, in words that can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,23 +20,6 @@ pub struct Outcome {
     pub deleted: BTreeMap<String, i64>,
     /// Status, reason and message of each rule's condition.
     pub conditions: BTreeMap<String, [String; 3]>,
-}
-
-/// The question about a case, as the oracle understands it.
-pub fn request(case: &Case, family: Family) -> Value {
-    let objects = case.objects();
-    json!({
-        "id": 0,
-        "op": "controller",
-        "workloadResourceClaims": case.pod_groups,
-        "horizonSeconds": match family { Family::Previews => 30, Family::Timelines => HORIZON },
-        "pods": objects.pods,
-        "claims": objects.claims,
-        "slices": objects.slices,
-        "rules": objects.rules,
-        // Rules that come one after the other find some pods gone already.
-        "rulesAfterSync": family == Family::Previews,
-    })
 }
 
 /// What the real controller did.
@@ -72,7 +53,7 @@ pub fn actual(answer: &Value) -> Outcome {
 }
 
 /// What the engine says about the same objects, read the way `--from` reads them.
-pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
+pub fn expected(case: &Case, family: Family, subject: &Subject) -> Outcome {
     let text = list(&case.objects()).to_string();
     let reading = cluster::read(
         &[FileSource::Stdin],
@@ -81,14 +62,47 @@ pub fn expected(case: &Case, family: Family, semantics: Semantics) -> Outcome {
     )
     .expect("the case is well-formed");
     let semantics = if case.pod_groups {
-        semantics.with_pod_groups()
+        subject.semantics.with_pod_groups()
     } else {
-        semantics
+        subject.semantics
     };
     match family {
         Family::Previews => previews(&reading.snapshot, &semantics),
         Family::Timelines => timeline(&reading.snapshot, &semantics),
     }
+}
+
+/// The two outcomes without what a version leaves to chance.
+pub fn comparable(
+    case: &Case,
+    family: Family,
+    subject: &Subject,
+    (mut ours, mut theirs): (Outcome, Outcome),
+) -> (Outcome, Outcome) {
+    if family == Family::Previews {
+        return (ours, theirs);
+    }
+    if !subject.counts_evictions() {
+        ours.conditions.clear();
+        theirs.conditions.clear();
+    }
+    for pod in subject.late_pods(case) {
+        let due = ours.deleted.get(&pod).copied();
+        let late = theirs.deleted.get(&pod).is_none_or(|at| Some(*at) >= due);
+        if let Some(due) = due.filter(|_| late) {
+            theirs.deleted.insert(pod, due);
+        }
+    }
+    if subject.deletes_again() {
+        for (place, _) in (0usize..)
+            .zip(&case.pods)
+            .filter(|(_, pod)| pod.terminating)
+        {
+            let suffix = format!("/pod-{place}");
+            theirs.deleted.retain(|pod, _| !pod.ends_with(&suffix));
+        }
+    }
+    (ours, theirs)
 }
 
 fn start() -> Timestamp {

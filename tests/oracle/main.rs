@@ -10,6 +10,14 @@
 //! | `DEVICETAINT_ORACLE_CASES` | cases a family and seed, instead of the usual number |
 //! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
 #[path = "../support/case/mod.rs"]
 mod case;
 mod compare;
@@ -17,6 +25,7 @@ mod compare;
 mod go_program;
 mod process;
 mod run;
+mod subject;
 
 use case::Family;
 use run::{Run, fresh_seed};

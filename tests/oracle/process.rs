@@ -77,6 +77,7 @@ fn build() -> std::path::PathBuf {
     GoProgram {
         name: "oracle",
         module: "tests/oracle/controller",
+        package: ".",
         arguments: ["test", "-c", "-trimpath", "-buildvcs=false"].map(str::to_owned).to_vec(),
         purpose: "the real device-taint-eviction controller of Kubernetes 1.37.0 for the tests (needs Go; about a minute, once)",
     }

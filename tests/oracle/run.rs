@@ -3,16 +3,15 @@
 use std::env;
 use std::hash::{BuildHasher, RandomState};
 
-use kubectl_devicetaint::engine::Semantics;
-use kubectl_devicetaint::model::Minor;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::case::{Case, Family, any_case, list};
-use crate::compare::{Outcome, actual, expected, request};
+use crate::compare::{Outcome, actual, comparable, expected};
 use crate::go_program::say;
 use crate::process::Oracle;
+use crate::subject::Subject;
 
 /// How many cases the oracle is given at once; it works on several at a time.
 const BATCH: usize = 100;
@@ -26,25 +25,32 @@ pub struct Run {
     seed: u64,
     cases: usize,
     oracle: Oracle,
-    semantics: Semantics,
+    subject: Subject,
 }
 
 impl Run {
     pub fn new(family: Family, seed: u64, cases: usize) -> Self {
         let mut oracle = Oracle::start();
-        let semantics = version_of(&mut oracle);
+        let subject = Subject::of(&mut oracle);
         Self {
             family,
             seed,
             cases: number("DEVICETAINT_ORACLE_CASES")
                 .map_or(cases, |cases| usize::try_from(cases).expect("a number")),
             oracle,
-            semantics,
+            subject,
         }
     }
 
     /// Compares every case, and says how many there were.
     pub fn compare(mut self) {
+        if !self.subject.answers(self.family) {
+            say(&format!(
+                "oracle: Kubernetes {} writes no condition, so that there are no {:?} to compare",
+                self.subject.semantics.version, self.family
+            ));
+            return;
+        }
         let mut runner = runner(self.seed);
         let strategy = any_case(self.family);
         let mut compared = 0;
@@ -54,7 +60,10 @@ impl Run {
             for _ in 0..size {
                 trees.push(strategy.new_tree(&mut runner).expect("cases can be made"));
             }
-            let cases: Vec<Case> = trees.iter().map(ValueTree::current).collect();
+            let cases: Vec<Case> = trees
+                .iter()
+                .map(|tree| self.subject.adapted(tree.current()))
+                .collect();
             let differing = self
                 .differences(&cases)
                 .into_iter()
@@ -66,38 +75,41 @@ impl Run {
         }
         say(&format!(
             "oracle: {compared} {:?} of seed {} agree with the controller of Kubernetes {}",
-            self.family, self.seed, self.semantics.version
+            self.family, self.seed, self.subject.semantics.version
         ));
     }
 
     fn differences(&mut self, cases: &[Case]) -> Vec<Option<(Outcome, Outcome)>> {
         let requests: Vec<Value> = cases
             .iter()
-            .map(|case| request(case, self.family))
+            .map(|case| self.subject.request(case, self.family))
             .collect();
         let answers = self.oracle.ask(&requests);
         let pairs = cases.iter().zip(&answers);
         pairs
             .map(|(case, answer)| {
-                let (ours, theirs) = (expected(case, self.family, self.semantics), actual(answer));
+                let both = (expected(case, self.family, &self.subject), actual(answer));
+                let (ours, theirs) = comparable(case, self.family, &self.subject, both);
                 (ours != theirs).then_some((ours, theirs))
             })
             .collect()
     }
 
     fn difference(&mut self, case: Case) -> Option<(Outcome, Outcome)> {
-        self.differences(&[case]).pop().flatten()
+        self.differences(&[self.subject.adapted(case)])
+            .pop()
+            .flatten()
     }
 
     /// Shrinks a case as long as it differs, and fails with the smallest.
     fn report(&mut self, mut tree: impl ValueTree<Value = Case>, place: usize) -> ! {
-        let mut smallest = tree.current();
+        let mut smallest = self.subject.adapted(tree.current());
         let mut attempts = 0;
         let mut changed = tree.simplify();
         while changed && attempts < SHRINKING {
             attempts += 1;
             if self.difference(tree.current()).is_some() {
-                smallest = tree.current();
+                smallest = self.subject.adapted(tree.current());
                 changed = tree.simplify();
             } else {
                 changed = tree.complicate();
@@ -109,7 +121,7 @@ impl Run {
             .expect("it differed before");
         panic!(
             "case {place} of seed {} ({:?}, PodGroups {}) differs from Kubernetes {}\n\nours:   {ours:#?}\n\ntheirs: {theirs:#?}\n\n# read this with --from\n{yaml}",
-            self.seed, self.family, smallest.pod_groups, self.semantics.version,
+            self.seed, self.family, smallest.pod_groups, self.subject.semantics.version,
         );
     }
 }
@@ -119,10 +131,6 @@ pub fn fresh_seed() -> u64 {
     number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test's own switches, not the program's"
-)]
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
@@ -138,19 +146,4 @@ fn runner(seed: u64) -> TestRunner {
         Config::default(),
         TestRng::from_seed(RngAlgorithm::ChaCha, &bytes),
     )
-}
-
-/// How the Kubernetes version behaves that the oracle was built from.
-fn version_of(oracle: &mut Oracle) -> Semantics {
-    let answer = oracle.ask(&[json!({"id": 0, "op": "version"})]);
-    let text = answer[0]["kubernetes"].as_str().expect("a version");
-    let mut parts = text
-        .trim_start_matches("v1.")
-        .split('.')
-        .map(|part| part.parse().expect("a number"));
-    let version = Minor {
-        minor: parts.next().expect("a minor"),
-        patch: parts.next(),
-    };
-    Semantics::of(version).expect("a version that is known")
 }

@@ -19,6 +19,8 @@ pub struct GoProgram<'a> {
     pub name: &'a str,
     /// The folder of its module, from the root of the repository.
     pub module: &'a str,
+    /// The package within the module, as `go` takes it: `.` for the module's own.
+    pub package: &'a str,
     /// What `go` is told, without the output file.
     pub arguments: Vec<String>,
     /// What is being built and what for, as people read it while they wait.
@@ -126,7 +128,7 @@ impl GoProgram<'_> {
         let mut go = Command::new("go")
             .args(&self.arguments)
             .arg("-o")
-            .args([output.as_os_str(), ".".as_ref()])
+            .args([output.as_os_str(), self.package.as_ref()])
             .current_dir(self.folder())
             .env("CGO_ENABLED", "0")
             .stdin(Stdio::null())

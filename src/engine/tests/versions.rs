@@ -89,6 +89,63 @@ fn stale_reservation_behind_a_pod_or_in_another_claim_does_not_hide_it() {
     );
 }
 
+/// A pod that a stale reservation hides in its tainted claim, with a second claim that holds `other`.
+fn hidden_pod_with_a_second_claim(other: &str) -> World {
+    World::default()
+        .slice(
+            "gpu.example.com/node-a",
+            &[
+                ("gpu-0", &[]),
+                ("gpu-1", &[]),
+                ("gpu-9", &["example.com/broken:NoExecute@500"]),
+            ],
+        )
+        .claim("team/hiding", &[GPU_0], &[])
+        .but_claim(|claim| {
+            claim
+                .reserved_for
+                .push(reservation(&name("team/gone"), "uid-gone"))
+        })
+        .claim("team/second", &[other], &[])
+        .pod("team/pod", &["hiding", "second"])
+}
+
+#[test]
+fn claim_that_nothing_taints_brings_a_hidden_pod_to_light_in_1_35_alone() {
+    let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-1");
+    let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+    assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &semantics(34)), hidden);
+    assert_eq!(
+        world.verdict_as(GPU_0, MAINTENANCE, &semantics(35)),
+        evicted()
+    );
+}
+
+#[test]
+fn claim_that_a_driver_taints_does_not_bring_a_hidden_pod_to_light() {
+    let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-9");
+    let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+    for minor in [34, 35] {
+        assert_eq!(
+            world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor)),
+            hidden,
+            "1.{minor}"
+        );
+    }
+}
+
+#[test]
+fn claim_that_the_rule_taints_too_brings_a_hidden_pod_to_light() {
+    let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-1");
+    for minor in [34, 35] {
+        assert_eq!(
+            world.verdict_as("gpu.example.com/*/*", MAINTENANCE, &semantics(minor)),
+            evicted(),
+            "1.{minor}"
+        );
+    }
+}
+
 #[test]
 fn extended_resource_pods_are_evicted_since_1_37_2_when_the_claim_is_theirs() {
     let world = one_pod()

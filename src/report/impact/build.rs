@@ -95,10 +95,14 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics) -> TaintImpact {
             pods: counts.pods,
             namespaces: counts.namespaces,
         },
-        controller_message: semantics
-            .has_condition
+        controller_message: (semantics.has_condition && evicts(&considered.taint))
             .then(|| engine::condition::preview_message(counts)),
     }
+}
+
+/// Whether the counts are those of a taint that evicts, which is what the controller previews.
+fn evicts(taint: &crate::model::Taint) -> bool {
+    taint.effect == crate::model::Effect::NoExecute
 }
 
 fn selector(selector: &DeviceSelector) -> Selector {

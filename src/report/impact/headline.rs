@@ -10,8 +10,11 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     sentences.extend(others(&report.summary));
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
+        let whole = guard
+            .whole
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
         format!(
-            "Guard {} tripped: the value is {}.",
+            "Guard {} tripped: the value is {}{whole}.",
             guard.expression, guard.value
         )
     }));

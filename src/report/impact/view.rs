@@ -67,7 +67,8 @@ pub struct TaintImpact {
     /// What the eviction controller would count for this rule alone.
     pub counts: Counts,
     /// What the controller's condition EvictionInProgress would say if the effect was None, word for
-    /// word; null before Kubernetes 1.35, which writes no condition.
+    /// word; null before Kubernetes 1.35, which writes no condition, and where another effect was
+    /// asked about, of which these counts say nothing.
     pub controller_message: Option<String>,
 }
 

@@ -22,6 +22,8 @@
 mod access;
 mod client;
 mod command;
+#[path = "../../support/go_program.rs"]
+mod go_program;
 mod load;
 mod names;
 pub mod objects;
@@ -33,6 +35,7 @@ mod wait;
 pub use access::User;
 pub use client::{Answer, Reference};
 pub use command::{PLUGIN, path_with, text};
+pub use go_program::say;
 pub use names::{driver_name, random_suffix};
 pub use plane::ControlPlane;
 pub use program::build_program;

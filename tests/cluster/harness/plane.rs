@@ -16,7 +16,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{Variant, access::User, client::Client, program};
+use super::{Variant, access::User, client::Client, go_program::say, program};
 
 /// `up` itself gives up earlier: 90 s per component.
 const DEADLINE: Duration = Duration::from_secs(200);
@@ -195,7 +195,7 @@ fn read(output: ChildStdout, events: &Sender<Event>) {
             message: format!("{error}: {line}"),
         });
         if let Event::Failed { message } = &event {
-            program::say(&format!("the control plane failed: {message}"));
+            say(&format!("the control plane failed: {message}"));
         }
         if events.send(event).is_err() {
             return;

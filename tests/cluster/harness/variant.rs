@@ -10,6 +10,7 @@ pub struct Variant {
     apis: &'static str,
     gates_off: Vec<&'static str>,
     controllers: bool,
+    only_controller: Option<&'static str>,
     scheduler: bool,
 }
 
@@ -19,6 +20,7 @@ impl Default for Variant {
             apis: "v1,v1beta2,v1beta1,v1alpha3",
             gates_off: Vec::new(),
             controllers: true,
+            only_controller: None,
             scheduler: true,
         }
     }
@@ -100,6 +102,14 @@ impl Variant {
         }
     }
 
+    /// Runs one controller alone.
+    pub fn with_only_controller(self, name: &'static str) -> Self {
+        Self {
+            only_controller: Some(name),
+            ..self
+        }
+    }
+
     /// Leaves out the scheduler: pods and claims stay as the test wrote them.
     pub fn without_scheduler(self) -> Self {
         Self {
@@ -133,6 +143,8 @@ impl Variant {
         }
         if !self.controllers {
             result.push("--controllers=none".to_owned());
+        } else if let Some(only) = self.only_controller {
+            result.push(format!("--controllers={only}"));
         }
         if !self.scheduler {
             result.push("--scheduler=false".to_owned());

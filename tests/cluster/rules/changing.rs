@@ -272,3 +272,77 @@ fn what_has_expired_is_listed_and_removed_once() {
         .ended(0);
     assert!(again.stdout.ends_with("unchanged\n"), "{again:?}");
 }
+
+#[test]
+fn the_controllers_word_in_between_is_no_conflict() {
+    let plane = ControlPlane::start(
+        &crate::harness::Variant::default()
+            .without_controllers()
+            .without_scheduler(),
+    );
+    let world = block_on(World::new(&plane));
+    let name = world.add(&format!("{KEY}=x"));
+    let reference = Reference::rule(&name);
+    let writing = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut generation = 0;
+            while writing.load(std::sync::atomic::Ordering::Relaxed) {
+                generation += 1;
+                let condition = json!({"conditions": [{
+                    "type": "EvictionInProgress", "status": "False", "reason": "Test", "message": "",
+                    "observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }]});
+                block_on(plane.patch_status(&reference, &condition));
+            }
+        });
+        for _ in 0..5 {
+            world
+                .run(&format!("escalate {name} --to NoSchedule --yes"))
+                .ended(0);
+            world.run(&format!("deescalate {name} --to None")).ended(0);
+        }
+        world.run(&format!("remove {name}")).ended(0);
+        writing.store(false, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn on_a_terminal_a_question_is_asked() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}=x"));
+    let answer = |keys: &str| {
+        let words = world.words(&format!("escalate {name} --to NoSchedule"));
+        let line = format!("{} {}", crate::harness::PLUGIN, words.join(" "));
+        let mut child = world
+            .plane
+            .command("script")
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("script(1) can be run");
+        let mut stdin = child.stdin.take().expect("piped");
+        let keys = keys.to_owned();
+        let typist = std::thread::spawn(move || {
+            // The terminal keeps what is typed ahead.
+            let _ = std::io::Write::write_all(&mut stdin, keys.as_bytes());
+            std::thread::sleep(std::time::Duration::from_secs(4));
+        });
+        let output = child.wait_with_output().expect("it ends");
+        typist.join().expect("no panic");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = answer("n");
+    assert_eq!(code, Some(4), "{text}");
+    assert!(
+        text.contains("Go on?") && text.contains("not confirmed"),
+        "{text}"
+    );
+    let (code, text) = answer("y");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("configured"), "{text}");
+}

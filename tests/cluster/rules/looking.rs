@@ -174,3 +174,22 @@ fn a_description_says_who_made_it_and_what_each_pod_waits_for() {
         .run(&format!("wait {name} --for observed --timeout 5s"))
         .ended(1);
 }
+
+#[test]
+fn a_part_that_may_not_be_read_is_said_and_strict_makes_it_an_error() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let name = world.add(&format!("{KEY}=x"));
+    let user = block_on(plane.kubeconfig_for(&[json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules", "resourceclaims"],
+        "verbs": ["get", "list"],
+    })]));
+    let world = world.seen_by(&user.kubeconfig);
+    let run = world
+        .run(&format!("list {name}"))
+        .ended(0)
+        .saying("resourceslices");
+    assert!(run.stdout.contains(&name), "{run:?}");
+    world.run(&format!("list {name} --strict")).ended(6);
+    world.run(&format!("describe {name} --strict")).ended(6);
+}

@@ -71,13 +71,20 @@ fn of_two_changes_of_one_state_exactly_one_is_made() {
     });
 }
 
+/// Starting two programs takes a while, so that all thousand of them run only when asked for:
+/// `RACES=1000 cargo test --test cluster races`.
+fn program_races() -> usize {
+    let asked = std::env::var("RACES").ok();
+    asked.and_then(|text| text.parse().ok()).unwrap_or(30)
+}
+
 #[test]
 fn the_program_that_comes_second_says_who_was_first_and_what_is_different() {
     let plane = plane();
     let world = block_on(World::new(&plane));
     let name = world.add(&format!("{KEY}=x"));
     let mut conflicts = 0;
-    for _ in 0..30 {
+    for _ in 0..program_races() {
         let escalate = |to: &str| {
             plane
                 .command(crate::harness::PLUGIN)

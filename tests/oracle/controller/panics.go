@@ -13,10 +13,9 @@ import (
 // report does not say which case it belongs to. Therefore all cases that ran
 // at that time are repeated alone.
 var (
-	panicCount  atomic.Int64
-	lastPanic   atomic.Value
-	aloneOrNot  sync.RWMutex
-	panicPrefix = "panic in the controller"
+	panicCount atomic.Int64
+	lastPanic  atomic.Value
+	aloneOrNot sync.RWMutex
 )
 
 // survivePanics keeps the process alive after a panic in a worker or handler.
@@ -40,7 +39,7 @@ func watchingForPanics(run func() (any, error)) (any, error) {
 	before := panicCount.Load()
 	answer, err = run()
 	if panicCount.Load() != before {
-		return nil, fmt.Errorf("%s: %v", panicPrefix, lastPanic.Load())
+		return nil, fmt.Errorf("panic in the controller: %v", lastPanic.Load())
 	}
 	return answer, err
 }

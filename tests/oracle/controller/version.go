@@ -30,7 +30,7 @@ const (
 	startupDelay = 0 * time.Second
 )
 
-// taintRule is the version of the rule that the controller's informer uses.
+// The version of the rule that the controller's informer uses.
 type (
 	taintRule     = resourceapi.DeviceTaintRule
 	taintRuleList = resourceapi.DeviceTaintRuleList

@@ -4,6 +4,12 @@
 //! rendered to ordinary Kubernetes objects, which the program under test and the real control plane
 //! both read.
 
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "every test binary uses its own part"
+)]
+
 mod render;
 mod strategy;
 

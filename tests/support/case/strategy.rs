@@ -1,5 +1,7 @@
 //! How often which oddity occurs.
 
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -32,12 +34,54 @@ pub fn any_case(family: Family) -> impl Strategy<Value = Case> {
         any::<bool>(),
     )
         .prop_map(|(slices, claims, pods, rules, pod_groups)| Case {
-            slices,
-            claims,
-            pods,
+            slices: with_equal_twins(slices),
+            claims: with_reservations(claims, &pods),
+            pods: pods.into_iter().map(|(pod, _)| pod).collect(),
             rules,
             pod_groups,
         })
+}
+
+/// The same with what is usual: a claim is reserved for the pods that refer to it, and one that was
+/// generated for a pod is the pod's.
+fn with_reservations(claims: Vec<ClaimSpec>, pods: &[(PodSpec, Vec<bool>)]) -> Vec<ClaimSpec> {
+    let mut claims = claims;
+    for (place, (pod, usual)) in (0u8..).zip(pods) {
+        for (reference, _) in pod.claims.iter().zip(usual).filter(|(_, usual)| **usual) {
+            let (number, generated) = match reference {
+                ReferenceSpec::Claim(number) => (number, false),
+                ReferenceSpec::Template(number) => (number, true),
+                ReferenceSpec::TemplateWithoutStatus | ReferenceSpec::TemplateWithoutClaim => {
+                    continue;
+                }
+            };
+            let Some(claim) = claims.get_mut(usize::from(*number)) else {
+                continue;
+            };
+            let reservation = ReservationSpec::Pod(place);
+            if !claim.reserved_for.contains(&reservation) {
+                claim.reserved_for.push(reservation);
+            }
+            if generated {
+                claim.owner = OwnerSpec::Pod(place);
+            }
+        }
+    }
+    claims
+}
+
+/// The same with equal taints wherever two slices of one pool and generation publish a device: which
+/// of the two the controller sees is left to chance there.
+fn with_equal_twins(slices: Vec<SliceSpec>) -> Vec<SliceSpec> {
+    let mut first: BTreeMap<(u8, u8, i8, u8), Vec<TaintSpec>> = BTreeMap::new();
+    let mut equal = slices;
+    for slice in &mut equal {
+        for (device, taints) in &mut slice.devices {
+            let key = (slice.driver, slice.pool, slice.generation, *device);
+            *taints = first.entry(key).or_insert_with(|| taints.clone()).clone();
+        }
+    }
+    equal
 }
 
 fn any_slice(family: Family) -> impl Strategy<Value = SliceSpec> {
@@ -51,7 +95,7 @@ fn any_slice(family: Family) -> impl Strategy<Value = SliceSpec> {
     let devices = vec((0u8..3, vec(any_taint(effect, family), 0..3)), 0..3);
     (0u8..2, 0u8..2, 1i8..3, 1u8..3, devices).prop_map(
         |(driver, pool, generation, slice_count, mut devices)| {
-            // Which of two devices of one name the controller sees is left to chance there.
+            // The server refuses a slice that has one name twice.
             devices.sort_by_key(|(device, _)| *device);
             devices.dedup_by_key(|(device, _)| *device);
             SliceSpec {
@@ -105,14 +149,18 @@ fn any_claim(family: Family) -> impl Strategy<Value = ClaimSpec> {
         1 => (0u8..2).prop_map(OwnerSpec::PodGroup),
     ];
     let results = option::weighted(0.9, vec(any_result(), 0..4));
-    (0u8..2, results, owner, vec(any_reservation(family), 0..5)).prop_map(
-        |(namespace, results, owner, reserved_for)| ClaimSpec {
+    (
+        any_namespace(),
+        results,
+        owner,
+        vec(any_reservation(family), 0..3),
+    )
+        .prop_map(|(namespace, results, owner, reserved_for)| ClaimSpec {
             namespace,
             results,
             owner,
             reserved_for,
-        },
-    )
+        })
 }
 
 fn any_reservation(family: Family) -> BoxedStrategy<ReservationSpec> {
@@ -184,7 +232,8 @@ fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
         })
 }
 
-fn any_pod() -> impl Strategy<Value = PodSpec> {
+/// A pod, and for each of its references whether what is usual goes with it.
+fn any_pod() -> impl Strategy<Value = (PodSpec, Vec<bool>)> {
     let reference = prop_oneof![
         5 => (0u8..6).prop_map(ReferenceSpec::Claim),
         4 => (0u8..6).prop_map(ReferenceSpec::Template),
@@ -192,7 +241,7 @@ fn any_pod() -> impl Strategy<Value = PodSpec> {
         1 => Just(ReferenceSpec::TemplateWithoutClaim),
     ];
     (
-        0u8..2,
+        any_namespace(),
         prop::bool::weighted(0.85),
         select(vec![
             "Running",
@@ -203,19 +252,29 @@ fn any_pod() -> impl Strategy<Value = PodSpec> {
             "Failed",
         ]),
         prop::bool::weighted(0.1),
-        vec(reference, 0..4),
+        vec((reference, prop::bool::weighted(0.8)), 0..4),
         option::weighted(0.4, 0u8..2),
         option::weighted(0.15, 0u8..6),
     )
         .prop_map(
-            |(namespace, scheduled, phase, terminating, claims, pod_group, extended)| PodSpec {
-                namespace,
-                scheduled,
-                phase,
-                terminating,
-                claims,
-                pod_group,
-                extended,
+            |(namespace, scheduled, phase, terminating, references, pod_group, extended)| {
+                let (claims, usual) = references.into_iter().unzip();
+                let pod = PodSpec {
+                    namespace,
+                    scheduled,
+                    phase,
+                    terminating,
+                    claims,
+                    pod_group,
+                    extended,
+                };
+                (pod, usual)
             },
         )
+}
+
+/// Mostly the same one, since pods and claims of different namespaces have nothing to do with each
+/// other.
+fn any_namespace() -> impl Strategy<Value = u8> {
+    prop_oneof![4 => Just(0), 1 => Just(1)]
 }

@@ -32,7 +32,7 @@ const (
 	startupDelay = 200 * time.Millisecond
 )
 
-// taintRule is the version of the rule that the controller's informer uses.
+// The version of the rule that the controller's informer uses.
 type (
 	taintRule     = resourcealpha.DeviceTaintRule
 	taintRuleList = resourcealpha.DeviceTaintRuleList

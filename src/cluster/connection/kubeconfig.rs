@@ -1,0 +1,261 @@
+//! Which cluster and which user do the kubeconfig files and the flags choose?
+//!
+//! Files are merged as kubectl merges them: the first to name a thing wins, files of `KUBECONFIG`
+//! that do not exist are skipped, and the one of `--kubeconfig` is read alone and must exist.
+//!
+//! Upstream: `ClientConfigLoadingRules` and `DirectClientConfig` in `client-go/tools/clientcmd`.
+
+use std::path::{Path, PathBuf};
+
+use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
+
+use super::{ConnectionOptions, Environment};
+use crate::cluster::ClusterError;
+use crate::naming::nearest::nearest;
+
+/// All kubeconfig files as one.
+#[derive(Debug)]
+pub(in crate::cluster) struct Loaded {
+    config: Kubeconfig,
+    /// The files that exist.
+    found: Vec<PathBuf>,
+    /// The files that were looked for.
+    searched: Vec<PathBuf>,
+}
+
+/// What the current context comes down to, before flags change the cluster or the user.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct Chosen {
+    pub(in crate::cluster) context: Option<String>,
+    pub(in crate::cluster) cluster_name: Option<String>,
+    pub(in crate::cluster) cluster: Cluster,
+    pub(in crate::cluster) user_name: Option<String>,
+    pub(in crate::cluster) user: AuthInfo,
+    pub(in crate::cluster) namespace: Option<String>,
+    /// The files that all this is from, for messages.
+    pub(in crate::cluster) files: String,
+}
+
+/// Reads the file of `--kubeconfig`, else those of `KUBECONFIG`, else `~/.kube/config`.
+pub(in crate::cluster) fn load(
+    options: &ConnectionOptions,
+    environment: &Environment,
+) -> Result<Loaded, ClusterError> {
+    if let Some(path) = &options.kubeconfig {
+        let config = read(path)?.ok_or_else(|| ClusterError::KubeconfigUnreadable {
+            path: path.clone(),
+            source: std::io::ErrorKind::NotFound.into(),
+        })?;
+        return Ok(Loaded {
+            config,
+            found: vec![path.clone()],
+            searched: vec![path.clone()],
+        });
+    }
+    let searched: Vec<PathBuf> = match &environment.kubeconfig {
+        Some(list) => std::env::split_paths(list)
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect(),
+        None => environment
+            .home
+            .iter()
+            .map(|home| home.join(".kube").join("config"))
+            .collect(),
+    };
+    let mut config = Kubeconfig::default();
+    let mut found = Vec::new();
+    for path in &searched {
+        if let Some(next) = read(path)? {
+            config = config
+                .merge(next)
+                .map_err(|error| malformed(path, &error))?;
+            found.push(path.clone());
+        }
+    }
+    Ok(Loaded {
+        config,
+        found,
+        searched,
+    })
+}
+
+/// The file's content, or `None` when it does not exist.
+fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
+    match Kubeconfig::read_from(path) {
+        Ok(mut config) => {
+            config.current_context = config.current_context.filter(|name| !name.is_empty());
+            Ok(Some(config))
+        }
+        Err(KubeconfigError::ReadConfig(error, _))
+            if error.kind() == std::io::ErrorKind::NotFound =>
+        {
+            Ok(None)
+        }
+        Err(KubeconfigError::ReadConfig(source, _))
+            if source.kind() != std::io::ErrorKind::InvalidData =>
+        {
+            Err(ClusterError::KubeconfigUnreadable {
+                path: path.to_owned(),
+                source,
+            })
+        }
+        Err(error) => Err(malformed(path, &error)),
+    }
+}
+
+/// Says where the file is wrong, without repeating a word of it: it may hold secrets.
+fn malformed(path: &Path, error: &KubeconfigError) -> ClusterError {
+    let position = if let KubeconfigError::Parse(error) = error {
+        error.location()
+    } else {
+        None
+    };
+    let reason = match position {
+        Some(at) => format!(
+            "not YAML, or not what a kubeconfig holds, at line {} column {}",
+            at.line(),
+            at.column()
+        ),
+        None => "not a kubeconfig in UTF-8".to_owned(),
+    };
+    ClusterError::KubeconfigMalformed {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+impl Loaded {
+    /// Where was looked, and what was missing there.
+    pub(in crate::cluster) fn searched(&self) -> String {
+        if self.found.is_empty() {
+            let searched = list(&self.searched);
+            return if searched.is_empty() {
+                "there is no kubeconfig".to_owned()
+            } else {
+                format!("{searched} does not exist")
+            };
+        }
+        let contexts: Vec<&str> = self
+            .config
+            .contexts
+            .iter()
+            .map(|c| c.name.as_str())
+            .collect();
+        let names = if contexts.is_empty() {
+            "has no contexts".to_owned()
+        } else {
+            format!(
+                "sets no current-context; choose with --context one of {}",
+                contexts.join(", ")
+            )
+        };
+        format!("{} {names}", list(&self.found))
+    }
+
+    /// Follows context, cluster and user, or gives `None` when nothing is chosen at all.
+    pub(in crate::cluster) fn choose(
+        &self,
+        options: &ConnectionOptions,
+    ) -> Result<Option<Chosen>, ClusterError> {
+        let context_name = options
+            .context
+            .as_ref()
+            .or(self.config.current_context.as_ref());
+        let context = match context_name {
+            Some(name) => self.context(name)?,
+            None if options.cluster.is_none() && options.server.is_none() => return Ok(None),
+            None => Context::default(),
+        };
+        let cluster_name = options
+            .cluster
+            .clone()
+            .or_else(|| Some(context.cluster).filter(|name| !name.is_empty()));
+        let cluster = match cluster_name.as_deref() {
+            Some(name) => self.cluster(name, options)?,
+            None => Cluster::default(),
+        };
+        let user_name = options
+            .user
+            .clone()
+            .or_else(|| context.user.filter(|name| !name.is_empty()));
+        Ok(Some(Chosen {
+            context: context_name.cloned(),
+            user: self.user(user_name.as_deref(), options)?,
+            cluster_name,
+            cluster,
+            user_name,
+            namespace: context.namespace.filter(|name| !name.is_empty()),
+            files: list(&self.found),
+        }))
+    }
+
+    fn context(&self, name: &str) -> Result<Context, ClusterError> {
+        let known = &self.config.contexts;
+        let found = known.iter().find(|known| known.name == name);
+        found
+            .and_then(|named| named.context.clone())
+            .ok_or_else(|| self.missing("context", name, known.iter().map(|c| c.name.as_str())))
+    }
+
+    fn cluster(&self, name: &str, options: &ConnectionOptions) -> Result<Cluster, ClusterError> {
+        let known = &self.config.clusters;
+        let found = known.iter().find(|known| known.name == name);
+        match found.and_then(|named| named.cluster.clone()) {
+            Some(cluster) => Ok(cluster),
+            // As kubectl: a server on the command line stands in for a cluster that is not there.
+            None if options.cluster.is_none() && options.server.is_some() => Ok(Cluster::default()),
+            None => Err(self.missing("cluster", name, known.iter().map(|c| c.name.as_str()))),
+        }
+    }
+
+    /// As kubectl: a user that only a context names may be missing, which makes the request
+    /// anonymous; the user of `--user` must exist.
+    fn user(
+        &self,
+        name: Option<&str>,
+        options: &ConnectionOptions,
+    ) -> Result<AuthInfo, ClusterError> {
+        let Some(name) = name else {
+            return Ok(AuthInfo::default());
+        };
+        let known = &self.config.auth_infos;
+        match known.iter().find(|known| known.name == name) {
+            Some(named) => Ok(named.auth_info.clone().unwrap_or_default()),
+            None if options.user.is_none() => Ok(AuthInfo::default()),
+            None => Err(self.missing("user", name, known.iter().map(|u| u.name.as_str()))),
+        }
+    }
+
+    fn missing<'a>(
+        &self,
+        what: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'a str>,
+    ) -> ClusterError {
+        let known: Vec<String> = known.map(str::to_owned).collect();
+        let similar = nearest(name, known.iter().cloned());
+        let files = list(&self.found);
+        ClusterError::NotInKubeconfig {
+            what,
+            name: name.to_owned(),
+            nearest: if similar.is_empty() {
+                known.into_iter().take(10).collect()
+            } else {
+                similar
+            },
+            files: if files.is_empty() {
+                "any kubeconfig".to_owned()
+            } else {
+                files
+            },
+        }
+    }
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    names.join(", ")
+}

@@ -1,0 +1,179 @@
+//! Certificates, keys and tokens: from files, from the kubeconfig itself, or from a plugin.
+//!
+//! Everything is read before the first request, so that a missing file is a message about that
+//! file, and handed on as data.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::config::AuthInfo;
+use secrecy::ExposeSecret;
+
+use super::Environment;
+use super::kubeconfig::Chosen;
+use super::plugin::Plugin;
+use crate::cluster::{ClusterError, Observer};
+
+/// Where the secrets of a connection are to be found.
+#[derive(Debug)]
+pub(in crate::cluster) struct Material<'a> {
+    chosen: &'a Chosen,
+}
+
+impl<'a> Material<'a> {
+    pub(in crate::cluster) fn new(chosen: &'a Chosen) -> Self {
+        Self { chosen }
+    }
+
+    /// The certificate authorities that the server's certificate must come from, as DER; `None` for
+    /// those that this machine trusts.
+    pub(in crate::cluster) fn root_certificates(
+        &self,
+    ) -> Result<Option<Vec<Vec<u8>>>, ClusterError> {
+        let cluster = &self.chosen.cluster;
+        let object = self.chosen.cluster_object();
+        let bundle = if let Some(data) = non_empty(cluster.certificate_authority_data.as_ref()) {
+            STANDARD.decode(data.trim()).map_err(|_| {
+                self.chosen
+                    .bad_cluster("certificate-authority-data", "is not base64".to_owned())
+            })?
+        } else if let Some(path) = non_empty(cluster.certificate_authority.as_ref()) {
+            read("certificate authority", path, object)?
+        } else {
+            return Ok(None);
+        };
+        let certificates: Vec<Vec<u8>> = pem::parse_many(&bundle)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|block| block.tag() == "CERTIFICATE")
+            .map(pem::Pem::into_contents)
+            .collect();
+        if certificates.is_empty() {
+            return Err(self.chosen.bad_cluster(
+                "certificate-authority",
+                "holds no certificate in PEM format".to_owned(),
+            ));
+        }
+        Ok(Some(certificates))
+    }
+
+    /// The user with everything that is in files or comes from a plugin filled in.
+    pub(in crate::cluster) async fn user(
+        &self,
+        environment: &Environment,
+        observer: &dyn Observer,
+    ) -> Result<AuthInfo, ClusterError> {
+        let mut user = self.chosen.user.clone();
+        if user.client_certificate_data.is_none()
+            && let Some(path) = non_empty(user.client_certificate.as_ref())
+        {
+            let certificate = read("client certificate", path, self.user_object())?;
+            user.client_certificate_data = Some(STANDARD.encode(certificate));
+        }
+        if user.client_key_data.is_none()
+            && let Some(path) = non_empty(user.client_key.as_ref())
+        {
+            let key = read("client key", path, self.user_object())?;
+            user.client_key_data = Some(STANDARD.encode(key).into());
+        }
+        self.check_pair(&user)?;
+        if user.token.is_none()
+            && let Some(path) = non_empty(user.token_file.as_ref())
+        {
+            let token = read("token file", path, self.user_object())?;
+            let token = String::from_utf8(token)
+                .map_err(|_| self.bad_user("tokenFile", "holds something that is not text"))?;
+            user.token = Some(token.trim().to_owned().into());
+        }
+        user.token_file = None;
+        let user = self.with_plugin(user, environment, observer).await?;
+        self.check_token(&user)?;
+        Ok(user)
+    }
+
+    /// kube takes it for granted that a token can stand in a header.
+    fn check_token(&self, user: &AuthInfo) -> Result<(), ClusterError> {
+        match &user.token {
+            Some(token) if http::HeaderValue::from_str(token.expose_secret()).is_err() => {
+                Err(self.bad_user("token", "holds characters that no header can hold"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// As kubectl: a plugin is only asked when there are no other credentials.
+    async fn with_plugin(
+        &self,
+        user: AuthInfo,
+        environment: &Environment,
+        observer: &dyn Observer,
+    ) -> Result<AuthInfo, ClusterError> {
+        let mut user = user;
+        let has_credentials = user.token.is_some()
+            || user.username.is_some()
+            || user.auth_provider.is_some()
+            || user.client_certificate_data.is_some();
+        let Some(exec) = user.exec.take().filter(|_| !has_credentials) else {
+            return Ok(user);
+        };
+        let plugin = Plugin {
+            exec: &exec,
+            cluster: &self.chosen.cluster,
+            user: self.chosen.user_name.as_deref().unwrap_or_default(),
+        };
+        let credentials = plugin.run(environment, observer).await?;
+        user.token = credentials
+            .token
+            .map(|token| token.trim().to_owned().into());
+        user.client_certificate_data = credentials
+            .client_certificate_data
+            .map(|pem| STANDARD.encode(pem));
+        user.client_key_data = credentials
+            .client_key_data
+            .map(|pem| STANDARD.encode(pem).into());
+        Ok(user)
+    }
+
+    fn check_pair(&self, user: &AuthInfo) -> Result<(), ClusterError> {
+        match (&user.client_certificate_data, &user.client_key_data) {
+            (Some(_), None) => {
+                Err(self.bad_user("client-key", "is missing beside the client certificate"))
+            }
+            (None, Some(_)) => {
+                Err(self.bad_user("client-certificate", "is missing beside the client key"))
+            }
+            (Some(certificate), Some(_)) if STANDARD.decode(certificate.trim()).is_err() => {
+                Err(self.bad_user("client-certificate-data", "is not base64"))
+            }
+            (Some(_), Some(_)) | (None, None) => Ok(()),
+        }
+    }
+
+    fn bad_user(&self, field: &'static str, problem: &str) -> ClusterError {
+        ClusterError::KubeconfigValue {
+            object: self.user_object(),
+            field,
+            problem: problem.to_owned(),
+            files: self.chosen.files.clone(),
+        }
+    }
+
+    fn user_object(&self) -> String {
+        match &self.chosen.user_name {
+            Some(name) => format!("user {name:?}"),
+            None => "the user".to_owned(),
+        }
+    }
+}
+
+fn non_empty(text: Option<&String>) -> Option<&String> {
+    text.filter(|text| !text.is_empty())
+}
+
+fn read(what: &'static str, path: &str, object: String) -> Result<Vec<u8>, ClusterError> {
+    std::fs::read(path).map_err(|source| ClusterError::File {
+        what,
+        path: path.into(),
+        object,
+        source,
+    })
+}

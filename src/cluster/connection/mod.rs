@@ -1,0 +1,21 @@
+//! Which server, who asks, and how to get there.
+//!
+//! Takes kubectl's flags, the kubeconfig and the environment as values, and gives a [`Connection`].
+//!
+//! ```text
+//! flags ─┐
+//! kubeconfig files ─┴▶ chosen cluster and user ─▶ certificates, tokens, plugins, proxy ─▶ Connection
+//! ```
+
+pub(in crate::cluster) mod in_cluster;
+pub(in crate::cluster) mod kubeconfig;
+pub(in crate::cluster) mod load;
+pub(in crate::cluster) mod material;
+pub(in crate::cluster) mod options;
+pub(in crate::cluster) mod plugin;
+pub(in crate::cluster) mod proxy;
+pub(in crate::cluster) mod timeout;
+
+pub use load::Connection;
+pub use options::{ConnectionOptions, Environment};
+pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};

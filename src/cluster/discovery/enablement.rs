@@ -1,0 +1,74 @@
+//! What has to be turned on before a server serves device taints?
+//!
+//! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.33 to
+//! 1.37.
+
+use crate::model::Minor;
+
+/// How to get slices and claims from a server of version `minor` that has none.
+pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
+    match minor {
+        Some(found) if found.minor < 33 => {
+            format!("this is Kubernetes {found}; device taints exist since 1.33")
+        }
+        Some(Minor { minor: 33, .. }) => {
+            "in 1.33, start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true and the \
+             feature gate DynamicResourceAllocation, which every component needs"
+                .to_owned()
+        }
+        Some(found) => format!(
+            "Kubernetes {found} serves resource.k8s.io/v1 unless --runtime-config or the feature gate \
+             DynamicResourceAllocation of kube-apiserver turns it off"
+        ),
+        None => "resource.k8s.io/v1 is served by default since Kubernetes 1.34; look at \
+                 --runtime-config of kube-apiserver"
+            .to_owned(),
+    }
+}
+
+/// How to get rules from a server of version `minor` that has devices and no rules.
+pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
+    let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
+    match minor.map(|found| found.minor) {
+        Some(0..=32) => "rules exist since Kubernetes 1.33".to_owned(),
+        Some(33 | 34) => format!(
+            "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
+             feature gate DRADeviceTaints {everywhere}"
+        ),
+        Some(35) => format!(
+            "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
+             feature gates DRADeviceTaints and DRADeviceTaintRules {everywhere}"
+        ),
+        Some(36) => format!(
+            "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
+             feature gate DRADeviceTaintRules {everywhere}"
+        ),
+        Some(_) => "resource.k8s.io/v1 has them by default: something in --runtime-config of \
+                    kube-apiserver turns them off"
+            .to_owned(),
+        None => "since Kubernetes 1.37 they are served by default; before, they need --runtime-config of \
+                 kube-apiserver and the feature gate DRADeviceTaintRules"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_depends_on_the_version() {
+        let advice = |minor| how_to_serve_rules(Some(Minor { minor, patch: None }));
+        for (minor, word) in [
+            (31, "1.33"),
+            (33, "gate DRADeviceTaints in"),
+            (34, "v1alpha3=true"),
+            (35, "DRADeviceTaintRules"),
+            (36, "v1beta2=true"),
+            (37, "by default"),
+            (40, "by default"),
+        ] {
+            assert!(advice(minor).contains(word), "{minor}: {}", advice(minor));
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What does the server have? Which kinds, at which versions, and what that leaves out.
+
+mod discover;
+pub(in crate::cluster) mod enablement;
+mod version;
+
+pub use discover::{Served, discover};

@@ -1,0 +1,98 @@
+//! What can be wrong with files.
+
+use std::io;
+
+use crate::wire::DecodeError;
+
+/// Why saved files could not be read. Says which file; the source says what about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// A file or directory cannot be read at all.
+    #[error("cannot read {file}")]
+    Read {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// A directory has nothing to read.
+    #[error("{directory} holds no *.json, *.yaml, *.yml or *.gz file")]
+    EmptyDirectory {
+        /// As given.
+        directory: String,
+    },
+    /// A file is not text.
+    #[error("cannot read {file}: {problem}")]
+    NotText {
+        /// As given, or as found in a directory.
+        file: String,
+        /// What it is instead.
+        problem: String,
+    },
+    /// A file holds more than is sensible.
+    #[error("{file} is too large: {problem}")]
+    TooLarge {
+        /// As given, or as found in a directory.
+        file: String,
+        /// How much it holds and how much is read.
+        problem: String,
+    },
+    /// A file is text, but not objects that can be read.
+    #[error("cannot read {file}")]
+    Decode {
+        /// As given, or as found in a directory.
+        file: String,
+        /// Object, field and problem.
+        #[source]
+        source: DecodeError,
+    },
+    /// None of the files holds anything that a preview is made from.
+    #[error("nothing that an answer could be made from in {files}: {found}")]
+    NothingNeeded {
+        /// The files, as given.
+        files: String,
+        /// What there is instead.
+        found: String,
+    },
+    /// A manifest holds something else than rules.
+    #[error("{file} holds a {found}, where only DeviceTaintRules are expected")]
+    NotARule {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The kind that was found.
+        found: String,
+    },
+    /// A saved list carries a note that is not what it should be.
+    #[error("cannot read {file}: annotation {annotation}: `{value}` is not {expected}")]
+    Annotation {
+        /// As given, or as found in a directory.
+        file: String,
+        /// Name of the annotation.
+        annotation: &'static str,
+        /// What it says.
+        value: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+impl InputError {
+    /// What to do about it, if there is something: the command that makes a proper dump.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => Some(
+                "make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,\
+                 deviceclasses,pods -A -o json > cluster.json",
+            ),
+            Self::Read { .. }
+            | Self::NotText { .. }
+            | Self::TooLarge { .. }
+            | Self::Decode { .. }
+            | Self::NotARule { .. }
+            | Self::Annotation { .. } => None,
+        }
+    }
+}

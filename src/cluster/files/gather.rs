@@ -1,0 +1,117 @@
+//! From facts of many files to one snapshot: duplicates, what is present and what is missing.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Gap, Kind, Snapshot, Warning};
+use crate::wire::{Item, Object};
+
+/// Puts facts together; of two states of one object, the newer counts.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct Gathering {
+    items: Vec<Item>,
+    places: BTreeMap<(Kind, String), usize>,
+    /// Oddities, in the order in which they were met.
+    pub(in crate::cluster) warnings: Vec<Warning>,
+}
+
+impl Gathering {
+    /// Adds a fact.
+    pub(in crate::cluster) fn add(&mut self, item: Item) {
+        match self.places.entry((item.object.kind(), item.object.name())) {
+            Entry::Vacant(place) => {
+                place.insert(self.items.len());
+                self.items.push(item);
+            }
+            Entry::Occupied(place) => {
+                let known = &mut self.items[*place.get()];
+                self.warnings.push(duplicate(known, &item));
+                if is_newer(&item.resource_version, &known.resource_version) {
+                    *known = item;
+                }
+            }
+        }
+    }
+
+    /// The facts by kind.
+    pub(in crate::cluster) fn snapshot(self) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for item in self.items {
+            match item.object {
+                Object::ResourceSlice(slice) => snapshot.slices.push(slice),
+                Object::ResourceClaim(claim) => snapshot.claims.push(claim),
+                Object::DeviceTaintRule(rule) => snapshot.rules.push(rule),
+                Object::Pod(pod) => snapshot.pods.push(pod),
+                Object::DeviceClass(class) => snapshot.classes.push(class),
+            }
+        }
+        snapshot
+    }
+}
+
+/// Resource versions are opaque by contract and growing numbers in practice (and by contract since
+/// 1.35); of two that are no numbers, neither is newer.
+fn is_newer(version: &str, than: &str) -> bool {
+    match (version.parse::<u128>(), than.parse::<u128>()) {
+        (Ok(version), Ok(than)) => version > than,
+        (Ok(_), Err(_)) => true,
+        (Err(_), _) => false,
+    }
+}
+
+fn duplicate(known: &Item, other: &Item) -> Warning {
+    let (known, other, which) = (&known.resource_version, &other.resource_version, known);
+    let used = if is_newer(other, known) { other } else { known };
+    Warning {
+        code: "duplicate-object",
+        message: format!(
+            "{} {} occurs twice, at resourceVersion {} and {}; {} counts",
+            which.object.kind(),
+            which.object.name(),
+            shown(known),
+            shown(other),
+            shown(used),
+        ),
+        fix: Some("leave out the older file".to_owned()),
+    }
+}
+
+fn shown(version: &str) -> &str {
+    if version.is_empty() {
+        "<none>"
+    } else {
+        version
+    }
+}
+
+/// What is missing from the answer, because a kind was nowhere in the input.
+pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) -> Vec<Gap> {
+    Kind::ALL
+        .into_iter()
+        .filter(|kind| !present.contains(kind))
+        .filter_map(|kind| {
+            let consequence = match kind {
+                Kind::ResourceSlice => {
+                    "devices that no claim holds, and the drivers' own taints, are unknown"
+                }
+                Kind::ResourceClaim => "which devices are in use, and by whom, is unknown",
+                Kind::DeviceTaintRule => "taints of existing rules are not counted",
+                Kind::Pod => "who would be evicted is unknown",
+                Kind::DeviceClass if !refers_to_class(snapshot) => return None,
+                Kind::DeviceClass => "which devices the rules mean that refer to one is unknown",
+            };
+            Some(Gap {
+                what: kind.plural().to_owned(),
+                why: format!("the input holds no {kind}: {consequence}"),
+            })
+        })
+        .collect()
+}
+
+fn refers_to_class(snapshot: &Snapshot) -> bool {
+    snapshot
+        .rules
+        .iter()
+        .filter_map(|rule| rule.selector.as_ref())
+        .any(|selector| selector.device_class.is_some())
+}

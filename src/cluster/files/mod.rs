@@ -1,0 +1,20 @@
+//! Saved state: what `--from` and `-f` name.
+//!
+//! Takes names of files and gives a [`Reading`](crate::model::Reading), or the rules of manifests.
+//! Decoding is `wire`'s; this module gets the bytes and judges the whole.
+
+mod bytes;
+mod error;
+mod gather;
+mod manifest;
+pub(in crate::cluster) mod observed;
+mod read;
+mod sources;
+#[cfg(test)]
+mod tests;
+
+pub use error::InputError;
+pub use manifest::read_rules;
+pub use observed::SavedNotes;
+pub use read::{Limits, read};
+pub use sources::FileSource;

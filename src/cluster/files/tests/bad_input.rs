@@ -1,0 +1,393 @@
+//! One clear line with file, object and field.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::support::{data, in_one_line, read_content, read_files};
+
+/// A pod that uses a claim.
+const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-0","namespace":"ml","uid":"1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}]}}"#;
+/// A slice with one device.
+const SLICE: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"slice"},"spec":{"driver":"gpu.example.com","pool":{"name":"node-1"},"nodeName":"node-1","devices":[{"name":"gpu-0","taints":[{"key":"a","effect":"NoSchedule"}]}]}}"#;
+
+fn list(items: &[&str]) -> String {
+    format!(
+        r#"{{"apiVersion":"v1","items":[{}],"kind":"List"}}"#,
+        items.join(",")
+    )
+}
+
+/// The line that a file of this name and content leads to, within a second.
+fn error(name: &str, content: impl AsRef<[u8]>) -> String {
+    let begun = Instant::now();
+    let line = match read_content(name, content) {
+        Ok(_) => panic!("{name} was read"),
+        Err(error) => in_one_line(&error),
+    };
+    // A debug build is slow, and so are machines that build it.
+    assert!(begun.elapsed() < Duration::from_secs(10), "{line}");
+    assert!(!line.contains('\n'), "{line}");
+    line
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn malformed_field_is_named_with_its_object() {
+    for (name, good, bad, expected) in [
+        (
+            "wrong type",
+            r#""name":"gpu","#,
+            r#""name":5,"#,
+            "Pod ml/train-0: spec.resourceClaims[0].name: invalid type: integer `5`, expected a string at line 1",
+        ),
+        (
+            "wrong type of a whole part",
+            r#"{"resourceClaims""#,
+            r#"{"nodeName":[],"resourceClaims""#,
+            "Pod ml/train-0: spec.nodeName: invalid type: sequence, expected a string",
+        ),
+        (
+            "no name",
+            r#""name":"train-0","#,
+            "",
+            "Pod at items[1]: metadata.name: is missing",
+        ),
+        (
+            "no namespace",
+            r#""namespace":"ml","#,
+            "",
+            "Pod train-0: metadata.namespace: is missing",
+        ),
+        (
+            "no identity",
+            r#","uid":"1""#,
+            "",
+            "Pod ml/train-0: metadata.uid: is missing",
+        ),
+        (
+            "bad time",
+            r#""uid":"1""#,
+            r#""uid":"1","creationTimestamp":"today""#,
+            "Pod ml/train-0: metadata.creationTimestamp: `today` is not a time",
+        ),
+        (
+            "bad number",
+            r#"{"resourceClaims""#,
+            r#"{"priority":"high","resourceClaims""#,
+            "Pod ml/train-0: spec.priority: invalid type: string",
+        ),
+        (
+            "number too large",
+            r#"{"resourceClaims""#,
+            r#"{"priority":3000000000,"resourceClaims""#,
+            "Pod ml/train-0: spec.priority: invalid value: integer `3000000000`",
+        ),
+    ] {
+        assert!(POD.contains(good), "{name}");
+        let text = list(&[SLICE, &POD.replace(good, bad)]);
+        let line = error("input.json", &text);
+        assert!(
+            line.starts_with(&format!("cannot read input.json: {expected}")),
+            "{name}: {line}"
+        );
+        if name == "wrong type" {
+            continue; // YAML does not tell 5 from "5" where a text is expected.
+        }
+        let line = error("input.yaml", format!("# {name}\n{text}"));
+        let short = expected.split(": invalid").next().unwrap_or_default();
+        assert!(
+            line.starts_with(&format!("cannot read input.yaml: {short}")),
+            "{name}: {line}"
+        );
+    }
+}
+
+#[test]
+fn malformed_slice_is_named_with_its_field() {
+    for (good, bad, expected) in [
+        (
+            r#""driver":"gpu.example.com","#,
+            "",
+            "spec.driver: is missing",
+        ),
+        (
+            r#""pool":{"name":"node-1"}"#,
+            r#""pool":{"generation":1}"#,
+            "spec.pool.name: is missing",
+        ),
+        (
+            r#""pool":{"name":"node-1"}"#,
+            r#""pool":{"name":"node-1","generation":"1"}"#,
+            "spec.pool.generation: invalid type",
+        ),
+        (r#""name":"gpu-0","#, "", "spec.devices[0].name: is missing"),
+        (
+            r#""key":"a","#,
+            "",
+            "spec.devices[0].taints[0].key: is missing",
+        ),
+        (
+            r#""effect":"NoSchedule""#,
+            r#""effect":7"#,
+            "spec.devices[0].taints[0].effect: invalid type",
+        ),
+    ] {
+        assert!(SLICE.contains(good), "{good}");
+        let line = error("input.json", list(&[POD, &SLICE.replace(good, bad)]));
+        let expected = format!("cannot read input.json: ResourceSlice slice: {expected}");
+        assert!(line.starts_with(&expected), "{line}");
+    }
+}
+
+#[test]
+fn text_that_is_cut_off_is_an_error_wherever_it_is_cut() {
+    let text = list(&[SLICE, POD]);
+    for cut in 1..text.len() {
+        let line = error("input.json", &text[..cut]);
+        assert!(
+            line.starts_with("cannot read input.json: not valid JSON: EOF"),
+            "{cut}: {line}"
+        );
+    }
+}
+
+#[test]
+fn yaml_that_is_cut_off_never_gives_more_than_it_holds() {
+    let path = data("real-cluster/cluster-v1.yaml");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    let whole = read_files(&[path]).expect("a cluster").snapshot;
+    for cut in (0..text.len()).step_by(4001) {
+        let Ok(reading) = read_content("input.yaml", &text[..cut]) else {
+            continue;
+        };
+        // YAML has no closing brackets: what is cut between two values is a shorter text.
+        assert!(reading.snapshot.pods.len() <= whole.pods.len());
+        assert!(
+            whole.slices.starts_with(&reading.snapshot.slices)
+                || reading.snapshot.claims.is_empty()
+        );
+    }
+}
+
+#[test]
+fn text_that_is_neither_json_nor_yaml_is_an_error() {
+    for (name, content, expected) in [
+        (
+            "prose",
+            "Hello, world",
+            "document 1: invalid type: string \"Hello, world\", expected a Kubernetes object",
+        ),
+        (
+            "table",
+            "NAME   READY\npod-1  1/1",
+            "document 1: invalid type: string",
+        ),
+        ("tabs", "a:\n\t- b", "not valid YAML"),
+        (
+            "brackets",
+            "{\"a\": [}",
+            "not valid JSON: expected value at line 1 column 8",
+        ),
+        (
+            "array",
+            "[1, 2]",
+            "document 1: invalid type: sequence, expected a Kubernetes object",
+        ),
+        (
+            "trailing garbage",
+            &format!("{POD} x"),
+            "not valid JSON: expected value",
+        ),
+        (
+            "no type",
+            "metadata: {name: a}",
+            "document 1: it has no apiVersion and kind",
+        ),
+        (
+            "no type in a list",
+            &list(&[r#"{"metadata":{}}"#]),
+            "items[0]: it has no apiVersion and kind",
+        ),
+    ] {
+        let line = error("input.txt", content);
+        assert!(
+            line.starts_with(&format!("cannot read input.txt: {expected}")),
+            "{name}: {line}"
+        );
+    }
+}
+
+#[test]
+fn noise_is_an_error() {
+    let noise: Vec<u8> = (0..100_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    assert!(error("input.json", noise).contains("it is not text"));
+    assert!(
+        error("input.json", b"k8s\0\x0a\x0b").contains("it is not text: byte 0x00 at offset 3")
+    );
+    assert!(error("input.json", [0xff, 0xfe, 0x00]).contains("UTF-16"));
+}
+
+#[test]
+fn missing_file_is_named() {
+    let error = read_files(&["/nowhere/input.json".into()]).expect_err("no file");
+    assert!(in_one_line(&error).starts_with("cannot read /nowhere/input.json: No such file"));
+}
+
+#[test]
+fn directory_without_files_is_an_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("notes.txt"), POD).expect("a file");
+    let error = read_files(&[directory.path().to_owned()]).expect_err("nothing to read");
+    assert!(in_one_line(&error).ends_with("holds no *.json, *.yaml, *.yml or *.gz file"));
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn list_of_other_kinds_says_what_was_found() {
+    let nodes = list(&[r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a"}}"#; 2]);
+    for (content, found) in [
+        (nodes.as_str(), "only 2 × Node"),
+        (
+            r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
+            "no objects at all",
+        ),
+        ("", "no objects at all"),
+        ("---\n# nothing\n---\n", "no objects at all"),
+        (
+            r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#,
+            "only 1 × Table",
+        ),
+    ] {
+        let line = error("input.yaml", content);
+        assert_eq!(
+            line,
+            format!("nothing that an answer could be made from in input.yaml: {found}")
+        );
+    }
+}
+
+#[test]
+fn future_version_of_a_needed_kind_is_an_error() {
+    let line = error(
+        "input.json",
+        list(&[&SLICE.replace("k8s.io/v1", "k8s.io/v2")]),
+    );
+    assert_eq!(
+        line,
+        "cannot read input.json: ResourceSlice at items[0]: apiVersion resource.k8s.io/v2 is not supported, \
+         only resource.k8s.io/v1, resource.k8s.io/v1beta2, resource.k8s.io/v1beta1"
+    );
+}
+
+#[test]
+fn failure_of_the_server_is_told() {
+    let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no","reason":"Forbidden","code":403}"#;
+    assert_eq!(
+        error("input.json", status),
+        "cannot read input.json: the server reports 403 Forbidden: no"
+    );
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    const DEPTH: usize = 200_000;
+    let brackets = "[".repeat(DEPTH);
+    let braces = r#"{"a":"#.repeat(DEPTH);
+    let spaces: String = (0..2_000)
+        .map(|depth| format!("{}a:\n", " ".repeat(depth)))
+        .collect();
+    for (name, content) in [
+        (
+            "brackets.json",
+            format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":{brackets}"#),
+        ),
+        ("braces.json", braces.clone()),
+        (
+            "braces in spec.json",
+            POD.replace(r#""spec":{"#, &format!(r#""spec":{{"x":{braces}"#)),
+        ),
+        ("brackets.yaml", brackets.clone()),
+        (
+            "brackets within.yaml",
+            format!("apiVersion: v1\nkind: Pod\nmetadata: {brackets}"),
+        ),
+        ("braces.yaml", format!("a: {}", "{a: ".repeat(DEPTH))),
+        ("dashes.yaml", "- ".repeat(DEPTH)),
+        ("questions.yaml", "? ".repeat(DEPTH)),
+        ("spaces.yaml", spaces),
+    ] {
+        let line = error("input.txt", content);
+        assert!(
+            line.starts_with("cannot read input.txt: "),
+            "{name}: {line}"
+        );
+    }
+}
+
+#[test]
+fn alias_bomb_is_an_error() {
+    let mut bomb = String::from(
+        "apiVersion: v1\nkind: Pod\nx:\n- &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n",
+    );
+    for level in 1..10 {
+        let previous = format!("*a{}, ", level - 1).repeat(9);
+        bomb.push_str(&format!("- &a{level} [{previous}]\n"));
+    }
+    for (name, content) in [
+        ("bomb", bomb.as_str()),
+        ("self", "apiVersion: v1\nkind: Pod\nmetadata: &a\n  x: *a\n"),
+        ("unknown", "apiVersion: v1\nkind: Pod\nmetadata: *a\n"),
+    ] {
+        let line = error("input.yaml", content);
+        assert!(
+            line.starts_with("cannot read input.yaml: not valid YAML"),
+            "{name}: {line}"
+        );
+    }
+}
+
+#[test]
+fn gzip_that_is_cut_off_or_damaged_is_an_error() {
+    let packed = gzip(list(&[SLICE, POD]).as_bytes());
+    for cut in 2..packed.len() {
+        let line = error("input.json.gz", &packed[..cut]);
+        assert!(
+            line.starts_with("cannot read input.json.gz: "),
+            "{cut}: {line}"
+        );
+    }
+    let mut damaged = packed.clone();
+    damaged[packed.len() / 2] ^= 0x55;
+    assert!(error("input.json.gz", damaged).starts_with("cannot read input.json.gz: "));
+}
+
+#[test]
+fn gzip_bomb_is_an_error() {
+    let zeros = gzip(&vec![0; 100 << 20]);
+    assert!(error("input.json.gz", zeros).ends_with("it is compressed, but not text"));
+    let spaces = gzip(&vec![b' '; 100 << 20]);
+    let line = error("input.json.gz", spaces);
+    assert_eq!(
+        line,
+        "input.json.gz is too large: it holds more than 64 MiB"
+    );
+}
+
+#[test]
+fn bad_note_of_a_saved_list_is_an_error() {
+    let text = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"annotations":{"kubectl-devicetaint/observed-at":"now"}}}"#;
+    assert_eq!(
+        error("input.json", text),
+        "cannot read input.json: annotation kubectl-devicetaint/observed-at: `now` is not a time"
+    );
+}

@@ -1,0 +1,5 @@
+//! Reading saved state, as users meet it.
+
+mod bad_input;
+mod real_cluster;
+mod support;

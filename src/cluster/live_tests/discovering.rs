@@ -1,0 +1,169 @@
+//! What a server has, and what a user may see of it.
+
+use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slices};
+use crate::cluster::{
+    ClusterError, Detail, cluster_role_for, discover, read_devices, read_for_preview,
+};
+use crate::model::Kind;
+
+fn group(server: &Server, versions: &[&str]) {
+    let versions: Vec<String> = versions
+        .iter()
+        .map(|version| format!(r#"{{"groupVersion":"resource.k8s.io/{version}"}}"#))
+        .collect();
+    let body = format!(
+        r#"{{"kind":"APIGroup","versions":[{}]}}"#,
+        versions.join(",")
+    );
+    server.answer("/apis/resource.k8s.io", [Answer::json(&body)]);
+}
+
+#[tokio::test]
+async fn each_kind_is_read_at_its_own_newest_version() {
+    let server = Server::start().await;
+    group(&server, &["v1", "v1beta2", "v1alpha3", "v9"]);
+    server.answer(
+        "/apis/resource.k8s.io/v1",
+        [resources(&["resourceslices", "resourceclaims"])],
+    );
+    server.answer(
+        "/apis/resource.k8s.io/v1beta2",
+        [resources(&["resourceslices", "deviceclasses"])],
+    );
+    server.answer(
+        "/apis/resource.k8s.io/v1alpha3",
+        [resources(&["devicetaintrules", "devicetaintrules/status"])],
+    );
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let version = |kind| served.version_of(kind).map(|version| version.api_version);
+    assert_eq!(version(Kind::ResourceSlice), Some("resource.k8s.io/v1"));
+    assert_eq!(
+        version(Kind::DeviceTaintRule),
+        Some("resource.k8s.io/v1alpha3")
+    );
+    assert_eq!(version(Kind::DeviceClass), Some("resource.k8s.io/v1beta2"));
+    assert_eq!(version(Kind::Pod), Some("v1"));
+    assert_eq!(
+        served.version.map(|v| v.to_string()).as_deref(),
+        Some("1.37.0")
+    );
+}
+
+#[tokio::test]
+async fn rules_that_are_not_served_are_a_finding() {
+    let server = Server::start().await;
+    server.answer(
+        "/version",
+        [Answer::json(r#"{"gitVersion":"v1.36.2-gke.100"}"#)],
+    );
+    server.answer(
+        "/apis/resource.k8s.io/v1",
+        [resources(&[
+            "resourceslices",
+            "resourceclaims",
+            "deviceclasses",
+        ])],
+    );
+    let reading = server.devices().await.0.expect("devices");
+    assert_eq!(reading.warnings[0].code, "rules-not-served");
+    let fix = reading.warnings[0].fix.as_deref().unwrap_or_default();
+    assert!(
+        fix.contains("DRADeviceTaintRules") && fix.contains("v1beta2"),
+        "{fix}"
+    );
+    assert!(reading.gaps.is_empty());
+    assert_eq!(server.count(RULES), 0);
+}
+
+#[tokio::test]
+async fn server_without_devices_is_an_error_that_says_how_to_get_them() {
+    let server = Server::start().await;
+    server.answer(
+        "/apis/resource.k8s.io",
+        [Answer::refused(404, "404 page not found")],
+    );
+    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.33.1"}"#)]);
+    let (client, _) = server.client().await;
+    let error = discover(&client).await.expect_err("no DRA");
+    assert!(matches!(error, ClusterError::NotServed { .. }), "{error}");
+    assert!(
+        error.hints()[0].contains("v1beta2=true"),
+        "{:?}",
+        error.hints()
+    );
+}
+
+#[tokio::test]
+async fn user_who_may_not_discover_gets_the_versions_that_answer() {
+    let server = Server::start().await;
+    server.answer("/apis/resource.k8s.io", [Answer::forbidden("eve")]);
+    server.answer("/version", [Answer::forbidden("eve")]);
+    for path in [SLICES, CLAIMS] {
+        server.answer(&format!("{path}?limit=1"), [Answer::json("{}")]);
+    }
+    server.answer(RULES, [Answer::refused(404, "404 page not found")]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    assert!(served.version_of(Kind::ResourceSlice).is_some());
+    assert!(served.version_of(Kind::DeviceTaintRule).is_none());
+    assert_eq!(served.version, None);
+    assert!(
+        client.denied().is_empty(),
+        "paths are no resources: {:?}",
+        client.denied()
+    );
+}
+
+#[tokio::test]
+async fn what_a_user_may_not_read_is_a_gap() {
+    for (path, what) in [
+        (SLICES, "resourceslices"),
+        (CLAIMS, "resourceclaims"),
+        (RULES, "devicetaintrules"),
+    ] {
+        let server = Server::start().await;
+        server.answer(path, [Answer::forbidden("eve")]);
+        let (client, _) = server.client().await;
+        let served = discover(&client).await.expect("discovery");
+        let reading = read_devices(&client, &served, Detail::Names)
+            .await
+            .expect("the rest");
+        assert_eq!(reading.gaps.len(), 1);
+        assert_eq!(reading.gaps[0].what, what);
+        let why = &reading.gaps[0].why;
+        let start = format!("cannot list {what}.resource.k8s.io: access denied for eve: ");
+        assert!(why.starts_with(&start), "{why}");
+        assert!(cluster_role_for(&client.denied()).contains(&format!("resources: [{what}]")));
+    }
+}
+
+#[tokio::test]
+async fn nothing_can_be_said_without_slices_and_claims() {
+    let server = Server::start().await;
+    server.answer(SLICES, [Answer::forbidden("eve")]);
+    server.answer(CLAIMS, [Answer::forbidden("eve")]);
+    let error = server.devices().await.0.expect_err("nothing");
+    assert!(error.denied().is_some(), "{error}");
+}
+
+#[tokio::test]
+async fn pods_that_may_not_be_read_are_a_gap_that_asks_for_both_permissions() {
+    let server = Server::start().await;
+    server.answer(SLICES, [Answer::ok(slices())]);
+    for path in [
+        PODS,
+        "/api/v1/namespaces/ml/pods/pod-1",
+        "/api/v1/namespaces/ml/pods/pod-2",
+    ] {
+        server.answer(path, [Answer::forbidden("eve")]);
+    }
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let reading = read_for_preview(&client, &served, Detail::Names, |_| true)
+        .await
+        .expect("the rest");
+    assert_eq!(reading.gaps.len(), 1);
+    assert_eq!(reading.gaps[0].what, "pods");
+    assert!(cluster_role_for(&client.denied()).contains("resources: [pods]\n  verbs: [get, list]"));
+}

@@ -1,0 +1,130 @@
+//! Objects in the API server's protobuf encoding.
+
+/// A field that holds bytes: a text, a message.
+fn field(number: u64, content: &[u8]) -> Vec<u8> {
+    let mut bytes = varint(number << 3 | 2);
+    bytes.extend(varint(content.len() as u64));
+    bytes.extend(content);
+    bytes
+}
+
+fn number(number: u64, value: u64) -> Vec<u8> {
+    let mut bytes = varint(number << 3);
+    bytes.extend(varint(value));
+    bytes
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+fn text(number: u64, text: &str) -> Vec<u8> {
+    field(number, text.as_bytes())
+}
+
+fn message(number: u64, fields: &[Vec<u8>]) -> Vec<u8> {
+    field(number, &fields.concat())
+}
+
+fn envelope(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let type_meta = message(1, &[text(1, api_version), text(2, kind)]);
+    [
+        b"k8s\0".to_vec(),
+        type_meta,
+        field(2, raw),
+        text(3, ""),
+        text(4, ""),
+    ]
+    .concat()
+}
+
+/// A list of encoded objects; `next` is where the next page starts.
+pub(super) fn list(api_version: &str, kind: &str, items: &[Vec<u8>], next: &str) -> Vec<u8> {
+    let metadata = message(1, &[text(2, "1000"), text(3, next)]);
+    let items: Vec<u8> = items.iter().flat_map(|item| field(2, item)).collect();
+    envelope(
+        api_version,
+        &format!("{kind}List"),
+        &[metadata, items].concat(),
+    )
+}
+
+/// A single object.
+pub(super) fn object(api_version: &str, kind: &str, object: &[u8]) -> Vec<u8> {
+    envelope(api_version, kind, object)
+}
+
+/// The server's account of a failure.
+pub(super) fn status(code: u64, reason: &str, words: &str) -> Vec<u8> {
+    let fields = [
+        text(2, "Failure"),
+        text(3, words),
+        text(4, reason),
+        number(6, code),
+    ];
+    envelope("v1", "Status", &fields.concat())
+}
+
+fn metadata(namespace: &str, name: &str) -> Vec<u8> {
+    let uid = text(5, &format!("uid-of-{name}"));
+    message(1, &[text(1, name), text(3, namespace), uid])
+}
+
+/// A slice with one pool, named as its node.
+pub(super) fn slice(node: &str, devices: &[&str]) -> Vec<u8> {
+    let pool = message(2, &[text(1, node), number(2, 1), number(3, 1)]);
+    let devices: Vec<u8> = devices
+        .iter()
+        .flat_map(|name| message(6, &[text(1, name)]))
+        .collect();
+    let spec = message(
+        2,
+        &[text(1, "gpu.example.com"), pool, text(3, node), devices],
+    );
+    [metadata("", &format!("slice-of-{node}")), spec].concat()
+}
+
+/// A claim of namespace `ml` that holds `device` of `node` for `consumer`: a pod, or `group/NAME`.
+pub(super) fn claim(name: &str, node: &str, device: &str, consumer: &str) -> Vec<u8> {
+    let result = [
+        text(1, "gpu"),
+        text(2, "gpu.example.com"),
+        text(3, node),
+        text(4, device),
+    ];
+    let allocation = message(1, &[message(1, &[message(1, &result)])]);
+    let reserved = match consumer.strip_prefix("group/") {
+        Some(group) => vec![
+            text(1, "scheduling.k8s.io"),
+            text(3, "podgroups"),
+            text(4, group),
+        ],
+        None => vec![text(3, "pods"), text(4, consumer)],
+    };
+    let uid = text(5, &format!("uid-of-{consumer}"));
+    let reserved = message(2, &[reserved.concat(), uid]);
+    [metadata("ml", name), message(3, &[allocation, reserved])].concat()
+}
+
+/// A pod of namespace `ml` on `node` that refers to `claim`.
+pub(super) fn pod(name: &str, node: &str, claim: &str) -> Vec<u8> {
+    let claims = message(39, &[text(1, "gpu"), text(3, claim)]);
+    [metadata("ml", name), message(2, &[text(10, node), claims])].concat()
+}
+
+/// The same on node-1, scheduled together with the PodGroup `group`.
+pub(super) fn member(name: &str, claim: &str, group: &str) -> Vec<u8> {
+    let claims = message(39, &[text(1, "gpu"), text(3, claim)]);
+    let group = message(43, &[text(1, group)]);
+    [
+        metadata("ml", name),
+        message(2, &[text(10, "node-1"), claims, group]),
+    ]
+    .concat()
+}

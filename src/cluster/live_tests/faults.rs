@@ -1,0 +1,286 @@
+//! A list is whole, or an error: whatever happens on the way.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::time::Instant;
+
+use super::encode;
+use super::server::{Answer, CLAIMS, RULES, SLICES, Server, claims, client, slices};
+use crate::cluster::{ClusterError, Detail, discover, read_devices};
+use crate::model::Reading;
+
+/// Slices, claims and rules that were read.
+fn sizes(reading: &Reading) -> (usize, usize, usize) {
+    let snapshot = &reading.snapshot;
+    (
+        snapshot.slices.len(),
+        snapshot.claims.len(),
+        snapshot.rules.len(),
+    )
+}
+
+#[tokio::test]
+async fn healthy_server_is_asked_for_each_thing_once() {
+    let server = Server::start().await;
+    let (reading, notices) = server.devices().await;
+    let reading = reading.expect("a reading");
+    assert_eq!(sizes(&reading), (2, 2, 0));
+    assert_eq!(
+        reading.observed_at,
+        Some("2026-11-21T04:43:27Z".parse().expect("a time"))
+    );
+    assert_eq!(
+        reading
+            .resource_versions
+            .get("resourceclaims")
+            .map(String::as_str),
+        Some("1000")
+    );
+    assert!(reading.gaps.is_empty() && notices.is_empty());
+    assert_eq!(server.requests().len(), 6, "{:?}", server.requests());
+}
+
+/// Reads devices once for every place at which the list of claims may be cut; `answers` says what
+/// the server does there.
+async fn at_every_cut(
+    answers: impl Fn(Vec<u8>, usize) -> Vec<Answer>,
+    check: impl Fn(usize, &Server, Result<Reading, ClusterError>),
+) {
+    const LANES: usize = 16;
+    let (answers, check) = (&answers, &check);
+    join_all((0..LANES).map(|lane| async move {
+        let server = Server::start().await;
+        let (client, _) = server.client().await;
+        let served = discover(&client).await.expect("discovery");
+        for length in (lane..claims().len()).step_by(LANES) {
+            server.answer(CLAIMS, answers(claims(), length));
+            check(
+                length,
+                &server,
+                read_devices(&client, &served, Detail::Names).await,
+            );
+        }
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn list_that_ends_early_is_asked_for_again() {
+    let answers =
+        |body: Vec<u8>, length| vec![Answer::Ends(body.clone(), length), Answer::ok(body)];
+    at_every_cut(answers, |length, _, reading| {
+        assert_eq!(
+            sizes(&reading.expect("a reading")),
+            (2, 2, 0),
+            "cut at {length}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn list_that_always_breaks_off_is_an_error() {
+    let answers = |body, length| vec![Answer::Breaks(body, length)];
+    at_every_cut(answers, |length, server, reading| {
+        let error = reading.expect_err("no list");
+        let expected = matches!(error, ClusterError::Incomplete { .. });
+        assert!(expected, "cut at {length}: {error}");
+        assert_eq!(server.count(CLAIMS) % 3, 0, "{:?}", server.requests());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn something_after_the_list_makes_it_worthless() {
+    let failure = encode::status(500, "InternalError", "etcd is gone");
+    let json = br#"{"kind":"Status","status":"Failure","code":500}"#.to_vec();
+    for (name, rest) in [
+        ("status", failure),
+        ("JSON status", json),
+        ("garbage", b"xyz".to_vec()),
+    ] {
+        let server = Server::start().await;
+        server.answer(SLICES, [Answer::ok([slices(), rest].concat())]);
+        let error = server.devices().await.0.expect_err(name);
+        assert!(
+            matches!(error, ClusterError::Incomplete { .. }),
+            "{name}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn broken_rules_are_an_error_too() {
+    let list = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{},"items":[]}"#;
+    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":500}"#;
+    for body in [
+        format!("{list}{status}"),
+        format!("{list}{list}"),
+        format!("{list}xyz"),
+        list[..60].to_owned(),
+        status.to_owned(),
+        String::new(),
+    ] {
+        let server = Server::start().await;
+        server.answer(RULES, [Answer::json(&body)]);
+        let error = server.devices().await.0.expect_err("no rules");
+        let expected = matches!(error, ClusterError::Incomplete { .. });
+        assert!(expected, "{body}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn reset_connection_is_asked_again() {
+    let server = Server::start().await;
+    server.answer(SLICES, [Answer::Resets, Answer::ok(slices())]);
+    let (reading, notices) = server.devices().await;
+    assert_eq!(sizes(&reading.expect("a reading")), (2, 2, 0));
+    assert_eq!(notices.len(), 1, "{notices:?}");
+}
+
+#[tokio::test]
+async fn busy_server_is_waited_for_as_it_says() {
+    for status in [429, 503] {
+        let server = Server::start().await;
+        server.answer(CLAIMS, [Answer::busy(status, 1), Answer::ok(claims())]);
+        let started = Instant::now();
+        let (reading, notices) = server.devices().await;
+        assert_eq!(sizes(&reading.expect("a reading")), (2, 2, 0));
+        assert!(started.elapsed() >= Duration::from_secs(1));
+        assert!(
+            notices[0].contains(&format!("busy ({status}), asking again in 1s")),
+            "{notices:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn server_that_is_busy_for_longer_than_the_timeout_is_an_error() {
+    let server = Server::start().await;
+    server.answer(CLAIMS, [Answer::busy(429, 60)]);
+    let error = server.devices().await.0.expect_err("too long");
+    assert!(
+        matches!(error, ClusterError::Busy { status: 429, .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn silence_ends_with_the_request_timeout() {
+    for answer in [Answer::Silence, Answer::Stalls(slices())] {
+        let server = Server::start().await;
+        server.answer(SLICES, [answer]);
+        let mut options = server.options();
+        options.request_timeout = Some(Duration::from_millis(300));
+        let (client, _) = client(&options).await;
+        let served = discover(&client).await.expect("discovery");
+        let started = Instant::now();
+        let error = read_devices(&client, &served, Detail::Names)
+            .await
+            .expect_err("silence");
+        assert!(started.elapsed() < Duration::from_secs(3));
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "the server at {} did not answer {SLICES} within 0.3s",
+                server.url
+            )
+        );
+        assert!(error.hints()[0].contains("--request-timeout"));
+    }
+}
+
+#[tokio::test]
+async fn expired_page_begins_the_list_again() {
+    let server = Server::start().await;
+    let page = |claim, next| {
+        let item = encode::claim(claim, "node-1", "gpu-0", "pod-1");
+        Answer::ok(encode::list(
+            "resource.k8s.io/v1",
+            "ResourceClaim",
+            &[item],
+            next,
+        ))
+    };
+    let expired = Answer::refused(410, r#"{"kind":"Status","reason":"Expired","code":410}"#);
+    server.answer(CLAIMS, [Answer::Breaks(claims(), 20)]);
+    server.answer(
+        &format!("{CLAIMS}?limit=1000"),
+        [page("a", "n%=1"), page("a", "n%=2")],
+    );
+    server.answer(&format!("{CLAIMS}?limit=1000&continue=n%25%3D1"), [expired]);
+    server.answer(
+        &format!("{CLAIMS}?limit=1000&continue=n%25%3D2"),
+        [page("b", "")],
+    );
+    let (reading, notices) = server.devices().await;
+    let reading = reading.expect("a reading");
+    let names: Vec<_> = reading
+        .snapshot
+        .claims
+        .iter()
+        .map(|c| c.name.to_string())
+        .collect();
+    assert_eq!(names, ["ml/a", "ml/b"]);
+    assert!(
+        notices
+            .iter()
+            .any(|notice| notice.contains("beginning again")),
+        "{notices:?}"
+    );
+}
+
+#[tokio::test]
+async fn list_that_keeps_expiring_is_an_error() {
+    let server = Server::start().await;
+    server.answer(
+        CLAIMS,
+        [Answer::ok(encode::status(410, "Expired", "too old"))],
+    );
+    let error = server.devices().await.0.expect_err("expired");
+    assert!(matches!(error, ClusterError::Incomplete { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn warnings_are_kept_once() {
+    let server = Server::start().await;
+    let warning = vec![r#"Warning: 299 - "resource.k8s.io/v1 will end""#.to_owned()];
+    server.answer(SLICES, [Answer::Whole(200, warning.clone(), slices())]);
+    server.answer(CLAIMS, [Answer::Whole(200, warning, claims())]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    read_devices(&client, &served, Detail::Names)
+        .await
+        .expect("devices");
+    assert_eq!(client.warnings(), ["resource.k8s.io/v1 will end"]);
+}
+
+#[tokio::test]
+async fn refusals_are_errors_of_their_own() {
+    for (status, body, expected) in [
+        (401, "{}", "does not accept the credentials"),
+        (
+            400,
+            r#"{"kind":"Status","message":"bad field"}"#,
+            "with 400: bad field",
+        ),
+        (500, "oops", "with 500: oops"),
+    ] {
+        let server = Server::start().await;
+        server.answer(SLICES, [Answer::refused(status, body)]);
+        let error = server.devices().await.0.expect_err("refused");
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(server.count(SLICES), 1);
+    }
+}
+
+#[tokio::test]
+async fn undecodable_object_is_an_error_at_once() {
+    let server = Server::start().await;
+    let nameless = encode::list("resource.k8s.io/v1", "ResourceClaim", &[Vec::new()], "");
+    server.answer(CLAIMS, [Answer::ok(nameless)]);
+    let error = server.devices().await.0.expect_err("undecodable");
+    assert!(matches!(error, ClusterError::Undecodable { .. }), "{error}");
+    assert_eq!(server.count(CLAIMS), 1);
+}

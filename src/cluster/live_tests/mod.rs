@@ -1,0 +1,11 @@
+//! Reading a live cluster, against a server that misbehaves on demand.
+
+mod connecting;
+mod discovering;
+mod encode;
+mod faults;
+mod kubeconfigs;
+mod plugins;
+mod pods;
+mod saving;
+mod server;

@@ -1,0 +1,117 @@
+//! Credential plugins, as kubectl runs them.
+
+use std::path::Path;
+
+use crate::cluster::{ClusterError, Connection, ConnectionOptions, Environment, Silent};
+
+/// A kubeconfig whose user is a shell script, called with a secret argument.
+fn kubeconfig(directory: &Path, script: &str, more: &str) -> ConnectionOptions {
+    let path = directory.join("config");
+    let script = script.replace('\'', "''");
+    let content = format!(
+        "clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:1'}}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         current-context: c\n\
+         users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      \
+         command: sh\n      args: ['-c', '{script}', hunter2]\n      {more}\n"
+    );
+    std::fs::write(&path, content).expect("a kubeconfig");
+    ConnectionOptions {
+        kubeconfig: Some(path),
+        ..ConnectionOptions::default()
+    }
+}
+
+async fn run(script: &str, more: &str) -> Result<Connection, ClusterError> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = kubeconfig(directory.path(), script, more);
+    Connection::load(&options, &Environment::default(), &Silent).await
+}
+
+const GOOD: &str = r#"echo '{"kind":"ExecCredential","status":{"token":"t"}}'"#;
+
+#[tokio::test]
+async fn plugin_gives_a_token_and_runs_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let runs = directory.path().join("runs");
+    let script = format!("echo run >> {}; {GOOD}", runs.display());
+    let connection = run(&script, "interactiveMode: IfAvailable")
+        .await
+        .expect("a connection");
+    assert!(connection.config.auth_info.token.is_some());
+    assert!(connection.config.auth_info.exec.is_none());
+    assert_eq!(
+        std::fs::read_to_string(runs).expect("runs").lines().count(),
+        1
+    );
+}
+
+#[tokio::test]
+async fn plugin_is_told_about_the_cluster_when_it_wants_to_know() {
+    let script = r#"case "$KUBERNETES_EXEC_INFO" in
+        *'"server":"http://127.0.0.1:1"'*) echo '{"status":{"token":"t"}}';; esac"#
+        .replace('\n', " ");
+    assert!(run(&script, "provideClusterInfo: true").await.is_ok());
+    assert!(run(&script, "provideClusterInfo: false").await.is_err());
+}
+
+#[tokio::test]
+async fn failures_name_the_plugin_and_keep_its_secrets() {
+    for (script, more, expected) in [
+        (
+            "echo hunter2; exit 3",
+            "",
+            r#"the credential plugin "sh" of user "u" ended with exit status: 3"#,
+        ),
+        (
+            "echo hunter2",
+            "",
+            r#"the credential plugin "sh" of user "u" answered with something that is not an ExecCredential"#,
+        ),
+        (
+            r#"echo '{"status":{}}'"#,
+            "",
+            r#"the credential plugin "sh" of user "u" answered without token and without certificate"#,
+        ),
+        (
+            GOOD,
+            "interactiveMode: Always",
+            r#"the credential plugin "sh" of user "u" needs a terminal on stdin to ask questions"#,
+        ),
+    ] {
+        let error = run(script, more).await.expect_err("a failure");
+        assert_eq!(error.to_string(), expected);
+        assert!(!format!("{error:?}").contains("hunter2"));
+    }
+}
+
+#[tokio::test]
+async fn missing_plugin_comes_with_its_hint() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut options = kubeconfig(
+        directory.path(),
+        GOOD,
+        "installHint: get it from example.com",
+    );
+    let path = options.kubeconfig.clone().expect("a kubeconfig");
+    let content = std::fs::read_to_string(&path).expect("a kubeconfig");
+    std::fs::write(
+        &path,
+        content.replace("command: sh", "command: no-such-plugin"),
+    )
+    .expect("a kubeconfig");
+    let loaded = Connection::load(&options, &Environment::default(), &Silent).await;
+    let error = loaded.expect_err("no plugin");
+    assert_eq!(
+        error.to_string(),
+        r#"cannot run the credential plugin "no-such-plugin" of user "u""#
+    );
+    assert_eq!(error.hints(), ["get it from example.com"]);
+    // As kubectl: other credentials make the plugin unnecessary.
+    options.token = Some("t".to_owned());
+    assert!(
+        Connection::load(&options, &Environment::default(), &Silent)
+            .await
+            .is_ok()
+    );
+}

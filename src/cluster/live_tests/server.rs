@@ -1,0 +1,293 @@
+//! An API server of a few lines, which answers what a test tells it to.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::encode;
+use crate::cluster::{
+    ApiClient, ClusterError, Connection, ConnectionOptions, Detail, Environment, Event, Observer,
+    discover, read_devices,
+};
+use crate::model::Reading;
+
+/// What to answer.
+#[derive(Clone, Debug)]
+pub(super) enum Answer {
+    Whole(u16, Vec<String>, Vec<u8>),
+    /// The body ends after so many bytes, as if that were all of it.
+    Ends(Vec<u8>, usize),
+    /// The connection ends after so many bytes of the body, in the middle of it.
+    Breaks(Vec<u8>, usize),
+    /// The connection is reset.
+    Resets,
+    /// Nothing comes.
+    Silence,
+    /// Half of the body, and then nothing.
+    Stalls(Vec<u8>),
+}
+
+impl Answer {
+    pub(super) fn ok(body: impl Into<Vec<u8>>) -> Self {
+        Self::Whole(200, Vec::new(), body.into())
+    }
+
+    pub(super) fn json(body: &str) -> Self {
+        Self::ok(body)
+    }
+
+    pub(super) fn refused(status: u16, body: &str) -> Self {
+        Self::Whole(status, Vec::new(), body.into())
+    }
+
+    pub(super) fn busy(status: u16, seconds: u64) -> Self {
+        Self::Whole(status, vec![format!("Retry-After: {seconds}")], Vec::new())
+    }
+
+    pub(super) fn forbidden(user: &str) -> Self {
+        let words = format!("it is forbidden: User \"{user}\" cannot list resource");
+        Self::Whole(403, Vec::new(), encode::status(403, "Forbidden", &words))
+    }
+}
+
+type Scripts = Arc<Mutex<BTreeMap<String, Vec<Answer>>>>;
+
+/// A running server.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) url: String,
+    scripts: Scripts,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+pub(super) const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
+pub(super) const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
+pub(super) const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
+pub(super) const PODS: &str = "/api/v1/pods";
+
+impl Server {
+    /// A server at 1.37 with two nodes, a claim on each, and no rules.
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let scripts = Scripts::default();
+        let requests = Arc::<Mutex<Vec<String>>>::default();
+        tokio::spawn(accept(
+            listener,
+            Arc::clone(&scripts),
+            Arc::clone(&requests),
+        ));
+        let server = Self {
+            url,
+            scripts,
+            requests,
+        };
+        server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.37.0"}"#)]);
+        server.answer(
+            "/apis/resource.k8s.io",
+            [Answer::json(
+                r#"{"kind":"APIGroup","versions":[{"groupVersion":"resource.k8s.io/v1"}]}"#,
+            )],
+        );
+        server.answer(
+            "/apis/resource.k8s.io/v1",
+            [resources(&[
+                "resourceslices",
+                "resourceclaims",
+                "devicetaintrules",
+                "deviceclasses",
+            ])],
+        );
+        server.answer(SLICES, [Answer::ok(slices())]);
+        server.answer(CLAIMS, [Answer::ok(claims())]);
+        server.answer(
+            RULES,
+            [Answer::json(
+                r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{"resourceVersion":"7"},"items":[]}"#,
+            )],
+        );
+        server
+    }
+
+    /// Answers requests for `path` in this order, and with the last one from then on.
+    pub(super) fn answer(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
+        let mut scripts = self.scripts.lock().expect("scripts");
+        let mut answers: Vec<_> = answers.into_iter().collect();
+        answers.reverse();
+        scripts.insert(path.to_owned(), answers);
+    }
+
+    /// What was asked for, in order.
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("requests").clone()
+    }
+
+    /// How often something that begins with `path` was asked for.
+    pub(super) fn count(&self, path: &str) -> usize {
+        self.requests()
+            .iter()
+            .filter(|request| request.starts_with(path))
+            .count()
+    }
+
+    pub(super) fn options(&self) -> ConnectionOptions {
+        ConnectionOptions {
+            server: Some(self.url.clone()),
+            request_timeout: Some(Duration::from_secs(5)),
+            ..ConnectionOptions::default()
+        }
+    }
+
+    pub(super) async fn client(&self) -> (ApiClient, Arc<Notices>) {
+        client(&self.options()).await
+    }
+
+    /// Devices as a whole run reads them, and what the user is told meanwhile.
+    pub(super) async fn devices(&self) -> (Result<Reading, ClusterError>, Vec<String>) {
+        let (client, notices) = self.client().await;
+        let reading = match discover(&client).await {
+            Ok(served) => read_devices(&client, &served, Detail::Names).await,
+            Err(error) => Err(error),
+        };
+        (reading, notices.texts())
+    }
+}
+
+pub(super) async fn client(options: &ConnectionOptions) -> (ApiClient, Arc<Notices>) {
+    let notices = Arc::<Notices>::default();
+    let connection = Connection::load(options, &Environment::default(), &*notices)
+        .await
+        .expect("a connection");
+    let client = ApiClient::new(connection, Arc::clone(&notices) as Arc<dyn Observer>);
+    (client.expect("a client"), notices)
+}
+
+/// Remembers what the user would be told.
+#[derive(Debug, Default)]
+pub(super) struct Notices(Mutex<Vec<String>>);
+
+impl Notices {
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.0.lock().expect("notices").clone()
+    }
+}
+
+impl Observer for Notices {
+    fn event(&self, event: &Event<'_>) {
+        if let Event::Notice(text) = event {
+            self.0.lock().expect("notices").push((*text).to_owned());
+        }
+    }
+}
+
+pub(super) fn resources(names: &[&str]) -> Answer {
+    let resources: Vec<String> = names
+        .iter()
+        .map(|name| format!(r#"{{"name":"{name}","verbs":["get","list"]}}"#))
+        .collect();
+    Answer::json(&format!(
+        r#"{{"kind":"APIResourceList","resources":[{}]}}"#,
+        resources.join(",")
+    ))
+}
+
+pub(super) fn slices() -> Vec<u8> {
+    let items = [
+        encode::slice("node-1", &["gpu-0", "gpu-1"]),
+        encode::slice("node-2", &["gpu-0", "gpu-1"]),
+    ];
+    encode::list("resource.k8s.io/v1", "ResourceSlice", &items, "")
+}
+
+pub(super) fn claims() -> Vec<u8> {
+    let items = [
+        encode::claim("claim-1", "node-1", "gpu-0", "pod-1"),
+        encode::claim("claim-2", "node-2", "gpu-0", "pod-2"),
+    ];
+    encode::list("resource.k8s.io/v1", "ResourceClaim", &items, "")
+}
+
+async fn accept(listener: TcpListener, scripts: Scripts, requests: Arc<Mutex<Vec<String>>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(serve(stream, Arc::clone(&scripts), Arc::clone(&requests)));
+    }
+}
+
+async fn serve(mut stream: TcpStream, scripts: Scripts, requests: Arc<Mutex<Vec<String>>>) {
+    let mut input = Vec::new();
+    loop {
+        while !input.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            match stream.read(&mut byte).await {
+                Ok(1) => input.push(byte[0]),
+                _ => return,
+            }
+        }
+        let head = String::from_utf8_lossy(&input).into_owned();
+        let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        input.clear();
+        requests.lock().expect("requests").push(target.clone());
+        let answer = script_for(&scripts, &target);
+        if send(&mut stream, answer).await.is_none() {
+            return;
+        }
+    }
+}
+
+fn script_for(scripts: &Scripts, target: &str) -> Answer {
+    let mut scripts = scripts.lock().expect("scripts");
+    let path = target.split('?').next().unwrap_or_default();
+    let key = if scripts.contains_key(target) {
+        target
+    } else {
+        path
+    };
+    match scripts.get_mut(key) {
+        None => Answer::refused(404, r#"{"kind":"Status","message":"not found","code":404}"#),
+        Some(answers) if answers.len() > 1 => answers.pop().expect("an answer"),
+        Some(answers) => answers.first().cloned().expect("an answer"),
+    }
+}
+
+/// `None` when the connection is of no further use.
+async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
+    match answer {
+        Answer::Whole(status, headers, body) => {
+            let headers: String = headers
+                .iter()
+                .map(|header| format!("{header}\r\n"))
+                .collect();
+            let date = "Date: Sat, 21 Nov 2026 04:43:27 GMT\r\n";
+            let length = body.len();
+            let head =
+                format!("HTTP/1.1 {status} X\r\n{date}{headers}Content-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(&body).await.ok()
+        }
+        Answer::Ends(body, length) => {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(&body[..length]).await.ok()
+        }
+        Answer::Breaks(body, length) => {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(&body[..length]).await.ok()?;
+            None
+        }
+        Answer::Resets => {
+            let _ = stream.set_zero_linger();
+            None
+        }
+        Answer::Silence => std::future::pending().await,
+        Answer::Stalls(body) => {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(&body[..body.len() / 2]).await.ok()?;
+            std::future::pending().await
+        }
+    }
+}

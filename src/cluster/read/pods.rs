@@ -1,0 +1,303 @@
+//! The pods that matter: those that use a selected device.
+//!
+//! A pod uses a device when a claim that holds it is reserved for the pod, so the claims name the
+//! pods, and nothing else is read. Pods that merely refer to such a claim (not scheduled yet, or
+//! their reservation withdrawn) do not use it, cannot be evicted from it, and are left out.
+//!
+//! ```text
+//! few pods          each by its name, several at a time
+//! on few nodes      the pods of these nodes, then by name those that are elsewhere
+//! many              all pods of the cluster, in one list
+//! reserved for a PodGroup   the pods of that namespace
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::stream::{self, StreamExt};
+
+use super::devices::gap;
+use super::lists::{self, List, Listing, Scope};
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::{
+    DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
+    ResourceClaim, Snapshot, Warning,
+};
+use crate::wire::{Object, Version};
+
+/// Up to so many pods are read one by one.
+const ONE_BY_ONE: usize = 50;
+/// Up to so many nodes' pods are read node by node.
+const NODE_BY_NODE: usize = 24;
+/// Requests at a time.
+const AT_ONCE: usize = 8;
+
+/// Adds to `reading` the pods that use a device that `selects` chooses.
+///
+/// A pod that is gone is simply not there; its reservation then shows as out of date.
+///
+/// # Errors
+///
+/// When the pods cannot be read completely, unless permission is missing, which is a gap.
+pub async fn read_pods(
+    client: &ApiClient,
+    served: &Served,
+    reading: Reading,
+    selects: impl Fn(&DeviceId) -> bool,
+) -> Result<Reading, ClusterError> {
+    let mut reading = reading;
+    let Some(version) = served.version_of(Kind::Pod) else {
+        return Ok(reading);
+    };
+    let wanted = Wanted::new(&reading.snapshot, selects);
+    let reader = Reader {
+        client,
+        version,
+        wanted: &wanted,
+    };
+    let found = reader.read().await?;
+    reading.snapshot.pods = found.pods.into_values().collect();
+    reading.warnings.extend(found.warnings);
+    reading.gaps.extend(found.gap);
+    reading.resource_versions.extend(
+        found
+            .resource_version
+            .map(|version| (Kind::Pod.plural().to_owned(), version)),
+    );
+    reading.observed_at = client.server_time();
+    Ok(reading)
+}
+
+/// Which pods to read.
+#[derive(Debug, Default)]
+struct Wanted {
+    names: BTreeSet<NamespacedName>,
+    groups: BTreeSet<(Namespace, ObjectName)>,
+    /// Where the devices are, if all of them are local to a node.
+    nodes: Option<BTreeSet<NodeName>>,
+}
+
+impl Wanted {
+    fn new(snapshot: &Snapshot, selects: impl Fn(&DeviceId) -> bool) -> Self {
+        let mut wanted = Self::default();
+        let mut held = BTreeSet::new();
+        for claim in &snapshot.claims {
+            let results = claim
+                .allocation
+                .iter()
+                .flat_map(|allocation| &allocation.results);
+            let mut selected = results
+                .map(|result| &result.device)
+                .filter(|id| selects(id))
+                .peekable();
+            if selected.peek().is_some() {
+                held.extend(selected);
+                wanted.add_consumers(claim);
+            }
+        }
+        if wanted.names.len() > ONE_BY_ONE {
+            wanted.nodes = nodes_of(snapshot, &held);
+        }
+        wanted
+    }
+
+    fn add_consumers(&mut self, claim: &ResourceClaim) {
+        let namespace = &claim.name.namespace;
+        for consumer in &claim.reserved_for {
+            match (consumer.api_group.as_str(), consumer.resource.as_str()) {
+                ("", "pods") => {
+                    self.names.insert(NamespacedName {
+                        namespace: namespace.clone(),
+                        name: consumer.name.clone(),
+                    });
+                }
+                ("scheduling.k8s.io", "podgroups") => {
+                    self.groups
+                        .insert((namespace.clone(), consumer.name.clone()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn contains(&self, pod: &Pod) -> bool {
+        self.names.contains(&pod.name) || self.is_in_group(pod)
+    }
+
+    fn is_in_group(&self, pod: &Pod) -> bool {
+        let group = pod.pod_group.as_ref();
+        group.is_some_and(|group| {
+            self.groups
+                .contains(&(pod.name.namespace.clone(), group.clone()))
+        })
+    }
+}
+
+/// The nodes of all of `devices`, or `None` when one of them is not local to a node.
+fn nodes_of(snapshot: &Snapshot, devices: &BTreeSet<&DeviceId>) -> Option<BTreeSet<NodeName>> {
+    let mut nodes: BTreeMap<DeviceId, Option<NodeName>> = BTreeMap::new();
+    for slice in &snapshot.slices {
+        for device in &slice.devices {
+            let id = slice.id_of(device);
+            if devices.contains(&id) {
+                nodes.insert(id, slice.node_of(device).cloned());
+            }
+        }
+    }
+    devices.iter().map(|id| nodes.get(*id)?.clone()).collect()
+}
+
+fn pod(object: Object) -> Option<Pod> {
+    if let Object::Pod(pod) = object {
+        Some(pod)
+    } else {
+        None
+    }
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+struct Found {
+    pods: BTreeMap<NamespacedName, Pod>,
+    warnings: Vec<Warning>,
+    gap: Option<Gap>,
+    resource_version: Option<String>,
+}
+
+impl Found {
+    fn add(&mut self, list: List<Pod>) {
+        self.warnings.extend(list.warnings);
+        self.pods
+            .extend(list.items.into_iter().map(|pod| (pod.name.clone(), pod)));
+    }
+}
+
+struct Reader<'a> {
+    client: &'a ApiClient,
+    version: &'static Version,
+    wanted: &'a Wanted,
+}
+
+impl Reader<'_> {
+    async fn read(&self) -> Result<Found, ClusterError> {
+        let wanted = self.wanted;
+        let mut found = Found::default();
+        if wanted.names.len() > ONE_BY_ONE {
+            match &wanted.nodes {
+                Some(nodes) if nodes.len() <= NODE_BY_NODE => {
+                    let scopes = nodes.iter().map(|node| Scope::Node(node.as_str()));
+                    self.lists(scopes, &mut found).await?;
+                }
+                Some(_) | None => {
+                    if let Some(all) = self.all().await? {
+                        return Ok(all);
+                    }
+                }
+            }
+        }
+        let missing = self.missing(&found);
+        if missing.len() > ONE_BY_ONE
+            && found.gap.is_none()
+            && let Some(all) = self.all().await?
+        {
+            return Ok(all);
+        }
+        // Everything that lists did not show is asked for by name, so a list that was denied
+        // leaves no gap.
+        found.gap = None;
+        self.by_name(missing, &mut found).await?;
+        if found.gap.is_some()
+            && let Some(all) = self.all().await?
+        {
+            return Ok(all);
+        }
+        let groups: BTreeSet<&str> = wanted
+            .groups
+            .iter()
+            .map(|(namespace, _)| namespace.as_str())
+            .collect();
+        self.lists(groups.into_iter().map(Scope::Namespace), &mut found)
+            .await?;
+        Ok(found)
+    }
+
+    fn missing(&self, found: &Found) -> Vec<&NamespacedName> {
+        let names = self.wanted.names.iter();
+        names
+            .filter(|name| !found.pods.contains_key(*name))
+            .collect()
+    }
+
+    /// All wanted pods from the list of all of the cluster, or `None` when that is denied.
+    async fn all(&self) -> Result<Option<Found>, ClusterError> {
+        let mut found = Found::default();
+        self.lists(std::iter::once(Scope::All), &mut found).await?;
+        Ok(Some(found).filter(|found| found.gap.is_none()))
+    }
+
+    async fn lists<'b>(
+        &self,
+        scopes: impl Iterator<Item = Scope<'b>>,
+        found: &mut Found,
+    ) -> Result<(), ClusterError> {
+        let wanted = self.wanted;
+        let choose = |object| pod(object).filter(|pod| wanted.contains(pod));
+        let listings: Vec<Listing<'_>> = scopes.map(|scope| self.listing(scope)).collect();
+        let mut answers = stream::iter(listings.iter().map(|listing| async move {
+            let whole = matches!(listing.scope, Scope::All);
+            (whole, listing.objects(choose).await)
+        }))
+        .buffer_unordered(AT_ONCE);
+        while let Some((whole, answer)) = answers.next().await {
+            match answer {
+                Ok(list) => {
+                    if whole {
+                        found.resource_version = Some(list.metadata.resource_version.clone());
+                    }
+                    found.add(list);
+                }
+                Err(error @ ClusterError::Forbidden { .. }) => {
+                    found.gap = Some(gap(Kind::Pod, &error.to_string()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn listing<'b>(&'b self, scope: Scope<'b>) -> Listing<'b> {
+        Listing {
+            client: self.client,
+            version: self.version,
+            scope,
+        }
+    }
+
+    async fn by_name(
+        &self,
+        names: Vec<&NamespacedName>,
+        found: &mut Found,
+    ) -> Result<(), ClusterError> {
+        let mut denied: BTreeSet<&Namespace> = BTreeSet::new();
+        let mut reason = None;
+        let mut answers = stream::iter(names.into_iter().map(|name| async move {
+            (name, lists::object(self.client, self.version, name).await)
+        }))
+        .buffer_unordered(AT_ONCE);
+        while let Some((name, answer)) = answers.next().await {
+            match answer {
+                Ok(list) => found.add(list.unwrap_or_default().choose(pod)),
+                Err(error @ ClusterError::Forbidden { .. }) => {
+                    denied.insert(&name.namespace);
+                    reason = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(error) = reason {
+            let namespaces: Vec<&str> = denied.iter().map(|name| name.as_str()).collect();
+            let reason = format!("{error} in {}", namespaces.join(", "));
+            found.gap = Some(gap(Kind::Pod, &reason));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,309 @@
+//! Writes what was read into a file, all of it or nothing.
+//!
+//! The text is a plain v1 List with one object a line. It goes into a file of its own beside the
+//! destination and gets its name at the very end, so no reader ever sees a part of it, and a run that
+//! fails or is stopped leaves nothing behind. Only the user may read it: names of pods are nobody
+//! else's business.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::Value;
+
+use crate::cluster::Saved;
+use crate::cluster::files::observed::{SavedNotes, annotations};
+
+/// Why a snapshot was not written; the destination is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaveError {
+    /// Something is there already.
+    #[error("{file} exists already")]
+    Exists {
+        /// The destination.
+        file: String,
+    },
+    /// The system refuses.
+    #[error("cannot write {file}")]
+    Write {
+        /// The destination.
+        file: String,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// Somebody raised the flag.
+    #[error("stopped before {file} was complete")]
+    Stopped {
+        /// The destination.
+        file: String,
+    },
+}
+
+/// What to do when the destination exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it alone and fail.
+    Keep,
+    /// Put the new file into its place.
+    Replace,
+}
+
+/// A file to be written: JSON, or YAML by its extension; compressed if that is `.gz`.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    path: PathBuf,
+    existing: Existing,
+}
+
+impl Destination {
+    /// Looks whether `path` can be written, before anybody waits for a cluster.
+    ///
+    /// # Errors
+    ///
+    /// When it exists and is to be kept, or can be no file.
+    pub fn new(path: &Path, existing: Existing) -> Result<Self, SaveError> {
+        let destination = Self {
+            path: path.to_owned(),
+            existing,
+        };
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                Err(destination.failed(io::ErrorKind::IsADirectory.into()))
+            }
+            Ok(found) if found.is_file() && existing == Existing::Keep => Err(destination.exists()),
+            Ok(_) | Err(_) => Ok(destination),
+        }
+    }
+
+    /// Writes everything, then gives it its name. `stop` ends that early.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written, has come into being meanwhile, or `stop` was set.
+    pub fn save(
+        &self,
+        saved: &Saved,
+        notes: &SavedNotes,
+        stop: &AtomicBool,
+    ) -> Result<(), SaveError> {
+        let result = if self.is_stream() {
+            self.write_stream(saved, notes, stop)
+        } else {
+            self.write_file(saved, notes, stop)
+        };
+        result.map_err(|error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                self.exists()
+            } else if stop.load(Ordering::Relaxed) {
+                SaveError::Stopped { file: self.name() }
+            } else {
+                self.failed(error)
+            }
+        })
+    }
+
+    /// Pipes and devices, such as `/dev/stdout`, have no name to give.
+    fn is_stream(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|found| !found.is_file())
+    }
+
+    fn write_stream(&self, saved: &Saved, notes: &SavedNotes, stop: &AtomicBool) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        self.encode(saved, notes, Stoppable { file, stop })
+            .map(drop)
+    }
+
+    fn write_file(&self, saved: &Saved, notes: &SavedNotes, stop: &AtomicBool) -> io::Result<()> {
+        // The file that a link names is replaced, not the link.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let unnamed = Unnamed::create(&path)?;
+        let file = unnamed.file.try_clone()?;
+        self.encode(saved, notes, Stoppable { file, stop })?;
+        unnamed.file.sync_all()?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        match self.existing {
+            Existing::Replace => fs::rename(&unnamed.path, &path),
+            Existing::Keep => unnamed.publish(&path),
+        }
+    }
+
+    fn encode<W: Write>(&self, saved: &Saved, notes: &SavedNotes, to: W) -> io::Result<()> {
+        let name = self.path.to_string_lossy().to_lowercase();
+        let (plain, packed) = match name.strip_suffix(".gz") {
+            Some(plain) => (plain, true),
+            None => (name.as_str(), false),
+        };
+        let yaml = plain.ends_with(".yaml") || plain.ends_with(".yml");
+        let write = if yaml { write_yaml } else { write_json };
+        let mut to = BufWriter::with_capacity(1 << 16, to);
+        if packed {
+            let mut encoder = GzEncoder::new(to, Compression::default());
+            write(saved, notes, &mut encoder)?;
+            encoder.finish()?.flush()
+        } else {
+            write(saved, notes, &mut to)?;
+            to.flush()
+        }
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn exists(&self) -> SaveError {
+        SaveError::Exists { file: self.name() }
+    }
+
+    fn failed(&self, source: io::Error) -> SaveError {
+        SaveError::Write {
+            file: self.name(),
+            source,
+        }
+    }
+}
+
+/// The snapshot as text, for a stream that is not a file.
+///
+/// All characters beyond ASCII are escaped, so it may be shown anywhere.
+#[must_use]
+pub fn to_json(saved: &Saved, notes: &SavedNotes) -> String {
+    let mut text = Vec::new();
+    let written = write_json(saved, notes, &mut text);
+    debug_assert!(written.is_ok(), "writing to memory cannot fail");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn write_json(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Result<()> {
+    let metadata = serde_json::json!({ "annotations": annotations(saved, notes) });
+    let metadata = metadata.to_string();
+    write!(
+        to,
+        "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[",
+        escaped(&metadata)
+    )?;
+    let items = saved.lists.iter().flat_map(|list| &list.items);
+    for (place, item) in items.enumerate() {
+        let separator = if place == 0 { "\n" } else { ",\n" };
+        write!(to, "{separator}{}", escaped(item.get()))?;
+    }
+    to.write_all(b"\n]}\n")
+}
+
+fn write_yaml(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Result<()> {
+    let items = saved.lists.iter().flat_map(|list| &list.items);
+    let items: Result<Vec<Value>, _> = items.map(|item| serde_json::from_str(item.get())).collect();
+    let list = serde_json::json!({
+        "apiVersion": "v1",
+        "kind": "List",
+        "metadata": { "annotations": annotations(saved, notes) },
+        "items": items?,
+    });
+    let text = serde_yaml::to_string(&list).map_err(io::Error::other)?;
+    to.write_all(text.as_bytes())
+}
+
+/// JSON in which no character is beyond ASCII, or acts on a terminal.
+///
+/// Outside of strings JSON has no such characters, so every one of them may become an escape.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if matches!(character, ' '..='~') {
+            text.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    text
+}
+
+/// Stops taking bytes when it is told to.
+struct Stoppable<'a> {
+    file: File,
+    stop: &'a AtomicBool,
+}
+
+impl Write for Stoppable<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            // Not `Interrupted`: that would be tried again.
+            return Err(io::Error::other("stopped"));
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A file under a passing name, gone with this value unless it has been renamed.
+struct Unnamed {
+    path: PathBuf,
+    file: File,
+}
+
+/// So many passing names are tried.
+const NAMES: u32 = 100;
+
+impl Unnamed {
+    fn create(destination: &Path) -> io::Result<Self> {
+        let name = destination.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut last = io::ErrorKind::AlreadyExists.into();
+        for number in 0..NAMES {
+            let name = format!(
+                ".{}.{}-{number}.tmp",
+                name.to_string_lossy(),
+                std::process::id()
+            );
+            let path = destination.with_file_name(name);
+            match private().open(&path) {
+                Ok(file) => return Ok(Self { path, file }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// Gives the file its name unless that is taken.
+    fn publish(&self, path: &Path) -> io::Result<()> {
+        match fs::hard_link(&self.path, path) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            // Not every file system has links: there the name is taken first, then filled.
+            Err(_) => {
+                private().open(path)?;
+                fs::rename(&self.path, path).inspect_err(|_| {
+                    // The name without content would look like a snapshot.
+                    let _ = fs::remove_file(path);
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Unnamed {
+    fn drop(&mut self) {
+        // It is gone already when it was renamed.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Makes a new file that is the user's alone.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

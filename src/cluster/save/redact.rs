@@ -1,0 +1,414 @@
+//! Takes the names out of a snapshot, and leaves its structure.
+//!
+//! What is not on the list below is dropped: labels, annotations, images, environments, attributes,
+//! messages, and whatever a newer Kubernetes adds. Names and UIDs become hashes: the same name is the
+//! same hash wherever it stands, so who uses what, and how badly a taint hits, stays as it is. The
+//! salt differs from run to run, so nobody can try names until one fits.
+//!
+//! Kept are driver names, taints and tolerations with key, value and effect, times, counts, phases,
+//! priorities, and the names that every cluster has: `default`, `kube-…`, `system-…`, and kinds of
+//! Kubernetes' own API groups. The order of names, and so that of a report, changes.
+
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::cluster::{Saved, SavedList};
+use crate::model::Kind;
+
+/// Why a snapshot cannot be redacted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedactionError {
+    /// Without names and attributes, an expression selects something else.
+    #[error("cannot redact the rule {rule}: its `{field}` selects by what redaction takes away")]
+    Expression {
+        /// Name of the rule.
+        rule: String,
+        /// The field of the selector.
+        field: &'static str,
+    },
+    /// An object of the server is no JSON.
+    #[error("cannot read an object of the server")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Replaces names, each always by the same other name.
+#[derive(Clone, Copy, Debug)]
+pub struct Redaction {
+    salt: [u8; 32],
+}
+
+impl Redaction {
+    /// Different salts give different names; a salt must be random and may be kept nowhere.
+    #[must_use]
+    pub fn new(salt: [u8; 32]) -> Self {
+        Self { salt }
+    }
+
+    /// The same facts without names. Classes are left out: no rule that is left refers to one.
+    ///
+    /// # Errors
+    ///
+    /// When a rule selects devices by an expression or a class.
+    pub fn redact(&self, saved: Saved) -> Result<Saved, RedactionError> {
+        let mut lists = Vec::new();
+        for list in saved.lists {
+            let fields = match list.kind {
+                Kind::ResourceSlice => SLICE,
+                Kind::ResourceClaim => CLAIM,
+                Kind::DeviceTaintRule => RULE,
+                Kind::Pod => POD,
+                Kind::DeviceClass => continue,
+            };
+            let items = list.items.iter().map(|item| self.item(item, fields));
+            lists.push(SavedList {
+                items: items.collect::<Result<_, _>>()?,
+                ..list
+            });
+        }
+        Ok(Saved { lists, ..saved })
+    }
+
+    fn item(&self, item: &RawValue, fields: Fields) -> Result<Box<RawValue>, RedactionError> {
+        let object: Map<String, Value> = serde_json::from_str(item.get())?;
+        refuse_expressions(&object)?;
+        Ok(to_raw_value(&self.fields(&object, fields))?)
+    }
+
+    fn fields(&self, object: &Map<String, Value>, fields: Fields) -> Value {
+        let kept = fields.iter().filter_map(|(name, part)| {
+            let value = object.get(*name)?;
+            Some(((*name).to_owned(), self.value(value, part, object)))
+        });
+        Value::Object(kept.collect())
+    }
+
+    fn value(&self, value: &Value, part: &Part, within: &Map<String, Value>) -> Value {
+        match (part, value) {
+            // A field that holds something else than it does today is not what was decided about.
+            (Part::Keep, Value::Array(_) | Value::Object(_)) => Value::Null,
+            (Part::Keep, value) => value.clone(),
+            (Part::Name(what), Value::String(name)) => self.name(what, name).into(),
+            (Part::NameOf(sibling), Value::String(name)) => {
+                let of = within.get(*sibling).and_then(Value::as_str);
+                self.name(word_for(of.unwrap_or_default()), name).into()
+            }
+            (Part::Uid, Value::String(uid)) => self.uid(uid).into(),
+            (Part::Group, Value::String(version)) if is_own(version) => value.clone(),
+            (Part::Group, Value::String(version)) => self.name("group", version).into(),
+            (Part::Kind, Value::String(kind)) => {
+                let version = within.get("apiVersion").and_then(Value::as_str);
+                if version.is_some_and(is_own) {
+                    value.clone()
+                } else {
+                    self.name("Kind", kind).into()
+                }
+            }
+            (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),
+            (Part::Items(part), Value::Array(items)) => items
+                .iter()
+                .map(|item| self.value(item, part, within))
+                .collect(),
+            (
+                Part::Name(_)
+                | Part::NameOf(_)
+                | Part::Uid
+                | Part::Group
+                | Part::Kind
+                | Part::Fields(_)
+                | Part::Items(_),
+                _,
+            ) => Value::Null,
+        }
+    }
+
+    fn name(&self, what: &str, name: &str) -> String {
+        let public = name == "default" || name.starts_with("kube-") || name.starts_with("system-");
+        if name.is_empty() || (public && matches!(what, "namespace" | "priority")) {
+            return name.to_owned();
+        }
+        format!("{what}-{}", &self.hash(name)[..12])
+    }
+
+    /// In the form that UIDs and share IDs have.
+    fn uid(&self, uid: &str) -> String {
+        if uid.is_empty() {
+            return String::new();
+        }
+        let hash = self.hash(uid);
+        let (a, b, c) = (&hash[..8], &hash[8..12], &hash[12..15]);
+        let (d, e) = (&hash[15..18], &hash[18..30]);
+        format!("{a}-{b}-4{c}-8{d}-{e}")
+    }
+
+    fn hash(&self, text: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.salt);
+        hash.update(text.as_bytes());
+        let bytes = hash.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Whether a group, with its version or without, is Kubernetes' own.
+fn is_own(version: &str) -> bool {
+    let group = version.split('/').next().unwrap_or_default();
+    !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// A word for an object of this kind or resource.
+fn word_for(kind: &str) -> &'static str {
+    match kind {
+        "Pod" | "pods" => "pod",
+        "PodGroup" | "podgroups" => "podgroup",
+        "Job" => "job",
+        "ReplicaSet" => "replicaset",
+        "StatefulSet" => "statefulset",
+        "DaemonSet" => "daemonset",
+        _ => "object",
+    }
+}
+
+fn refuse_expressions(object: &Map<String, Value>) -> Result<(), RedactionError> {
+    let selector = object
+        .get("spec")
+        .and_then(|spec| spec.get("deviceSelector"));
+    let used = |field: &&str| match selector.and_then(|selector| selector.get(field)) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    };
+    match ["deviceClassName", "selectors"].into_iter().find(used) {
+        None => Ok(()),
+        Some(field) => Err(RedactionError::Expression {
+            rule: object
+                .get("metadata")
+                .and_then(|metadata| metadata["name"].as_str())
+                .unwrap_or_default()
+                .to_owned(),
+            field,
+        }),
+    }
+}
+
+/// What becomes of a field.
+enum Part {
+    /// A number, a time, or a word that says nothing about its owner.
+    Keep,
+    /// A name of something.
+    Name(&'static str),
+    /// A name of what another field beside it says.
+    NameOf(&'static str),
+    /// An identity.
+    Uid,
+    /// An API version.
+    Group,
+    /// A kind of the API version beside it.
+    Kind,
+    Fields(Fields),
+    Items(&'static Part),
+}
+
+type Fields = &'static [(&'static str, Part)];
+
+const TAINTS: Part = Part::Items(&TAINT);
+const TAINT: Part = Part::Fields(&[
+    ("key", Part::Keep),
+    ("value", Part::Keep),
+    ("effect", Part::Keep),
+    ("timeAdded", Part::Keep),
+]);
+
+/// Metadata of an object that has this word for a name.
+macro_rules! metadata {
+    ($what:literal) => {
+        Part::Fields(&[
+            ("name", Part::Name($what)),
+            ("namespace", Part::Name("namespace")),
+            ("uid", Part::Uid),
+            ("resourceVersion", Part::Keep),
+            ("generation", Part::Keep),
+            ("deletionTimestamp", Part::Keep),
+            ("deletionGracePeriodSeconds", Part::Keep),
+            ("ownerReferences", Part::Items(&OWNER)),
+        ])
+    };
+}
+
+const OWNER: Part = Part::Fields(&[
+    ("apiVersion", Part::Group),
+    ("kind", Part::Kind),
+    ("name", Part::NameOf("kind")),
+    ("uid", Part::Uid),
+    ("controller", Part::Keep),
+]);
+
+const SLICE: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("slice")),
+    (
+        "spec",
+        Part::Fields(&[
+            ("driver", Part::Keep),
+            (
+                "pool",
+                Part::Fields(&[
+                    ("name", Part::Name("pool")),
+                    ("generation", Part::Keep),
+                    ("resourceSliceCount", Part::Keep),
+                ]),
+            ),
+            ("nodeName", Part::Name("node")),
+            ("allNodes", Part::Keep),
+            ("perDeviceNodeSelection", Part::Keep),
+            ("devices", Part::Items(&DEVICE)),
+        ]),
+    ),
+];
+
+const DEVICE: Part = Part::Fields(&[
+    ("name", Part::Name("device")),
+    ("nodeName", Part::Name("node")),
+    ("allNodes", Part::Keep),
+    ("taints", TAINTS),
+    ("allowMultipleAllocations", Part::Keep),
+    // As v1beta1 has them.
+    (
+        "basic",
+        Part::Fields(&[
+            ("nodeName", Part::Name("node")),
+            ("allNodes", Part::Keep),
+            ("taints", TAINTS),
+            ("allowMultipleAllocations", Part::Keep),
+        ]),
+    ),
+]);
+
+const CLAIM: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("claim")),
+    (
+        "status",
+        Part::Fields(&[
+            (
+                "allocation",
+                Part::Fields(&[
+                    (
+                        "devices",
+                        Part::Fields(&[("results", Part::Items(&RESULT))]),
+                    ),
+                    ("allocationTimestamp", Part::Keep),
+                ]),
+            ),
+            (
+                "reservedFor",
+                Part::Items(&Part::Fields(&[
+                    ("apiGroup", Part::Group),
+                    ("resource", Part::Keep),
+                    ("name", Part::NameOf("resource")),
+                    ("uid", Part::Uid),
+                ])),
+            ),
+        ]),
+    ),
+];
+
+const RESULT: Part = Part::Fields(&[
+    ("request", Part::Name("request")),
+    ("driver", Part::Keep),
+    ("pool", Part::Name("pool")),
+    ("device", Part::Name("device")),
+    ("adminAccess", Part::Keep),
+    ("shareID", Part::Uid),
+    (
+        "tolerations",
+        Part::Items(&Part::Fields(&[
+            ("key", Part::Keep),
+            ("operator", Part::Keep),
+            ("value", Part::Keep),
+            ("effect", Part::Keep),
+            ("tolerationSeconds", Part::Keep),
+        ])),
+    ),
+]);
+
+const RULE: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("rule")),
+    (
+        "spec",
+        Part::Fields(&[
+            (
+                "deviceSelector",
+                Part::Fields(&[
+                    ("driver", Part::Keep),
+                    ("pool", Part::Name("pool")),
+                    ("device", Part::Name("device")),
+                ]),
+            ),
+            ("taint", TAINT),
+        ]),
+    ),
+    (
+        "status",
+        Part::Fields(&[(
+            "conditions",
+            Part::Items(&Part::Fields(&[
+                ("type", Part::Keep),
+                ("status", Part::Keep),
+                ("reason", Part::Keep),
+                ("observedGeneration", Part::Keep),
+                ("lastTransitionTime", Part::Keep),
+            ])),
+        )]),
+    ),
+];
+
+const POD: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("pod")),
+    (
+        "spec",
+        Part::Fields(&[
+            ("nodeName", Part::Name("node")),
+            ("priority", Part::Keep),
+            ("priorityClassName", Part::Name("priority")),
+            ("terminationGracePeriodSeconds", Part::Keep),
+            (
+                "resourceClaims",
+                Part::Items(&Part::Fields(&[
+                    ("name", Part::Name("reference")),
+                    ("resourceClaimName", Part::Name("claim")),
+                    ("resourceClaimTemplateName", Part::Name("template")),
+                ])),
+            ),
+            (
+                "schedulingGroup",
+                Part::Fields(&[("podGroupName", Part::Name("podgroup"))]),
+            ),
+        ]),
+    ),
+    (
+        "status",
+        Part::Fields(&[
+            ("phase", Part::Keep),
+            ("qosClass", Part::Keep),
+            (
+                "resourceClaimStatuses",
+                Part::Items(&Part::Fields(&[
+                    ("name", Part::Name("reference")),
+                    ("resourceClaimName", Part::Name("claim")),
+                ])),
+            ),
+            (
+                "extendedResourceClaimStatus",
+                Part::Fields(&[("resourceClaimName", Part::Name("claim"))]),
+            ),
+        ]),
+    ),
+];

@@ -1,4 +1,0 @@
-//! Reading saved state, as users meet it.
-
-mod real_cluster;
-mod support;

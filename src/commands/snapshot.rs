@@ -1,0 +1,207 @@
+//! `snapshot`: saves what a preview needs.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::connection::{connect, failed};
+use super::context::Context;
+use crate::cluster::{
+    self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
+};
+use crate::error::{ExitStatus, Failure};
+use crate::model::Kind;
+
+/// Save what a preview needs, to be read anywhere with --from
+///
+/// Writes slices, claims, rules, classes, and the pods that use a claim as one plain Kubernetes List:
+/// JSON, or YAML for a FILENAME that ends in .yaml, compressed for one in .gz. A preview of the file
+/// says what the live one says. Only its owner may read the file.
+///
+/// With --redact, names of pods, namespaces, claims, nodes, pools and devices are replaced by hashes
+/// that differ from run to run; labels, annotations and everything else that a preview does not need
+/// is left out. Names of drivers, taints with their values, and times are kept.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SnapshotArgs {
+    /// File to write; default, and `-`: standard output
+    #[arg(short, long, value_name = "FILENAME", help_heading = "Output")]
+    output: Option<PathBuf>,
+
+    /// Replace the file if it exists
+    #[arg(long, requires = "output", help_heading = "Output")]
+    force: bool,
+
+    /// Replace names by hashes, and leave out everything that is not needed
+    #[arg(long, help_heading = "Output")]
+    redact: bool,
+
+    /// Exit with code 6 when part of the cluster could not be read
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Save a cluster, and look at it somewhere else
+  kubectl devicetaint snapshot -o cluster.json.gz
+  kubectl devicetaint devices --from cluster.json.gz
+
+  # Something to show to others
+  kubectl devicetaint snapshot --redact > cluster.json";
+
+pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let destination = args.destination()?;
+    let live = connect(context).await?;
+    let saved = cluster::read_everything(&live.client, &live.served)
+        .await
+        .map_err(failed)?;
+    let notes = SavedNotes {
+        observed_at: live.client.server_time(),
+        server_version: live.served.git_version.clone(),
+    };
+    let saved = if args.redact {
+        Redaction::new(salt()).redact(saved).map_err(unredactable)?
+    } else {
+        saved
+    };
+    context.printer.progress().finish();
+    live.tell(&context.printer);
+    for warning in &saved.warnings {
+        context.printer.warn(&warning.message);
+    }
+    for gap in &saved.gaps {
+        context
+            .printer
+            .warn(&format!("without {}: {}", gap.what, gap.why));
+    }
+    let missing: Vec<String> = saved.gaps.iter().map(|gap| gap.what.clone()).collect();
+    match destination {
+        None => context.printer.emit(&cluster::to_json(&saved, &notes))?,
+        Some((path, destination)) => {
+            let counts = counts(&saved);
+            if let Some(status) = save(destination, saved, notes).await? {
+                return Ok(status);
+            }
+            context
+                .printer
+                .note(&format!("{} written: {counts}", path.display()));
+        }
+    }
+    if args.strict && !missing.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("the snapshot is incomplete: {}", missing.join(", ")),
+        ));
+    }
+    Ok(ExitStatus::Success)
+}
+
+impl SnapshotArgs {
+    fn destination(&self) -> Result<Option<(PathBuf, Destination)>, Failure> {
+        let Some(path) = self
+            .output
+            .as_deref()
+            .filter(|path| *path != Path::new("-"))
+        else {
+            return Ok(None);
+        };
+        let existing = if self.force {
+            Existing::Replace
+        } else {
+            Existing::Keep
+        };
+        let destination = Destination::new(path, existing).map_err(unwritable)?;
+        Ok(Some((path.to_owned(), destination)))
+    }
+}
+
+/// Writes the file; says how the program ends if it is told to meanwhile.
+async fn save(
+    destination: Destination,
+    saved: Saved,
+    notes: SavedNotes,
+) -> Result<Option<ExitStatus>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&stop);
+    let mut work = tokio::task::spawn_blocking(move || destination.save(&saved, &notes, &seen));
+    let (result, status) = tokio::select! {
+        result = &mut work => (result, None),
+        status = interruption() => {
+            stop.store(true, Ordering::Relaxed);
+            (work.await, Some(status))
+        }
+    };
+    match (result?, status) {
+        (Ok(()) | Err(SaveError::Stopped { .. }), status) => Ok(status),
+        (Err(error), _) => Err(unwritable(error)),
+    }
+}
+
+/// Waits until somebody wants the program to end.
+async fn interruption() -> ExitStatus {
+    tokio::select! {
+        status = terminated() => status,
+        Ok(()) = tokio::signal::ctrl_c() => ExitStatus::Interrupted,
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() -> ExitStatus {
+    use tokio::signal::unix::{SignalKind, signal};
+    if let Ok(mut signal) = signal(SignalKind::terminate()) {
+        signal.recv().await;
+        return ExitStatus::Terminated;
+    }
+    std::future::pending().await
+}
+
+#[cfg(not(unix))]
+async fn terminated() -> ExitStatus {
+    std::future::pending().await
+}
+
+/// Random numbers that nobody else has.
+fn salt() -> [u8; 32] {
+    let mut salt = [0; 32];
+    for (place, bytes) in salt.chunks_exact_mut(8).enumerate() {
+        // Keys of the standard library's hashes are its only source of randomness.
+        bytes.copy_from_slice(&RandomState::new().hash_one(place).to_ne_bytes());
+    }
+    salt
+}
+
+/// What there is, such as "2 resourceslices, 1 pods".
+fn counts(saved: &Saved) -> String {
+    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+    for list in &saved.lists {
+        *counts.entry(list.kind).or_default() += list.items.len();
+    }
+    let counts: Vec<String> = counts
+        .into_iter()
+        .map(|(kind, count)| format!("{count} {}", kind.plural()))
+        .collect();
+    counts.join(", ")
+}
+
+fn unwritable(error: SaveError) -> Failure {
+    let hint = match &error {
+        SaveError::Exists { .. } => Some("to replace it, add --force"),
+        SaveError::Write { .. } | SaveError::Stopped { .. } => None,
+    };
+    let failure = Failure::from(error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+fn unredactable(error: RedactionError) -> Failure {
+    match error {
+        RedactionError::Expression { .. } => Failure::from(error)
+            .hint("leave out --redact, or save the cluster when that rule is gone"),
+        RedactionError::Json(_) => Failure::from(error),
+    }
+}

@@ -1,0 +1,387 @@
+//! The verdicts of the control plane, and texts that might break the parser.
+//!
+//! `tests/data/cel/expressions.jsonl` holds expressions with what upstream's compiler says of the
+//! devices in `devices.json`.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::{DeviceExpression, ExpressionError};
+use crate::model::{AttributeValue, Device, DeviceName, DriverName};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WrittenDevice {
+    driver: String,
+    #[serde(default)]
+    allow_multiple_allocations: bool,
+    #[serde(default)]
+    attributes: BTreeMap<String, WrittenAttribute>,
+    #[serde(default)]
+    capacity: BTreeMap<String, WrittenCapacity>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum WrittenAttribute {
+    Int(i64),
+    Bool(bool),
+    String(String),
+    Version(String),
+}
+
+#[derive(Deserialize)]
+struct WrittenCapacity {
+    value: String,
+}
+
+/// An expression with upstream's verdicts by device.
+#[derive(Deserialize)]
+struct Row {
+    expression: String,
+    verdicts: BTreeMap<String, String>,
+    /// Why this plugin may refuse it.
+    unsupported: Option<String>,
+}
+
+fn lines<T: DeserializeOwned>(text: &str) -> Vec<T> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn rows() -> Vec<Row> {
+    lines(include_str!("../../../tests/data/cel/expressions.jsonl"))
+}
+
+fn devices() -> BTreeMap<String, (DriverName, Device)> {
+    let written: BTreeMap<String, WrittenDevice> =
+        serde_json::from_str(include_str!("../../../tests/data/cel/devices.json")).unwrap();
+    written
+        .into_iter()
+        .map(|(name, device)| {
+            let driver = DriverName::from(device.driver.as_str());
+            (name.clone(), (driver, of_written(&name, device)))
+        })
+        .collect()
+}
+
+fn of_written(name: &str, device: WrittenDevice) -> Device {
+    let attribute = |value| match value {
+        WrittenAttribute::Int(number) => AttributeValue::Int(number),
+        WrittenAttribute::Bool(value) => AttributeValue::Bool(value),
+        WrittenAttribute::String(text) => AttributeValue::String(text.into()),
+        WrittenAttribute::Version(text) => AttributeValue::Version(text.into()),
+    };
+    Device {
+        name: DeviceName::from(name),
+        node: None,
+        taints: Vec::new(),
+        attributes: device
+            .attributes
+            .into_iter()
+            .map(|(name, value)| (name.into(), attribute(value)))
+            .collect(),
+        capacity: device
+            .capacity
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.value.into()))
+            .collect(),
+        allow_multiple_allocations: device.allow_multiple_allocations,
+    }
+}
+
+/// The verdict as the table writes it.
+fn verdict(text: &str, driver: &DriverName, device: &Device) -> Result<String, ExpressionError> {
+    match DeviceExpression::compile(text).and_then(|expression| expression.matches(driver, device))
+    {
+        Ok(selected) => Ok(selected.to_string()),
+        Err(error) if error.is_of_the_device() => Ok(format!("error: {error}")),
+        Err(error) => Err(error),
+    }
+}
+
+/// Only the kind of an error counts, as upstream says more in some of them.
+fn kind(verdict: &str) -> &str {
+    verdict.split_once(':').map_or(verdict, |(kind, _)| kind)
+}
+
+#[test]
+fn every_verdict_is_that_of_the_control_plane() {
+    let mut answered = BTreeMap::new();
+    for row in rows() {
+        for (name, (driver, device)) in devices() {
+            let upstream = kind(&row.verdicts[&name]);
+            match verdict(&row.expression, &driver, &device) {
+                Ok(verdict) => {
+                    assert_eq!(kind(&verdict), upstream, "{} for {name}", row.expression);
+                    *answered.entry(upstream.to_owned()).or_insert(0) += 1;
+                }
+                Err(error) => assert!(
+                    row.unsupported.is_some(),
+                    "{} for {name}: {error}",
+                    row.expression
+                ),
+            }
+        }
+    }
+    for kind in ["true", "false", "error"] {
+        assert!(answered[kind] >= 100, "{answered:?}");
+    }
+}
+
+#[test]
+fn refused_expressions_are_still_refused() {
+    for row in rows().into_iter().filter(|row| row.unsupported.is_some()) {
+        let refused = devices()
+            .values()
+            .any(|(driver, device)| verdict(&row.expression, driver, device).is_err());
+        assert!(refused, "now supported: {}", row.expression);
+    }
+}
+
+#[test]
+fn missing_attribute_is_named_and_of_the_device() {
+    let (driver, device) = devices().remove("bare").unwrap();
+    let expression =
+        DeviceExpression::compile(r#"device.attributes["a.example"].model == "x""#).unwrap();
+    let error = expression.matches(&driver, &device).unwrap_err();
+    assert_eq!(error.to_string(), "no such key: model");
+    assert!(error.is_of_the_device());
+}
+
+#[test]
+fn attributes_that_cannot_be_told_are_refused_only_where_they_are_asked_for() {
+    let (driver, mut device) = devices().remove("bare").unwrap();
+    let list = AttributeValue::Strings(vec!["a".into()]);
+    for (name, value) in [
+        ("list.example/a", list),
+        ("unknown.example/a", AttributeValue::Unknown),
+        (
+            "huge.example/a",
+            AttributeValue::Version("1.0.0-99999999999999999999".into()),
+        ),
+        ("a", AttributeValue::Int(1)),
+        ("gpu.example.com/a", AttributeValue::Int(2)),
+    ] {
+        device.attributes.insert(name.into(), value);
+    }
+    device
+        .capacity
+        .insert("huge.example/memory".into(), "100E".into());
+    for (text, answer) in [
+        (r#"has(device.attributes["list.example"].a)"#, None),
+        (r#"has(device.attributes["unknown.example"].a)"#, None),
+        (r#"has(device.attributes["huge.example"].a)"#, None),
+        (r#"has(device.capacity["huge.example"].memory)"#, None),
+        (r#"has(device.attributes["gpu.example.com"].a)"#, None),
+        (
+            r#"has(device.attributes["other.example"].a)"#,
+            Some("false"),
+        ),
+        (r#"has(device.capacity["list.example"].a)"#, Some("false")),
+    ] {
+        assert_eq!(
+            verdict(text, &driver, &device).ok().as_deref(),
+            answer,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn longest_expression_is_that_of_the_api() {
+    let longest = format!("true{}", " ".repeat(ExpressionError::MAXIMUM_LENGTH - 4));
+    assert!(DeviceExpression::compile(&longest).is_ok());
+    let error = DeviceExpression::compile(&format!("{longest} ")).unwrap_err();
+    assert_eq!(error, ExpressionError::TooLong { bytes: 10_241 });
+}
+
+/// As deep as each kind of nesting may be, and much deeper, on the stack of an ordinary thread.
+#[test]
+fn nesting_never_overflows_the_stack() {
+    let repeated = |open: &str, middle: &str, close: &str, times: usize| {
+        format!("{}{middle}{}", open.repeat(times), close.repeat(times))
+    };
+    let shapes = [
+        ("(", "true", ")"),
+        ("[", "1", "]"),
+        ("!", "true", ""),
+        ("-", "1", ""),
+        ("! ", "true", ""),
+        ("- ", "1", ""),
+        ("a.", "a", ""),
+        ("", "a", "[0]"),
+        ("", "a", "()"),
+        ("", "a", ".a()"),
+        ("1+", "1", ""),
+        ("1-", "1", ""),
+        ("1<", "1", ""),
+        ("1==", "1", ""),
+        ("1 in ", "1", ""),
+        ("[]in", "[]", ""),
+        ("1in\t", "1", ""),
+        ("true?", "true", ":true"),
+        ("true?true:", "true", ""),
+        ("true&&true?true:", "true", ""),
+        ("a(1,", "1", ")"),
+        ("true||", "true", ""),
+        ("true&&", "true", ""),
+        ("!(", "true", ")"),
+        ("[1].all(x,", "true", ")"),
+        ("cel.bind(x,1+1+1,", "true", ")"),
+        ("cel.bind(x,", "1", ",x+x)"),
+        ("device.?", "a", ""),
+        ("{", "", "}"),
+        ("a{", "", "}"),
+        ("\"", "", ""),
+        ("(\"", "", "\")"),
+        ("é.", "a", ""),
+    ];
+    std::thread::Builder::new()
+        .stack_size(2 * 1024 * 1024)
+        .spawn(move || {
+            let (driver, device) = devices().remove("gpu").unwrap();
+            for conditions in 1..=20 {
+                let middle = repeated("true?true:", "true", "", conditions);
+                for brackets in 1..=10 {
+                    let _ = verdict(&repeated("(", &middle, ")", brackets), &driver, &device);
+                }
+            }
+            for (open, middle, close) in shapes {
+                let most = ExpressionError::MAXIMUM_LENGTH / (open.len() + close.len());
+                for times in (1..=64).chain([most / 4, most - 4]) {
+                    let _ = verdict(&repeated(open, middle, close, times), &driver, &device);
+                }
+            }
+        })
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn patterns_are_allowed_where_both_dialects_agree() {
+    for (pattern, allowed) in [
+        ("^gpu-[0-9]+$", true),
+        ("a|b", true),
+        ("(?:a){2,3}", true),
+        ("(?i)a", true),
+        (r"\d\.\w\/", true),
+        ("[^]a]", false),
+        ("a{,2}", false),
+        ("a{2", false),
+        ("}", false),
+        ("[[:alpha:]]", false),
+        ("[a&&b]", false),
+        ("[a--b]", false),
+        (r"\pL", false),
+        (r"\Qa\E", false),
+        (r"\<", false),
+        ("(?s)a", false),
+        ("(?P<a>b)", false),
+        ("é", false),
+        ("[a", false),
+        ("(", false),
+        ("a{999}{999}{999}", false),
+        ("\u{7f}", false),
+        (r"\", false),
+    ] {
+        let accepted = super::pattern::check(pattern).is_ok();
+        assert_eq!(accepted, allowed, "{pattern}");
+    }
+    assert!(super::pattern::check(&"a".repeat(257)).is_err());
+}
+
+const PARTS: &[&str] = &[
+    "device",
+    ".",
+    "driver",
+    "attributes",
+    "[",
+    "]",
+    "\"gpu.example.com\"",
+    "model",
+    ".?",
+    "[?",
+    "(",
+    ")",
+    "!",
+    "&&",
+    "||",
+    "==",
+    "<",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "?",
+    ":",
+    ",",
+    "in",
+    "has(",
+    "cel.bind(x,",
+    ".exists(x,",
+    ".all(x,",
+    ".map(x,",
+    "x",
+    "1",
+    "-9223372036854775808",
+    "9223372036854775807",
+    "1.5",
+    "1u",
+    "true",
+    "null",
+    "'a'",
+    "r'\\d'",
+    "b'a'",
+    "semver(\"1.2.3\")",
+    "quantity(\"1Gi\")",
+    "quantity(",
+    "semver(",
+    ".add(",
+    ".sub(",
+    ".compareTo(",
+    ".matches(",
+    ".size()",
+    ".orValue(",
+    "{",
+    "}",
+    " ",
+    "\n",
+    "\\",
+    "é",
+    "device.capacity[\"gpu.example.com\"].memory",
+    "device.attributes[\"gpu.example.com\"].cores",
+];
+
+proptest! {
+    #[test]
+    fn no_combination_of_parts_panics(parts in prop::collection::vec(prop::sample::select(PARTS), 0..24)) {
+        for (driver, device) in devices().values() {
+            let _ = verdict(&parts.concat(), driver, device);
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        let _ = DeviceExpression::compile(&text);
+    }
+
+    #[test]
+    fn no_value_panics(version in "[0-9v.+a-]{0,24}", quantity in "[-+]?[0-9.]{0,24}[A-Za-z]{0,2}") {
+        let (driver, mut device) = devices().remove("bare").unwrap();
+        device.attributes.insert("v".into(), AttributeValue::Version(version.as_str().into()));
+        device.capacity.insert("q".into(), quantity.as_str().into());
+        for text in [
+            r#"device.attributes["gpu.example.com"].v.isLessThan(semver("1.0.0"))"#,
+            r#"device.capacity["gpu.example.com"].q.add(quantity("1n")).compareTo(quantity("1E")) > 0"#,
+        ] {
+            let _ = verdict(text, &driver, &device);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Text of every shape that kubectl, servers and people give it.
+
+use crate::wire::{DecodeError, Decoded, Documents};
+
+const POD: &str = r#""metadata":{"name":"train-0","namespace":"ml","uid":"1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}]}"#;
+
+fn json(text: &str) -> Result<Decoded, DecodeError> {
+    let mut documents = Documents::new();
+    documents.decode_json(text)?;
+    Ok(documents.finish())
+}
+
+fn yaml(text: &str) -> Result<Decoded, DecodeError> {
+    let mut documents = Documents::new();
+    documents.decode_yaml(text)?;
+    Ok(documents.finish())
+}
+
+fn names(decoded: &Decoded) -> Vec<String> {
+    decoded
+        .items
+        .iter()
+        .map(|item| item.object.name())
+        .collect()
+}
+
+#[test]
+fn every_shape_of_a_list_gives_its_objects() {
+    let typed = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let late = format!(r#"{{{POD},"kind":"Pod","apiVersion":"v1"}}"#);
+    for (name, text) in [
+        ("object", typed.clone()),
+        ("object that says at its end what it is", late.clone()),
+        (
+            "list as kubectl prints it",
+            format!(
+                r#"{{"apiVersion":"v1","items":[{typed}],"kind":"List","metadata":{{"resourceVersion":""}}}}"#
+            ),
+        ),
+        (
+            "list as a server sends it",
+            format!(
+                r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"1"}},"items":[{{{POD}}}]}}"#
+            ),
+        ),
+        (
+            "typed list that says at its end what it is",
+            format!(
+                r#"{{"items":[{{{POD}}}],"metadata":{{}},"apiVersion":"v1","kind":"PodList"}}"#
+            ),
+        ),
+        (
+            "list within a list",
+            format!(
+                r#"{{"kind":"List","apiVersion":"v1","items":[{{"kind":"List","apiVersion":"v1","items":[{late}]}}]}}"#
+            ),
+        ),
+        (
+            "list and other kinds",
+            format!(
+                r#"{{"kind":"List","apiVersion":"v1","items":[{{"kind":"Node","apiVersion":"v1","spec":{{}}}},{typed}]}}"#
+            ),
+        ),
+    ] {
+        assert_eq!(names(&json(&text).expect(name)), ["ml/train-0"], "{name}");
+        assert_eq!(
+            names(&yaml(&text).expect(name)),
+            ["ml/train-0"],
+            "{name} as YAML"
+        );
+    }
+}
+
+#[test]
+fn several_documents_are_read_one_after_another() {
+    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let other = pod.replace("train-0", "train-1");
+    assert_eq!(
+        names(&json(&format!("{pod}\n{other}\n")).expect("JSON")),
+        ["ml/train-0", "ml/train-1"]
+    );
+    for text in [
+        format!("{pod}\n---\n{other}\n"),
+        format!("---\n{pod}\n---\n# nothing\n---\n{other}\n---\n"),
+        format!("%YAML 1.2\n---\n{pod}\n...\n---\n{other}\n"),
+        format!("--- {pod}\r\n--- {other}\r\n"),
+    ] {
+        assert_eq!(
+            names(&yaml(&text).expect(&text)),
+            ["ml/train-0", "ml/train-1"],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn list_metadata_is_kept() {
+    for text in [
+        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"x"},"items":[]}"#,
+        r#"{"kind":"PodList","apiVersion":"v1","items":null,"metadata":{"resourceVersion":"7","continue":"x"}}"#,
+        r#"{"metadata":{"resourceVersion":"7","continue":"x","annotations":null},"kind":"PodList","apiVersion":"v1"}"#,
+    ] {
+        let lists = json(text).expect(text).lists;
+        assert_eq!(lists[0].type_meta.kind, "PodList");
+        assert_eq!(lists[0].metadata.resource_version, "7");
+        assert_eq!(lists[0].metadata.continue_token, "x");
+    }
+}
+
+#[test]
+fn error_in_a_later_document_names_its_object() {
+    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let bad = pod
+        .replace(r#""spec":{"#, r#""spec":{"priority":[],"#)
+        .replace("train-0", "train-1");
+    for error in [
+        json(&format!("{pod}{bad}")),
+        yaml(&format!("{pod}\n---\n{bad}")),
+    ] {
+        let text = error.expect_err("malformed").to_string();
+        assert!(
+            text.starts_with("Pod ml/train-1: spec.priority: "),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn times_show_when_the_objects_were_read() {
+    let with = |times: &str| {
+        let text = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+        let text = text.replace(r#""uid":"1""#, &format!(r#""uid":"1",{times}"#));
+        json(&text)
+            .expect("a pod")
+            .newest
+            .map(|time| time.to_string())
+    };
+    for (times, newest) in [
+        (
+            r#""creationTimestamp":"2026-01-01T00:00:00Z""#,
+            Some("2026-01-01T00:00:00Z"),
+        ),
+        (r#""creationTimestamp":null"#, None),
+        (
+            // Deleted at noon with an hour to go.
+            r#""creationTimestamp":"2026-01-01T00:00:00Z","deletionTimestamp":"2026-01-01T13:00:00Z","deletionGracePeriodSeconds":3600"#,
+            Some("2026-01-01T12:00:00Z"),
+        ),
+    ] {
+        assert_eq!(with(times).as_deref(), newest, "{times}");
+    }
+}

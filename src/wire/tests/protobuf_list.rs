@@ -1,0 +1,225 @@
+//! A list in protobuf, however its bytes arrive and whatever happens on the way.
+
+use proptest::prelude::*;
+use prost::Message;
+
+use crate::model::Kind;
+use crate::wire::pod::{Pod, PodResourceClaim, PodSpec};
+use crate::wire::testing::{envelope, field};
+use crate::wire::{
+    DecodeError, Item, ListEnd, ObjectMeta, ProtobufList, decode_protobuf_object, versions_of,
+};
+
+fn pod(name: &str) -> Pod {
+    Pod {
+        metadata: Some(ObjectMeta {
+            name: Some(name.to_owned()),
+            namespace: Some("ml".to_owned()),
+            uid: Some(format!("uid of {name}")),
+            resource_version: Some("7".to_owned()),
+            ..ObjectMeta::default()
+        }),
+        spec: Some(PodSpec {
+            resource_claims: vec![PodResourceClaim::default()],
+            ..PodSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// A list of pods that use claims, and one that does not.
+fn list(metadata_first: bool) -> Vec<u8> {
+    let metadata = field(1, &[field(2, b"123"), field(3, b"more")].concat());
+    let mut bare = pod("bare");
+    bare.spec = None;
+    let pods = [pod("a"), bare, pod("b"), pod("c")];
+    let pods = pods.iter().flat_map(|pod| field(2, &pod.encode_to_vec()));
+    let raw: Vec<u8> = if metadata_first {
+        metadata.into_iter().chain(pods).collect()
+    } else {
+        pods.chain(metadata).collect()
+    };
+    envelope("v1", "PodList", &raw)
+}
+
+fn decode(body: &[u8], chunk: usize) -> Result<(Vec<Item>, ListEnd), DecodeError> {
+    let version = versions_of(Kind::Pod).next().expect("a version");
+    let mut list = ProtobufList::new(version);
+    let mut items = Vec::new();
+    for chunk in body.chunks(chunk) {
+        items.extend(list.push(chunk)?);
+    }
+    Ok((items, list.finish()?))
+}
+
+fn names(items: &[Item]) -> Vec<String> {
+    items.iter().map(|item| item.object.name()).collect()
+}
+
+#[test]
+fn chunks_make_no_difference() {
+    for metadata_first in [true, false] {
+        let body = list(metadata_first);
+        for chunk in 1..=body.len() {
+            let (items, end) = decode(&body, chunk).expect("a list");
+            assert_eq!(names(&items), ["ml/a", "ml/b", "ml/c"], "{chunk}");
+            assert_eq!(end.metadata.resource_version, "123");
+            assert_eq!(end.metadata.continue_token, "more");
+            assert_eq!(end.objects, 4);
+        }
+    }
+}
+
+#[test]
+fn objects_are_given_as_soon_as_they_are_complete() {
+    let body = list(true);
+    let version = versions_of(Kind::Pod).next().expect("a version");
+    let mut list = ProtobufList::new(version);
+    let half = list.push(&body[..body.len() / 2]).expect("half a list");
+    assert!(!half.is_empty());
+}
+
+#[test]
+fn empty_list_has_a_resource_version() {
+    let body = envelope("v1", "PodList", &field(1, &field(2, b"9")));
+    let (items, end) = decode(&body, 3).expect("a list");
+    assert_eq!(
+        (items.len(), end.metadata.resource_version.as_str()),
+        (0, "9")
+    );
+}
+
+#[test]
+fn list_that_is_cut_off_is_an_error_wherever_it_is_cut() {
+    let body = list(true);
+    // The envelope ends with two empty fields, which an older server might not send.
+    for cut in 0..body.len() - 4 {
+        let error = decode(&body[..cut], 16).expect_err("not whole");
+        assert!(
+            matches!(error, DecodeError::Truncated { .. }),
+            "{cut}: {error}"
+        );
+    }
+}
+
+#[test]
+fn anything_after_the_list_is_an_error() {
+    let body = list(true);
+    let status = envelope("v1", "Status", &[]);
+    for (name, rest) in [
+        ("status in protobuf", status.as_slice()),
+        ("status in JSON", br#"{"kind":"Status"}"#),
+        ("the list again", body.as_slice()),
+        ("a blank", b"\n"),
+        ("nothing that means anything", &[0]),
+    ] {
+        let error = decode(&[&body, rest].concat(), 16).expect_err(name);
+        assert_eq!(
+            error,
+            DecodeError::TrailingBytes { kind: Kind::Pod },
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn content_encoding_that_was_not_asked_for_is_an_error() {
+    let mut body = list(true);
+    body.truncate(body.len() - 4);
+    body.extend(field(3, b"gzip"));
+    let error = decode(&body, 16).expect_err("encoded");
+    assert!(matches!(error, DecodeError::ContentEncoding { encoding, .. } if encoding == "gzip"));
+}
+
+#[test]
+fn failure_of_the_server_is_told_with_its_reason() {
+    let raw = [
+        field(3, b"too old"),
+        field(4, b"Expired"),
+        vec![6 << 3, 0x9a, 0x03],
+    ]
+    .concat();
+    let expected = DecodeError::Status {
+        code: 410,
+        reason: "Expired".to_owned(),
+        message: "too old".to_owned(),
+    };
+    let body = envelope("v1", "Status", &raw);
+    assert_eq!(decode(&body, 5), Err(expected.clone()));
+    assert_eq!(decode_protobuf_object(&body), Err(expected));
+}
+
+#[test]
+fn list_of_another_kind_or_version_is_an_error() {
+    for (api_version, kind) in [("v1", "NodeList"), ("v2", "PodList"), ("v1", "Pod")] {
+        let error = decode(&envelope(api_version, kind, &[]), 64).expect_err(kind);
+        assert!(
+            matches!(error, DecodeError::UnexpectedKind { .. }),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn malformed_object_is_named_with_its_field() {
+    let metadata = [field(1, b"train-0"), field(3, b"ml")].concat();
+    // Field 10 of a pod's spec is the node's name, not a number.
+    let spec = field(2, &[10 << 3, 1]);
+    let bad = [field(1, &metadata), spec].concat();
+    let raw = [field(2, &pod("a").encode_to_vec()), field(2, &bad)].concat();
+    let error = decode(&envelope("v1", "PodList", &raw), 16).expect_err("malformed");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("Pod ml/train-0: ") && text.contains("node_name"),
+        "{text}"
+    );
+}
+
+#[test]
+fn object_without_a_name_is_told_by_its_place() {
+    let mut nameless = pod("");
+    nameless.metadata = None;
+    let raw = [
+        field(2, &pod("a").encode_to_vec()),
+        field(2, &nameless.encode_to_vec()),
+    ]
+    .concat();
+    let error = decode(&envelope("v1", "PodList", &raw), 16).expect_err("nameless");
+    assert_eq!(
+        error.to_string(),
+        "Pod at items[1]: metadata.namespace: is missing"
+    );
+}
+
+#[test]
+fn single_object_is_what_it_says_it_is() {
+    let body = envelope("v1", "Pod", &pod("a").encode_to_vec());
+    let (item, warnings) = decode_protobuf_object(&body).expect("a pod");
+    assert_eq!(item.map(|item| item.object.name()).as_deref(), Some("ml/a"));
+    // The pod's entry names no claim.
+    assert_eq!(warnings.len(), 1);
+    let node = envelope("v1", "Node", &[]);
+    assert!(matches!(
+        decode_protobuf_object(&node),
+        Err(DecodeError::UnexpectedKind { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn damaged_list_never_panics(place in any::<prop::sample::Index>(), bits in 1..=255_u8) {
+        let mut body = list(true);
+        let place = place.index(body.len());
+        body[place] ^= bits;
+        if let Ok((items, end)) = decode(&body, 16) {
+            prop_assert!(items.len() <= end.objects);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_no_list(bytes in any::<Vec<u8>>()) {
+        prop_assert!(decode(&bytes, 16).is_err());
+        prop_assert!(decode(&[&b"k8s\0"[..], &bytes].concat(), 16).is_err());
+        prop_assert!(decode_protobuf_object(&bytes).is_err());
+    }
+}

@@ -1,0 +1,290 @@
+//! Arbitrary wire objects, among them such as no server would send.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+
+use crate::wire::attribute::{AttributeEntry, CapacityEntry, DeviceAttribute, DeviceCapacity};
+use crate::wire::claim::{
+    AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
+    ResourceClaimConsumerReference, ResourceClaimStatus,
+};
+use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
+use crate::wire::pod::{
+    Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
+    PodSchedulingGroup, PodSpec, PodStatus,
+};
+use crate::wire::rule::{
+    Condition, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintRuleStatus, RuleMeta,
+};
+use crate::wire::selector::SelectorFields;
+use crate::wire::shape::WireObject;
+use crate::wire::slice::{Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
+use crate::wire::{
+    DeviceTaint, DeviceTaintSelector, DeviceToleration, ObjectMeta, OwnerReference, Quantity, Time,
+};
+
+fn text() -> BoxedStrategy<Option<String>> {
+    of(prop_oneof![
+        "[a-z0-9./-]{0,12}",
+        Just("NoExecute".to_owned()),
+        Just("Exists".to_owned()),
+        any::<String>(),
+    ])
+    .boxed()
+}
+
+fn time() -> impl Strategy<Value = Option<Time>> {
+    of(
+        (-62_135_596_800..253_402_300_799_i64).prop_map(|seconds| Time {
+            seconds: Some(seconds),
+        }),
+    )
+}
+
+/// At most two. Boxed, like everything that is nested, or else the types grow beyond the stack.
+fn few<S: Strategy + 'static>(element: S) -> BoxedStrategy<Vec<S::Value>> {
+    vec(element.boxed(), 0..3).boxed()
+}
+
+fn maybe<S: Strategy + 'static>(element: S) -> BoxedStrategy<Option<S::Value>> {
+    of(element.boxed()).boxed()
+}
+
+prop_compose! {
+    fn owner()(api_version in text(), kind in text(), name in text(), uid in text(), controller in any::<Option<bool>>())
+        -> OwnerReference
+    {
+        OwnerReference { api_version, kind, name, uid, controller }
+    }
+}
+
+prop_compose! {
+    fn metadata()(
+        texts in (text(), text(), text(), text()),
+        numbers in any::<(Option<i64>, Option<i64>)>(),
+        times in (time(), time()),
+        owner_references in few(owner()),
+        finalizers in vec("[a-z/.]{1,12}", 0..3),
+    ) -> ObjectMeta {
+        let (name, namespace, uid, resource_version) = texts;
+        let (generation, deletion_grace_period_seconds) = numbers;
+        let (creation_timestamp, deletion_timestamp) = times;
+        ObjectMeta {
+            name, namespace, uid, resource_version, generation, creation_timestamp,
+            deletion_timestamp, deletion_grace_period_seconds, finalizers, owner_references,
+        }
+    }
+}
+
+prop_compose! {
+    fn rule_metadata()(
+        common in metadata(),
+        labels in pairs(),
+        annotations in pairs(),
+    ) -> RuleMeta {
+        RuleMeta {
+            name: common.name,
+            uid: common.uid,
+            resource_version: common.resource_version,
+            generation: common.generation,
+            creation_timestamp: common.creation_timestamp,
+            deletion_timestamp: common.deletion_timestamp,
+            deletion_grace_period_seconds: common.deletion_grace_period_seconds,
+            labels,
+            annotations,
+        }
+    }
+}
+
+fn pairs() -> impl Strategy<Value = BTreeMap<String, String>> {
+    proptest::collection::btree_map("[a-z./]{1,12}", "[a-z]{0,8}", 0..3)
+}
+
+prop_compose! {
+    fn taint()(key in text(), value in text(), effect in text(), time_added in time()) -> DeviceTaint {
+        DeviceTaint { key, value, effect, time_added }
+    }
+}
+
+prop_compose! {
+    fn toleration()(texts in (text(), text(), text(), text()), toleration_seconds in any::<Option<i64>>())
+        -> DeviceToleration
+    {
+        let (key, operator, value, effect) = texts;
+        DeviceToleration { key, operator, value, effect, toleration_seconds }
+    }
+}
+
+prop_compose! {
+    fn attribute()(
+        (int, bool) in any::<(Option<i64>, Option<bool>)>(),
+        (string, version) in (text(), text()),
+        (ints, bools) in (few(any::<i64>()), few(any::<bool>())),
+        (strings, versions) in (few(any::<String>()), few(any::<String>())),
+    ) -> DeviceAttribute {
+        DeviceAttribute { int, bool, string, version, ints, bools, strings, versions }
+    }
+}
+
+prop_compose! {
+    fn device()(
+        (name, node_name) in (text(), text()),
+        attributes in proptest::collection::btree_map(any::<String>(), maybe(attribute()), 0..4).boxed(),
+        capacity in proptest::collection::btree_map(any::<String>(), "[0-9]{1,4}(Ki|Gi|m)?", 0..3),
+        taints in few(taint()),
+        allow_multiple_allocations in any::<Option<bool>>(),
+    ) -> Device {
+        let attributes = attributes.into_iter();
+        let capacity = capacity.into_iter();
+        Device {
+            name, node_name, taints, allow_multiple_allocations,
+            attributes: attributes.map(|(name, value)| AttributeEntry { name: Some(name), value }).collect(),
+            capacity: capacity.map(|(name, text)| CapacityEntry {
+                name: Some(name),
+                value: Some(DeviceCapacity { value: Some(Quantity { text: Some(text) }) }),
+            }).collect(),
+        }
+    }
+}
+
+prop_compose! {
+    fn slice()(
+        metadata in maybe(metadata()),
+        (driver, node_name) in (text(), text()),
+        pool in maybe((text(), any::<Option<i64>>(), any::<Option<i64>>())),
+        devices in few(device()),
+        per_device_node_selection in any::<Option<bool>>(),
+    ) -> ResourceSlice {
+        let pool = pool.map(|(name, generation, resource_slice_count)| ResourcePool { name, generation, resource_slice_count });
+        ResourceSlice { metadata, spec: Some(ResourceSliceSpec { driver, pool, node_name, devices, per_device_node_selection }) }
+    }
+}
+
+prop_compose! {
+    fn result()(
+        (request, driver, pool) in (text(), text(), text()),
+        (device, share_id) in (text(), text()),
+        admin_access in any::<Option<bool>>(),
+        tolerations in few(toleration()),
+    ) -> DeviceRequestAllocationResult {
+        DeviceRequestAllocationResult { request, driver, pool, device, admin_access, tolerations, share_id }
+    }
+}
+
+prop_compose! {
+    fn claim()(
+        metadata in maybe(metadata()),
+        results in maybe(few(result())),
+        allocation_timestamp in time(),
+        consumers in few((text(), text(), text(), text())),
+        has_status in any::<bool>(),
+    ) -> ResourceClaim {
+        let allocation = results.map(|results| AllocationResult {
+            devices: Some(DeviceAllocationResult { results }),
+            allocation_timestamp,
+        });
+        let consumers = consumers.into_iter();
+        let reserved_for = consumers.map(|(api_group, resource, name, uid)| ResourceClaimConsumerReference {
+            api_group, resource, name, uid,
+        }).collect();
+        ResourceClaim { metadata, status: has_status.then_some(ResourceClaimStatus { allocation, reserved_for }) }
+    }
+}
+
+fn selectors() -> impl Strategy<Value = Vec<DeviceSelector>> {
+    few(maybe(text()).prop_map(|cel| DeviceSelector {
+        cel: cel.map(|expression| CelDeviceSelector { expression }),
+    }))
+}
+
+prop_compose! {
+    fn condition()(
+        (r#type, status, reason, message) in (text(), text(), text(), text()),
+        observed_generation in any::<Option<i64>>(),
+        last_transition_time in time(),
+    ) -> Condition {
+        Condition { r#type, status, observed_generation, last_transition_time, reason, message }
+    }
+}
+
+prop_compose! {
+    fn rule()(
+        metadata in maybe(rule_metadata()),
+        selector in maybe((text(), text(), text(), text(), selectors())),
+        taint in maybe(taint()),
+        conditions in maybe(few(condition())),
+    ) -> DeviceTaintRule {
+        let device_selector = selector.map(|(device_class_name, driver, pool, device, selectors)| DeviceTaintSelector {
+            known: SelectorFields { device_class_name, driver, pool, device, selectors },
+            unknown: Vec::new(),
+        });
+        DeviceTaintRule {
+            metadata,
+            spec: Some(DeviceTaintRuleSpec { device_selector, taint }),
+            status: conditions.map(|conditions| DeviceTaintRuleStatus { conditions }),
+        }
+    }
+}
+
+prop_compose! {
+    fn spec()(
+        (node_name, priority_class_name, group) in (text(), text(), maybe(text())),
+        termination_grace_period_seconds in any::<Option<i64>>(),
+        priority in any::<Option<i32>>(),
+        claims in few((text(), text(), text())),
+    ) -> PodSpec {
+        PodSpec {
+            termination_grace_period_seconds, node_name, priority_class_name, priority,
+            resource_claims: claims.into_iter().map(|(name, resource_claim_name, resource_claim_template_name)| {
+                PodResourceClaim { name, resource_claim_name, resource_claim_template_name }
+            }).collect(),
+            scheduling_group: group.map(|pod_group_name| PodSchedulingGroup { pod_group_name }),
+        }
+    }
+}
+
+prop_compose! {
+    fn pod()(
+        metadata in maybe(metadata()),
+        spec in maybe(spec()),
+        (phase, qos_class) in (text(), text()),
+        statuses in few((text(), text())),
+        extended in maybe(text()),
+    ) -> Pod {
+        let statuses = statuses.into_iter();
+        Pod {
+            metadata,
+            spec,
+            status: Some(PodStatus {
+                phase, qos_class,
+                resource_claim_statuses: statuses.map(|(name, resource_claim_name)| PodResourceClaimStatus {
+                    name, resource_claim_name,
+                }).collect(),
+                extended_resource_claim_status: extended.map(|resource_claim_name| PodExtendedResourceClaimStatus {
+                    resource_claim_name,
+                }),
+            }),
+        }
+    }
+}
+
+fn class() -> impl Strategy<Value = DeviceClass> {
+    (of(metadata()), selectors()).prop_map(|(metadata, selectors)| DeviceClass {
+        metadata,
+        spec: Some(DeviceClassSpec { selectors }),
+    })
+}
+
+/// An object of any kind.
+pub(super) fn any_object() -> impl Strategy<Value = WireObject> {
+    prop_oneof![
+        slice().prop_map(WireObject::Slice).boxed(),
+        claim().prop_map(WireObject::Claim).boxed(),
+        rule().prop_map(WireObject::Rule).boxed(),
+        class().prop_map(WireObject::Class).boxed(),
+        pod().prop_map(WireObject::Pod).boxed(),
+    ]
+}

@@ -1,0 +1,139 @@
+//! The golden files of Kubernetes itself.
+
+use std::fs;
+use std::path::PathBuf;
+
+use prost::Message;
+
+use crate::wire::protobuf::Unknown;
+use crate::wire::shape::WireObject;
+use crate::wire::versions::{Lookup, Version, lookup};
+use crate::wire::yaml;
+
+struct Golden {
+    name: String,
+    path: PathBuf,
+}
+
+/// All golden files in protobuf, of all releases.
+fn golden() -> Vec<Golden> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/upstream");
+    let releases = fs::read_dir(root)
+        .expect("releases")
+        .map(|entry| entry.expect("a release").path());
+    let files = releases
+        .filter(|path| path.is_dir())
+        .flat_map(|release| fs::read_dir(release).expect("files"))
+        .map(|entry| entry.expect("a file").path());
+    let mut golden: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pb"))
+        .map(|path| Golden {
+            name: path.display().to_string(),
+            path,
+        })
+        .collect();
+    golden.sort_by(|left, right| left.name.cmp(&right.name));
+    assert!(golden.len() > 20, "{}", golden.len());
+    golden
+}
+
+impl Golden {
+    fn unknown(&self) -> Unknown {
+        let bytes = fs::read(&self.path).expect("bytes");
+        Unknown::decode(&bytes[4..]).expect(&self.name)
+    }
+
+    fn version(&self) -> &'static Version {
+        let found = self.unknown().type_meta.expect("a type");
+        match lookup(&found.api_version, &found.kind) {
+            Lookup::Needed(version) => version,
+            other @ (Lookup::UnknownVersion(_) | Lookup::NotNeeded) => {
+                panic!("{}: {other:?}", self.name)
+            }
+        }
+    }
+
+    fn protobuf(&self) -> WireObject {
+        WireObject::decode(self.version().shape, &self.unknown().raw).expect(&self.name)
+    }
+
+    fn json(&self) -> WireObject {
+        let text = fs::read_to_string(self.path.with_extension("json")).expect("text");
+        let mut deserializer = serde_json::Deserializer::from_str(&text);
+        WireObject::deserialize(self.version().shape, &mut deserializer).expect(&self.name)
+    }
+
+    fn yaml(&self) -> WireObject {
+        let text = fs::read_to_string(self.path.with_extension("yaml")).expect("text");
+        let shape = self.version().shape;
+        yaml::with_deserializer(&text, |deserializer| {
+            WireObject::deserialize(shape, deserializer)
+        })
+        .expect(&self.name)
+    }
+}
+
+#[test]
+fn golden_files_are_the_same_in_every_encoding() {
+    for golden in golden() {
+        let object = golden.protobuf();
+        assert_eq!(object, golden.json(), "{}", golden.name);
+        assert_eq!(object, golden.yaml(), "{}", golden.name);
+    }
+}
+
+/// The golden files set every field, so that a forgotten or misspelt one shows as a missing value.
+#[test]
+fn golden_files_leave_no_field_empty() {
+    for golden in golden() {
+        let json = serde_json::to_value(golden.json()).expect("JSON");
+        let newest = golden.name.contains("HEAD");
+        let mut empty = Vec::new();
+        find_empty(&json, "", &mut empty);
+        // Fields that came or went: of 1.33 and 1.34 alone, or later than the release.
+        empty.retain(|path| {
+            newest
+                && !path.contains("deviceClassName")
+                && !path.contains("deviceSelector.selectors")
+        });
+        assert!(empty.is_empty(), "{}: {empty:?}", golden.name);
+    }
+}
+
+fn find_empty(value: &serde_json::Value, path: &str, empty: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Null => empty.push(path.to_owned()),
+        serde_json::Value::Array(items) if items.is_empty() => empty.push(path.to_owned()),
+        serde_json::Value::Array(items) => {
+            items.iter().for_each(|item| find_empty(item, path, empty))
+        }
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                find_empty(value, &format!("{path}.{name}"), empty);
+            }
+        }
+        serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => {}
+    }
+}
+
+#[test]
+fn selector_of_early_rules_is_read_from_both_encodings() {
+    let early = golden().into_iter().find(|golden| {
+        golden.name.contains("v1.34.0") && golden.name.ends_with("v1alpha3.DeviceTaintRule.pb")
+    });
+    let WireObject::Rule(rule) = early.expect("a rule of 1.34").protobuf() else {
+        panic!("not a rule");
+    };
+    let selector = rule
+        .spec
+        .and_then(|spec| spec.device_selector)
+        .expect("a selector")
+        .known;
+    assert_eq!(
+        selector.device_class_name.as_deref(),
+        Some("deviceClassNameValue")
+    );
+    assert_eq!(selector.selectors.len(), 1);
+}

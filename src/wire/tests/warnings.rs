@@ -1,0 +1,209 @@
+//! Values from a newer API are kept and told.
+
+use prost::Message;
+use serde_json::{Value, json};
+
+use crate::model::{AttributeValue, ClaimSource, DeviceTaintRule, Effect, Operator};
+use crate::wire::testing::{envelope, field};
+use crate::wire::{Documents, Object, decode_protobuf_object};
+
+/// The fact that an object states, and the codes and texts of its warnings.
+fn decode(object: &Value) -> (Object, Vec<String>) {
+    let mut documents = Documents::new();
+    documents
+        .decode_json(&object.to_string())
+        .expect("an object");
+    let mut decoded = documents.finish();
+    let warnings = decoded.warnings.iter();
+    let warnings = warnings
+        .map(|warning| format!("{}: {}", warning.code, warning.message))
+        .collect();
+    (decoded.items.remove(0).object, warnings)
+}
+
+fn rule(selector: &Value) -> Value {
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "rule"},
+        "spec": {"deviceSelector": selector, "taint": {"key": "a", "effect": "NoExecuteLater"}},
+    })
+}
+
+#[test]
+fn unknown_effect_is_kept() {
+    let (object, warnings) = decode(&rule(&json!({"driver": "gpu.example.com"})));
+    let Object::DeviceTaintRule(rule) = object else {
+        panic!("not a rule");
+    };
+    assert_eq!(
+        rule.taint.effect,
+        Effect::Unknown("NoExecuteLater".to_owned())
+    );
+    assert_eq!(
+        warnings,
+        [
+            "unknown-effect: DeviceTaintRule rule has the unknown effect `NoExecuteLater`, which is shown and otherwise ignored"
+        ]
+    );
+}
+
+#[test]
+fn unknown_selector_field_is_kept_by_name() {
+    let (object, warnings) = decode(&rule(
+        &json!({"all": true, "driver": "gpu.example.com", "node": {"a": [1]}}),
+    ));
+    let Object::DeviceTaintRule(DeviceTaintRule {
+        selector: Some(selector),
+        ..
+    }) = object
+    else {
+        panic!("not a rule with a selector");
+    };
+    assert_eq!(selector.unknown_fields, ["all", "node"]);
+    assert_eq!(
+        selector.driver.as_ref().map(|driver| driver.as_str()),
+        Some("gpu.example.com")
+    );
+    let told = "unknown-selector-field: DeviceTaintRule rule has the unknown field `spec.deviceSelector.all`";
+    assert!(
+        warnings.iter().any(|warning| warning.starts_with(told)),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn unknown_selector_field_is_kept_by_number_in_protobuf() {
+    let selector = [vec![7 << 3, 1], field(2, b"gpu.example.com")].concat();
+    let taint = [field(1, b"a"), field(3, b"None")].concat();
+    let spec = [field(1, &selector), field(2, &taint)].concat();
+    let raw = [field(1, &field(1, b"rule")), field(2, &spec)].concat();
+    let body = envelope("resource.k8s.io/v1", "DeviceTaintRule", &raw);
+    let (item, warnings) = decode_protobuf_object(&body).expect("a rule");
+    let Some(Object::DeviceTaintRule(rule)) = item.map(|item| item.object) else {
+        panic!("not a rule");
+    };
+    assert_eq!(
+        rule.selector.expect("a selector").unknown_fields,
+        ["field 7"]
+    );
+    assert_eq!(warnings[0].code, "unknown-selector-field");
+}
+
+#[test]
+fn absent_and_empty_selectors_are_told_apart() {
+    let (object, _) = decode(&rule(&Value::Null));
+    assert!(matches!(
+        object,
+        Object::DeviceTaintRule(DeviceTaintRule { selector: None, .. })
+    ));
+    let (object, _) = decode(&rule(&json!({})));
+    assert!(matches!(
+        object,
+        Object::DeviceTaintRule(DeviceTaintRule {
+            selector: Some(_),
+            ..
+        })
+    ));
+}
+
+#[test]
+fn empty_text_in_a_selector_is_no_wildcard() {
+    let (object, _) = decode(&rule(&json!({"driver": ""})));
+    let Object::DeviceTaintRule(DeviceTaintRule {
+        selector: Some(selector),
+        ..
+    }) = object
+    else {
+        panic!("not a rule with a selector");
+    };
+    assert!(selector.driver.is_some());
+}
+
+#[test]
+fn unknown_operator_is_kept() {
+    let (object, warnings) = decode(&json!({
+        "apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim",
+        "metadata": {"name": "claim", "namespace": "ml", "uid": "1"},
+        "status": {"allocation": {"devices": {"results": [{
+            "driver": "d", "pool": "p", "device": "x", "request": "r",
+            "tolerations": [{"operator": "Matches", "effect": ""}],
+        }]}}},
+    }));
+    let Object::ResourceClaim(claim) = object else {
+        panic!("not a claim");
+    };
+    let toleration = &claim.allocation.expect("an allocation").results[0].tolerations[0];
+    assert_eq!(toleration.operator, Operator::Unknown("Matches".to_owned()));
+    assert_eq!(toleration.effect, None);
+    assert_eq!(
+        warnings,
+        [
+            "unknown-operator: ResourceClaim ml/claim has a toleration with the unknown operator `Matches`"
+        ]
+    );
+}
+
+#[test]
+fn unknown_values_of_a_pod_are_kept() {
+    let (object, warnings) = decode(&json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": "ml", "uid": "1"},
+        "spec": {"resourceClaims": [{"name": "gpu"}]},
+        "status": {"phase": "Paused", "qosClass": "Gold"},
+    }));
+    let Object::Pod(pod) = object else {
+        panic!("not a pod");
+    };
+    assert_eq!(pod.claims[0].source, ClaimSource::Unknown);
+    assert_eq!(pod.phase.as_str(), "Paused");
+    let codes: Vec<_> = warnings
+        .iter()
+        .filter_map(|warning| warning.split(':').next())
+        .collect();
+    assert_eq!(
+        codes,
+        ["unknown-claim-source", "unknown-phase", "unknown-qos-class"]
+    );
+}
+
+#[test]
+fn attribute_of_an_unknown_type_is_kept() {
+    let (object, warnings) = decode(&json!({
+        "apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", "metadata": {"name": "slice"},
+        "spec": {"driver": "d", "pool": {"name": "p"}, "devices": [
+            {"name": "x", "basic": {"attributes": {"tensor": {"matrix": [[1]]}, "model": {"string": "H"}}}},
+        ]},
+    }));
+    let Object::ResourceSlice(slice) = object else {
+        panic!("not a slice");
+    };
+    let attributes = &slice.devices[0].attributes;
+    assert_eq!(attributes.get("tensor"), Some(&AttributeValue::Unknown));
+    assert_eq!(
+        attributes.get("model"),
+        Some(&AttributeValue::String("H".into()))
+    );
+    assert_eq!(
+        warnings,
+        [
+            "unknown-attribute-type: ResourceSlice slice has the attribute `tensor` of an unknown type"
+        ]
+    );
+}
+
+#[test]
+fn pods_without_claims_are_counted_but_not_kept() {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b", "uid": "1"}, "spec": {}});
+    let mut documents = Documents::new();
+    documents.decode_json(&pod.to_string()).expect("a pod");
+    let decoded = documents.finish();
+    assert!(decoded.items.is_empty());
+    assert_eq!(decoded.found.values().sum::<usize>(), 1);
+}
+
+#[test]
+fn rule_survives_the_way_through_protobuf() {
+    let original: crate::wire::rule::DeviceTaintRule = serde_json::from_value(json!({
+        "metadata": {"name": "rule"}, "spec": {"deviceSelector": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "true"}}]}},
+    })).expect("a rule");
+    let again = crate::wire::rule::DeviceTaintRule::decode(original.encode_to_vec().as_slice());
+    assert_eq!(again, Ok(original));
+}

@@ -1,0 +1,350 @@
+//! Input that cannot be used: one clear line, soon, in little memory, and nothing that acts on a
+//! terminal.
+
+use insta::assert_snapshot;
+use kubectl_devicetaint::output::escape::is_hostile;
+use serde_json::json;
+
+use crate::harness::{EXAMPLE, Folder, Run, devicetaint_words, example};
+
+/// Asks about a device of the example, with everything that is in `content`.
+fn preview_of(name: &str, content: impl AsRef<[u8]>) -> Run {
+    let folder = Folder::new().with(name, content);
+    folder.devicetaint_limited(&format!(
+        "preview gpu.example.com/node-7/gpu-0 a:NoExecute --from {name}"
+    ))
+}
+
+#[test]
+fn truncated_files() {
+    let yaml = example();
+    assert_snapshot!(preview_of("cut.yaml", &yaml[..40_000]).shown(), @"
+    [stderr]
+    error: cannot read cut.yaml: document 1: it has items, but no apiVersion and kind: is it cut off?
+    [exit status: 1]
+    ");
+    let json =
+        r#"{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","#;
+    assert_snapshot!(preview_of("cut.json", json).shown(), @"
+    [stderr]
+    error: cannot read cut.json: not valid JSON: EOF while parsing a value at line 1 column 83
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn files_that_are_something_else() {
+    assert_snapshot!(preview_of("tabs.yaml", "a:\n\t- b\n").shown(), @"
+    [stderr]
+    error: cannot read tabs.yaml: not valid YAML: tabs disallowed within this context (block indentation) at line 2, column 2
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview_of("table.yaml", "NAME   READY   STATUS\npod-a  1/1     Running\n").shown(), @r#"
+    [stderr]
+    error: cannot read table.yaml: document 1: invalid type: string "NAME   READY   STATUS pod-a  1/1     Running", expected a Kubernetes object
+    [exit status: 1]
+    "#);
+    assert_snapshot!(preview_of("list.json", "[]").shown(), @"
+    [stderr]
+    error: cannot read list.json: document 1: invalid type: sequence, expected a Kubernetes object
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview_of("empty.yaml", "").shown(), @"
+    [stderr]
+    error: nothing that an answer could be made from in empty.yaml: no objects at all
+    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview_of("empty.json", "{}").shown(), @"
+    [stderr]
+    error: cannot read empty.json: document 1: it has no apiVersion and kind
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn list_of_the_wrong_thing() {
+    let secrets = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n";
+    assert_snapshot!(preview_of("secrets.yaml", secrets).shown(), @"
+    [stderr]
+    error: nothing that an answer could be made from in secrets.yaml: only 1 × Secret
+    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn malformed_object_among_good_ones_is_named() {
+    let broken = "- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {name: broken, namespace: team-a, uid: u}
+  status: {allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: [7]}]}}}
+kind: List
+";
+    let (items, _) = example_items();
+    assert_snapshot!(preview_of("cluster.yaml", items + broken).shown(), @"
+    [stderr]
+    error: cannot read cluster.yaml: ResourceClaim team-a/broken: status.allocation.devices.results[0].device: expected string scalar at line 3248, column 88
+    [exit status: 1]
+    ");
+    let pods = json!({"apiVersion": "v1", "kind": "PodList", "items": [
+        {"metadata": {"name": "good", "namespace": "a", "uid": "1"}},
+        {"metadata": {"name": "bad", "namespace": "a", "uid": "2"}, "spec": {"priority": "high"}},
+    ]});
+    assert_snapshot!(preview_of("pods.json", pods.to_string()).shown(), @r#"
+    [stderr]
+    error: cannot read pods.json: Pod a/bad: spec.priority: invalid type: string "high", expected i32 at line 1 column 182
+    [exit status: 1]
+    "#);
+}
+
+/// The example up to the end of its items, and the rest.
+fn example_items() -> (String, String) {
+    let text = example();
+    let end = text.rfind("\nkind: List").expect("kubectl's order") + 1;
+    (text[..end].to_owned(), text[end..].to_owned())
+}
+
+#[test]
+fn aliases_that_multiply() {
+    let mut bomb =
+        String::from("apiVersion: v1\nkind: List\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n");
+    for level in 1..12 {
+        let inner = vec![format!("*x{}", level - 1); 9].join(", ");
+        bomb.push_str(&format!("x{level}: &x{level} [{inner}]\n"));
+    }
+    assert_snapshot!(preview_of("bomb.yaml", bomb + "items: *x11\n").shown(), @"
+    [stderr]
+    error: cannot read bomb.yaml: not valid YAML: its anchors and aliases stand for too much
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn towers_of_brackets() {
+    let (open, close) = ("[".repeat(200_000), "]".repeat(200_000));
+    let json = format!(r#"{{"apiVersion":"v1","kind":"List","items":{open}{close}}}"#);
+    assert_snapshot!(preview_of("deep.json", json).shown(), @"
+    [stderr]
+    error: cannot read deep.json: items[0]: invalid type: sequence, expected a Kubernetes object at line 1 column 43
+    [exit status: 1]
+    ");
+    let json = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":{open}{close}}}}}"#);
+    assert_snapshot!(preview_of("name.json", json).shown(), @"
+    [stderr]
+    error: cannot read name.json: Pod at document 1: metadata.name: invalid type: sequence, expected a string at line 1 column 51
+    [exit status: 1]
+    ");
+    let json = format!(r#"{{"metadata":{open}{close},"apiVersion":"v1","kind":"Pod"}}"#);
+    assert_snapshot!(preview_of("late.json", json).shown(), @"
+    [stderr]
+    error: cannot read late.json: not valid JSON: recursion limit exceeded at line 1 column 139
+    [exit status: 1]
+    ");
+    let yaml = format!("apiVersion: v1\nkind: List\nitems: {open}{close}\n");
+    assert_snapshot!(preview_of("flow.yaml", yaml).shown(), @"
+    [stderr]
+    error: cannot read flow.yaml: not valid YAML: recursion limit exceeded at line 3, column 72
+    [exit status: 1]
+    ");
+    let yaml = format!(
+        "apiVersion: v1\nkind: List\nitems:\n- kind: {}a\n",
+        "- ".repeat(200_000)
+    );
+    assert_snapshot!(preview_of("block.yaml", yaml).shown(), @"
+    [stderr]
+    error: cannot read block.yaml: not valid YAML: block sequence entries are not allowed in this context at line 4, column 9
+    [exit status: 1]
+    ");
+    let yaml = format!("apiVersion: v1\nkind: Pod\nx: {}", "{a: ".repeat(200_000));
+    assert_snapshot!(preview_of("maps.yaml", yaml).shown(), @"
+    [stderr]
+    error: cannot read maps.yaml: not valid YAML: it is nested deeper than 64 levels
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn files_that_are_not_there() {
+    let folder = Folder::new().with("empty/notes.txt", "nothing");
+    let preview =
+        |from: &str| folder.devicetaint_limited(&format!("preview gpu.example.com --from {from}"));
+    assert_snapshot!(preview("missing.yaml").shown(), @"
+    [stderr]
+    error: cannot read missing.yaml: No such file or directory (os error 2)
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview("empty").shown(), @"
+    [stderr]
+    error: empty holds no *.json, *.yaml, *.yml or *.gz file
+    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    [exit status: 1]
+    ");
+}
+
+/// Noise that is the same in every run.
+fn noise(length: usize, map: impl Fn(u8) -> u8) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_be_bytes()[0]
+    };
+    (0..length).map(|_| map(next())).collect()
+}
+
+#[test]
+fn noise_of_every_sort_is_one_short_line() {
+    let printable = |byte: u8| {
+        if byte.is_multiple_of(9) {
+            b'\n'
+        } else {
+            33 + byte % 90
+        }
+    };
+    let mut gzip = vec![0x1f, 0x8b, 8, 0];
+    gzip.extend(noise(1_000_000, |byte| byte));
+    for (name, content) in [
+        ("bytes", noise(1_000_000, |byte| byte)),
+        ("text.yaml", noise(1_000_000, printable)),
+        ("word.yaml", noise(1_000_000, |byte| b'a' + byte % 26)),
+        (
+            "brackets.json",
+            noise(1_000_000, |byte| b"{}[]:,\"1"[usize::from(byte % 8)]),
+        ),
+        ("packed.gz", gzip),
+        ("zeros", vec![0; 1_000_000]),
+    ] {
+        let run = preview_of(name, content);
+        assert_eq!(run.code, 1, "{name}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{name}");
+        let first = run.stderr.lines().next().expect("a line");
+        assert!(
+            first.starts_with(&format!("error: cannot read {name}: ")),
+            "{first}"
+        );
+        assert!(first.chars().count() < 320, "{name}: {first}");
+        assert!(run.stderr.lines().count() <= 2, "{name}: {}", run.stderr);
+    }
+}
+
+/// Characters that clear a screen, reorder a line, or cannot be seen.
+const HOSTILE: [&str; 6] = [
+    "\u{1b}[2J",
+    "\u{202e}",
+    "\u{200b}",
+    "\u{9b}31m",
+    "\r",
+    "\u{7}",
+];
+
+fn assert_harmless(name: &str, run: &Run) {
+    for text in [&run.stdout, &run.stderr] {
+        let raw = text
+            .chars()
+            .find(|character| *character != '\n' && is_hostile(*character));
+        assert_eq!(raw, None, "{name}: {text:?}");
+    }
+}
+
+#[test]
+fn hostile_arguments_never_reach_the_terminal_raw() {
+    for hostile in HOSTILE {
+        for argument in [
+            format!("gpu{hostile}"),
+            format!("gpu.example.com/node-7/{hostile}"),
+            format!("a{hostile}:NoExecute"),
+            format!("a={hostile}:NoExecute"),
+            format!("a:{hostile}"),
+            format!("--driver={hostile}"),
+            format!("--rule={hostile}"),
+            format!("--filename={hostile}"),
+            format!("--from={hostile}"),
+            format!("--abort-if={hostile}>1"),
+            format!("--abort-if=pods.evicted>{hostile}"),
+            format!("--now={hostile}"),
+            format!("--kubernetes=1.{hostile}"),
+            format!("--feature-gates={hostile}=true"),
+            format!("--output={hostile}"),
+            format!("--{hostile}"),
+            format!("-{hostile}"),
+        ] {
+            let run = devicetaint_words(&["preview", "--from", EXAMPLE, &argument]);
+            assert!([1, 2].contains(&run.code), "{argument:?}: {}", run.stderr);
+            assert_harmless(&argument, &run);
+        }
+        for words in [["help", hostile], [hostile, "--help"], ["devices", hostile]] {
+            assert_harmless(hostile, &devicetaint_words(&words));
+        }
+    }
+}
+
+/// A cluster whose every text holds characters that must not be printed.
+fn hostile_cluster(hostile: &str) -> String {
+    let odd = |text: &str| format!("{text}{hostile}{text}");
+    let taint = json!({"key": odd("k"), "value": odd("v"), "effect": odd("Melt")});
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": odd("s"), "creationTimestamp": "2026-11-20T00:00:00Z"},
+         "spec": {"driver": odd("d"), "pool": {"name": odd("p"), "generation": 1, "resourceSliceCount": 1}, "nodeName": odd("n"),
+                  "devices": [{"name": odd("x"), "taints": [taint]}]}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": odd("c"), "namespace": odd("n"), "uid": "c"},
+         "status": {"reservedFor": [{"resource": "pods", "name": odd("p"), "uid": odd("p")}],
+                    "allocation": {"devices": {"results": [{"request": odd("r"), "driver": odd("d"), "pool": odd("p"), "device": odd("x"),
+                        "tolerations": [{"operator": odd("M"), "key": odd("a"), "effect": odd("E")}]}]}}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": odd("rule")},
+         "spec": {"deviceSelector": {"driver": odd("d"), odd("rack"): "7"}, "taint": taint}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": odd("p"), "namespace": odd("n"), "uid": odd("p"),
+            "ownerReferences": [{"apiVersion": "v1", "kind": odd("Kind"), "name": odd("o"), "uid": "o", "controller": true}]},
+         "spec": {"nodeName": odd("n"), "priorityClassName": odd("c"), "resourceClaims": [{"name": "c", "resourceClaimName": odd("c")}], "containers": []},
+         "status": {"phase": odd("Dreaming"), "qosClass": odd("Q")}},
+    ]})
+    .to_string()
+}
+
+#[test]
+fn hostile_objects_never_reach_the_terminal_raw_in_any_format() {
+    for hostile in HOSTILE {
+        let folder = Folder::new().with("cluster.json", hostile_cluster(hostile));
+        for format in ["table", "wide", "json", "yaml", "markdown", "name"] {
+            for command in ["preview --all-devices", "devices"] {
+                let line = format!("{command} --from cluster.json -o {format}");
+                let run = folder.devicetaint(&line);
+                assert_eq!(run.code, 0, "{line}: {}", run.shown());
+                assert!(!run.stdout.is_empty(), "{line}");
+                assert_harmless(&line, &run);
+            }
+        }
+        for line in [
+            "preview d/p/x --from cluster.json",
+            "preview --rule r --from cluster.json",
+        ] {
+            let run = folder.devicetaint(line);
+            assert_eq!(run.code, 1, "{}", run.shown());
+            assert_harmless(line, &run);
+        }
+    }
+}
+
+#[test]
+fn hostile_objects_that_cannot_be_read_are_named_harmlessly() {
+    for hostile in HOSTILE {
+        let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+            "metadata": {"name": format!("s{hostile}")}, "spec": {"driver": 7, "pool": hostile}});
+        let other = json!({"apiVersion": "v1", "kind": format!("Pod{hostile}")});
+        let version =
+            json!({"apiVersion": format!("resource.k8s.io/v{hostile}"), "kind": "ResourceSlice"});
+        let status = json!({"apiVersion": "v1", "kind": "Status", "code": 500, "message": hostile, "reason": hostile});
+        for object in [slice, other, version, status] {
+            let run = preview_of("object.json", object.to_string());
+            assert_eq!(run.code, 1, "{}", run.shown());
+            assert_harmless(&object.to_string(), &run);
+        }
+        assert_harmless(
+            hostile,
+            &preview_of("text.yaml", format!("kind: \"{hostile}")),
+        );
+        assert_harmless(hostile, &preview_of("text.json", format!("{{\"{hostile}")));
+        assert_harmless(hostile, &preview_of("key.yaml", format!("{hostile}: [")));
+    }
+}

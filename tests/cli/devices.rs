@@ -1,0 +1,154 @@
+//! `devices`: what there is, and who uses it.
+
+use insta::assert_snapshot;
+
+use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
+
+fn devices(flags: &str) -> Run {
+    devicetaint(&format!("devices --from {EXAMPLE} {flags}"))
+}
+
+#[test]
+fn all_devices_are_listed_by_name() {
+    let run = devices("-o name");
+    assert_eq!(run.code, 0);
+    assert_eq!(run.stdout.lines().count(), 46, "{}", run.stdout);
+    assert!(run.stdout.lines().is_sorted());
+}
+
+#[test]
+fn node_narrows_the_list() {
+    assert_snapshot!(devices("--node node-7").shown(), @"
+    DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS                                     PODS
+    gpu.example.com/node-7/gpu-0   node-7   yes (5)     <none>   research/evals-98wpf-gpu-75n4d (+4)        research/evals-98wpf (+5)
+    gpu.example.com/node-7/gpu-1   node-7   yes         <none>   serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm   serving/embed-5f6b8c9d77-f6ln5
+    gpu.example.com/node-7/gpu-2   node-7   no          <none>   <none>                                     <none>
+    gpu.example.com/node-7/gpu-3   node-7   no          <none>   <none>                                     <none>
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn unknown_node_is_an_empty_list_with_a_hint() {
+    assert_snapshot!(devices("--node nod-7").shown(), @r#"
+    [stderr]
+    No resources found
+    hint: no device is local to "nod-7", did you mean node-7?
+    [exit status: 0]
+    "#);
+    assert_snapshot!(devices("--node elsewhere -o json").answer(), @r#"
+    {
+      "apiVersion": "kubectl-devicetaint/v1alpha1",
+      "kind": "DeviceList",
+      "metadata": {
+        "source": "Files",
+        "context": null,
+        "serverVersion": null,
+        "semantics": "1.37",
+        "observedAt": "2026-11-20T10:15:00Z",
+        "resourceVersions": {}
+      },
+      "devices": [],
+      "warnings": [],
+      "incomplete": []
+    }
+    [stderr]
+    No resources found
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn tainted_devices_name_whose_taint_it_is() {
+    assert_snapshot!(devices("--tainted").shown(), @"
+    DEVICE                          NODE      ALLOCATED   TAINTS                                                           CLAIMS                                        PODS
+    gpu.example.com/node-10/gpu-0   node-10   yes         example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8                 research/fold-jsg5p
+    gpu.example.com/node-10/gpu-1   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
+    gpu.example.com/node-10/gpu-2   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
+    gpu.example.com/node-10/gpu-3   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
+    gpu.example.com/node-3/gpu-2    node-3    yes (2)     gpu.example.com/ecc-errors=correctable:None (driver)             monitoring/gpu-monitor-ztccc-all-lc9v7 (+1)   monitoring/gpu-monitor-ztccc (+1)
+    gpu.example.com/node-4/gpu-2    node-4    no          gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                        <none>
+    gpu.example.com/node-6/gpu-0    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx       serving/chat-7d9c6b5f4d-bg695
+    gpu.example.com/node-6/gpu-1    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx     serving/speech-8479d6bcf-jh2lt
+    gpu.example.com/node-6/gpu-2    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx     serving/speech-8479d6bcf-jh2lt
+    gpu.example.com/node-6/gpu-3    node-6    no          example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                        <none>
+    gpu.example.com/node-8/gpu-0    node-8    yes         example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224       serving/chat-7d9c6b5f4d-qvwlt
+    gpu.example.com/node-8/gpu-1    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
+    gpu.example.com/node-8/gpu-2    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
+    gpu.example.com/node-8/gpu-3    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
+    gpu.example.com/node-9/gpu-1    node-9    yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                           research/xid-triage
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn free_devices_are_held_by_no_claim() {
+    assert_snapshot!(devices("--free gpu.example.com/node-9/*").shown(), @"
+    DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS   PODS
+    gpu.example.com/node-9/gpu-3   node-9   no          <none>   <none>   <none>
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn names_widen_and_flags_narrow() {
+    for (flags, expected) in [
+        (
+            "gpu.example.com/node-7/gpu-0 gpu.example.com/node-8/gpu-0",
+            2,
+        ),
+        ("gpu.example.com --pool node-7", 4),
+        ("gpu.example.com --pool node-7 --free", 2),
+        ("--driver gpu.example.com --pool node-7 --device gpu-1", 1),
+        ("*/node-7/*", 4),
+        ("--all-namespaces --pool fabric/node-1", 2),
+    ] {
+        let run = devices(&format!("{flags} -o name"));
+        assert_eq!(
+            run.stdout.lines().count(),
+            expected,
+            "{flags}: {}",
+            run.shown()
+        );
+    }
+}
+
+#[test]
+fn everything_may_be_asked_for() {
+    assert_eq!(devices("*/*/*").shown(), devices("").shown());
+}
+
+#[test]
+fn unknown_device_gets_the_nearest() {
+    assert_snapshot!(devices("gpu.example.com/node-7/gpu-9").shown(), @"
+    [stderr]
+    error: no device matches gpu.example.com/node-7/gpu-9: none is published or allocated
+    hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
+    hint: list what there is with `kubectl devicetaint devices`
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
+    let claims = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimList","metadata":{},"items":[
+        {"metadata":{"name":"c","namespace":"n","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},
+         "status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x"}]}}}}]}"#;
+    let folder = Folder::new().with("claims.json", claims);
+    assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @"
+    DEVICE   NODE     ALLOCATED   TAINTS   CLAIMS   PODS
+    d/p/x    <none>   yes         <none>   n/c      <none>
+
+    Incomplete:
+      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      pods: the input holds no Pod: who would be evicted is unknown
+    [exit status: 0]
+    ");
+    assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @"
+    d/p/x
+    [stderr]
+    error: the answer is incomplete: resourceslices, devicetaintrules, pods
+    [exit status: 6]
+    ");
+}

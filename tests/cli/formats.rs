@@ -1,0 +1,551 @@
+//! Every format of every report, and what they promise to scripts.
+
+use insta::assert_snapshot;
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::harness::{EXAMPLE, Run, devicetaint};
+
+/// One pod, one device.
+fn preview(flags: &str) -> Run {
+    devicetaint(&format!(
+        "preview gpu.example.com/node-9/gpu-1 example.com/xid:NoExecute --from {EXAMPLE} {flags}"
+    ))
+}
+
+/// Two devices, one of them in use.
+fn devices(flags: &str) -> Run {
+    devicetaint(&format!(
+        "devices gpu.example.com/node-9/gpu-1 gpu.example.com/node-9/gpu-3 --from {EXAMPLE} {flags}"
+    ))
+}
+
+#[test]
+fn preview_as_table() {
+    assert_snapshot!(preview("-o table").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+
+    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
+    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+
+    TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+
+    The controller would say, for effect None:
+      1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (research/xid-triage): has no controller: nothing creates it again
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn table_is_the_default() {
+    assert_eq!(preview("").shown(), preview("-o table").shown());
+    assert_eq!(devices("").shown(), devices("-o table").shown());
+}
+
+#[test]
+fn preview_as_wide_table() {
+    assert_snapshot!(preview("-o wide").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+
+    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE        OWNER    QOS         PRIORITY   GRACE   CLAIM        HAZARDS     UID
+    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint   <none>   Burstable          0     30s   xid-triage   unmanaged   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
+
+    TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+
+    The controller would say, for effect None:
+      1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (research/xid-triage): has no controller: nothing creates it again
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn preview_as_json() {
+    assert_snapshot!(preview("-o json").shown(), @r#"
+    {
+      "apiVersion": "kubectl-devicetaint/v1alpha1",
+      "kind": "ImpactReport",
+      "metadata": {
+        "source": "Files",
+        "context": null,
+        "serverVersion": null,
+        "semantics": "1.37",
+        "observedAt": "2026-11-20T10:15:00Z",
+        "resourceVersions": {},
+        "digest": "sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4"
+      },
+      "taints": [
+        {
+          "rule": null,
+          "selector": {
+            "driver": "gpu.example.com",
+            "pool": "node-9",
+            "device": "gpu-1"
+          },
+          "taint": {
+            "key": "example.com/xid",
+            "value": "",
+            "effect": "NoExecute",
+            "timeAdded": "2026-11-20T10:15:00Z"
+          },
+          "counts": {
+            "publishedDevices": 1,
+            "allocatedDevices": 1,
+            "pods": 1,
+            "namespaces": 1
+          },
+          "controllerMessage": "1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update."
+        }
+      ],
+      "summary": {
+        "devices": 1,
+        "claims": 1,
+        "pods": 1,
+        "podsNow": 1,
+        "podsLater": 0,
+        "podsTolerating": 0,
+        "podsTerminating": 0,
+        "podsNotEvicted": 0,
+        "namespaces": 1,
+        "nodes": 1,
+        "workloads": 1,
+        "firstEviction": "2026-11-20T10:15:00Z",
+        "lastEviction": "2026-11-20T10:15:00Z"
+      },
+      "pods": [
+        {
+          "namespace": "research",
+          "name": "xid-triage",
+          "uid": "a131a6bd-80ee-4c1c-aab9-52c1d01f0c53",
+          "node": "node-9",
+          "phase": "Running",
+          "outcome": "EvictedNow",
+          "evictAt": "2026-11-20T10:15:00Z",
+          "evictInSeconds": 0,
+          "causes": [
+            {
+              "source": "Rule",
+              "name": null,
+              "device": "gpu.example.com/node-9/gpu-1",
+              "key": "example.com/xid",
+              "value": "",
+              "effect": "NoExecute",
+              "at": "2026-11-20T10:15:00Z"
+            }
+          ],
+          "claims": [
+            {
+              "name": "xid-triage",
+              "devices": [
+                {
+                  "request": "gpu",
+                  "device": "gpu.example.com/node-9/gpu-1"
+                }
+              ]
+            }
+          ],
+          "owner": null,
+          "workload": null,
+          "qosClass": "Burstable",
+          "priority": 0,
+          "priorityClassName": "",
+          "gracePeriodSeconds": 30,
+          "hazards": [
+            "unmanaged"
+          ],
+          "notes": []
+        }
+      ],
+      "devices": [
+        {
+          "device": "gpu.example.com/node-9/gpu-1",
+          "node": "node-9",
+          "published": true,
+          "claims": [
+            "research/xid-triage"
+          ],
+          "taints": [
+            {
+              "source": "ResourceSlice",
+              "name": "node-9-gpu.example.com-n5qb6",
+              "key": "gpu.example.com/unhealthy",
+              "value": "xid-79",
+              "effect": "NoExecute"
+            }
+          ]
+        }
+      ],
+      "guards": [],
+      "warnings": [],
+      "incomplete": []
+    }
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn preview_as_yaml() {
+    assert_snapshot!(preview("-o yaml").shown(), @r#"
+    apiVersion: kubectl-devicetaint/v1alpha1
+    kind: ImpactReport
+    metadata:
+      source: Files
+      context: null
+      serverVersion: null
+      semantics: "1.37"
+      observedAt: "2026-11-20T10:15:00Z"
+      resourceVersions: {}
+      digest: sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4
+    taints:
+    - rule: null
+      selector:
+        driver: gpu.example.com
+        pool: node-9
+        device: gpu-1
+      taint:
+        key: example.com/xid
+        value: ""
+        effect: NoExecute
+        timeAdded: "2026-11-20T10:15:00Z"
+      counts:
+        publishedDevices: 1
+        allocatedDevices: 1
+        pods: 1
+        namespaces: 1
+      controllerMessage: 1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+    summary:
+      devices: 1
+      claims: 1
+      pods: 1
+      podsNow: 1
+      podsLater: 0
+      podsTolerating: 0
+      podsTerminating: 0
+      podsNotEvicted: 0
+      namespaces: 1
+      nodes: 1
+      workloads: 1
+      firstEviction: "2026-11-20T10:15:00Z"
+      lastEviction: "2026-11-20T10:15:00Z"
+    pods:
+    - namespace: research
+      name: xid-triage
+      uid: a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
+      node: node-9
+      phase: Running
+      outcome: EvictedNow
+      evictAt: "2026-11-20T10:15:00Z"
+      evictInSeconds: 0
+      causes:
+      - source: Rule
+        name: null
+        device: gpu.example.com/node-9/gpu-1
+        key: example.com/xid
+        value: ""
+        effect: NoExecute
+        at: "2026-11-20T10:15:00Z"
+      claims:
+      - name: xid-triage
+        devices:
+        - request: gpu
+          device: gpu.example.com/node-9/gpu-1
+      owner: null
+      workload: null
+      qosClass: Burstable
+      priority: 0
+      priorityClassName: ""
+      gracePeriodSeconds: 30
+      hazards:
+      - unmanaged
+      notes: []
+    devices:
+    - device: gpu.example.com/node-9/gpu-1
+      node: node-9
+      published: true
+      claims:
+      - research/xid-triage
+      taints:
+      - source: ResourceSlice
+        name: node-9-gpu.example.com-n5qb6
+        key: gpu.example.com/unhealthy
+        value: xid-79
+        effect: NoExecute
+    guards: []
+    warnings: []
+    incomplete: []
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn preview_as_markdown() {
+    assert_snapshot!(preview("-o markdown").shown(), @r"
+    1 pod in 1 namespace would be evicted now.
+
+    | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
+    | research | xid-triage | node-9 | EvictedNow | now | gpu.example.com/node-9/gpu-1 | this taint | \<none\> | Burstable | 0 | 30s | xid-triage | unmanaged | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
+
+    | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
+    | --- | --- | --- | ---: | ---: | ---: | ---: |
+    | example.com/xid:NoExecute | \<none\> | gpu.example.com/node-9/gpu-1 | 1 | 1 | 1 | 1 |
+
+    ### The controller would say, for effect None
+
+    - 1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    ### Hazards
+
+    - unmanaged (research/xid-triage): has no controller: nothing creates it again
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn preview_as_names_of_the_evicted_pods() {
+    assert_snapshot!(preview("-o name").shown(), @"
+    research/xid-triage
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn devices_as_table() {
+    assert_snapshot!(devices("-o table").shown(), @"
+    DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS
+    gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage
+    gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn devices_as_wide_table() {
+    assert_snapshot!(devices("-o wide").shown(), @"
+    DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED
+    gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes
+    gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn devices_as_json() {
+    assert_snapshot!(devices("-o json").shown(), @r#"
+    {
+      "apiVersion": "kubectl-devicetaint/v1alpha1",
+      "kind": "DeviceList",
+      "metadata": {
+        "source": "Files",
+        "context": null,
+        "serverVersion": null,
+        "semantics": "1.37",
+        "observedAt": "2026-11-20T10:15:00Z",
+        "resourceVersions": {}
+      },
+      "devices": [
+        {
+          "device": "gpu.example.com/node-9/gpu-1",
+          "node": "node-9",
+          "allocated": true,
+          "allocations": 1,
+          "published": true,
+          "taints": [
+            {
+              "source": "ResourceSlice",
+              "name": "node-9-gpu.example.com-n5qb6",
+              "key": "gpu.example.com/unhealthy",
+              "value": "xid-79",
+              "effect": "NoExecute"
+            }
+          ],
+          "claims": [
+            "research/xid-triage"
+          ],
+          "pods": [
+            "research/xid-triage"
+          ]
+        },
+        {
+          "device": "gpu.example.com/node-9/gpu-3",
+          "node": "node-9",
+          "allocated": false,
+          "allocations": 0,
+          "published": true,
+          "taints": [],
+          "claims": [],
+          "pods": []
+        }
+      ],
+      "warnings": [],
+      "incomplete": []
+    }
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn devices_as_yaml() {
+    assert_snapshot!(devices("-o yaml").shown(), @r#"
+    apiVersion: kubectl-devicetaint/v1alpha1
+    kind: DeviceList
+    metadata:
+      source: Files
+      context: null
+      serverVersion: null
+      semantics: "1.37"
+      observedAt: "2026-11-20T10:15:00Z"
+      resourceVersions: {}
+    devices:
+    - device: gpu.example.com/node-9/gpu-1
+      node: node-9
+      allocated: true
+      allocations: 1
+      published: true
+      taints:
+      - source: ResourceSlice
+        name: node-9-gpu.example.com-n5qb6
+        key: gpu.example.com/unhealthy
+        value: xid-79
+        effect: NoExecute
+      claims:
+      - research/xid-triage
+      pods:
+      - research/xid-triage
+    - device: gpu.example.com/node-9/gpu-3
+      node: node-9
+      allocated: false
+      allocations: 0
+      published: true
+      taints: []
+      claims: []
+      pods: []
+    warnings: []
+    incomplete: []
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn devices_as_markdown() {
+    assert_snapshot!(devices("-o markdown").shown(), @r"
+    | DEVICE | NODE | ALLOCATED | TAINTS | CLAIMS | PODS | PUBLISHED |
+    | --- | --- | --- | --- | --- | --- | --- |
+    | gpu.example.com/node-9/gpu-1 | node-9 | yes | gpu.example.com/unhealthy=xid-79:NoExecute (driver) | research/xid-triage | research/xid-triage | yes |
+    | gpu.example.com/node-9/gpu-3 | node-9 | no | \<none\> | \<none\> | \<none\> | yes |
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn devices_as_names_that_preview_takes() {
+    let names = devices("-o name");
+    assert_snapshot!(names.shown(), @"
+    gpu.example.com/node-9/gpu-1
+    gpu.example.com/node-9/gpu-3
+    [exit status: 0]
+    ");
+    for name in names.stdout.lines() {
+        let run = devicetaint(&format!("preview {name} a:NoExecute --from {EXAMPLE}"));
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn format_can_be_given_in_every_way_kubectl_takes_it() {
+    let expected = preview("-o json").shown();
+    for flags in ["-ojson", "-o=json", "--output json", "--output=json"] {
+        assert_eq!(preview(flags).shown(), expected, "{flags}");
+    }
+}
+
+#[test]
+fn unknown_format_lists_the_known_ones() {
+    assert_snapshot!(preview("-o jsn").shown(), @"
+    [stderr]
+    error: invalid value 'jsn' for '--output <FORMAT>'
+      [possible values: table, wide, json, yaml, markdown, name]
+
+      tip: a similar value exists: 'json'
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+}
+
+fn schema(name: &str) -> Validator {
+    let path = format!("{}/schemas/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a schema");
+    let schema: Value = serde_json::from_str(&text).expect("JSON");
+    jsonschema::validator_for(&schema).expect("a JSON Schema")
+}
+
+#[test]
+fn json_of_every_preview_of_the_example_follows_the_schema() {
+    let schema = schema("impact-report.v1alpha1.schema.json");
+    for question in [
+        "gpu.example.com/node-7/gpu-0",
+        "gpu.example.com",
+        "nic.example.com",
+        "--all-devices",
+        "--rule node-6-firmware",
+        "-f examples/rule.yaml",
+        "gpu.example.com a:NoSchedule",
+        "gpu.example.com a:None --abort-if pods.evicted>1%",
+        "gpu.example.com/node-7/gone a:None --allow-missing",
+        "gpu.example.com --kubernetes 1.33",
+    ] {
+        let run = devicetaint(&format!("preview {question} --from {EXAMPLE} -o json"));
+        let report = run.json();
+        let errors: Vec<String> = schema
+            .iter_errors(&report)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(errors.is_empty(), "{question}: {errors:#?}");
+    }
+}
+
+#[test]
+fn json_of_every_list_of_devices_follows_the_schema() {
+    let schema = schema("device-list.v1alpha1.schema.json");
+    for question in ["", "--tainted", "--node node-7", "--free --node none"] {
+        let run = devicetaint(&format!("devices {question} --from {EXAMPLE} -o json"));
+        assert!(schema.is_valid(&run.json()), "{question}");
+    }
+}
+
+#[test]
+fn yaml_says_the_same_as_json() {
+    for command in ["preview gpu.example.com a:NoExecute", "devices"] {
+        let run = |format: &str| devicetaint(&format!("{command} --from {EXAMPLE} -o {format}"));
+        let yaml: Value = serde_yaml::from_str(&run("yaml").stdout).expect("YAML");
+        assert_eq!(yaml, run("json").json(), "{command}");
+    }
+}
+
+#[test]
+fn quiet_leaves_warnings_out_and_the_result_as_it_is() {
+    let line = format!("preview gpu.example.com/node-9/gpu-1 --from {EXAMPLE}");
+    let loud = devicetaint(&line);
+    let quiet = devicetaint(&format!("{line} --quiet"));
+    assert!(loud.stderr.starts_with("warning: no taint was given"));
+    assert_eq!(quiet.stderr, "");
+    assert_eq!(quiet.stdout, loud.stdout);
+}
+
+#[test]
+fn colours_are_for_messages_and_only_when_asked_for_in_a_pipe() {
+    let line = format!("preview gpu.example.com/node-9/gpu-1 --from {EXAMPLE}");
+    let run = devicetaint(&format!("{line} --color always"));
+    assert!(run.stderr.contains('\u{1b}'));
+    assert!(!run.stdout.contains('\u{1b}'));
+    let never = devicetaint(&format!("{line} --color never"));
+    assert_eq!(never.shown(), devicetaint(&line).shown());
+}

@@ -1,0 +1,378 @@
+//! What the program says about itself.
+
+use insta::assert_snapshot;
+
+use crate::harness::devicetaint;
+
+#[test]
+fn help_of_the_program() {
+    assert_snapshot!(devicetaint("--help").shown(), @r"
+    Taint DRA devices safely: see who will be hit, when, and how badly
+
+    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
+    past every disruption budget. This plugin says which pods that would be before anything happens,
+    with the same rules as the device-taint-eviction controller.
+
+    kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
+
+    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+
+    Commands:
+      preview  Show which pods a taint would evict, and when
+      devices  List devices with their taints, and the claims and pods that use them
+      help     Explain a command, the exit codes, the hazards or the guards
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Output:
+          --color <WHEN>
+              When to use colours
+
+              Possible values:
+              - auto:   On a terminal that has them
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+      -q, --quiet
+              Print results and errors only
+
+    Connection:
+          --kubeconfig <FILENAME>
+              Path of the kubeconfig file
+
+          --context <NAME>
+              Kubeconfig context
+
+          --cluster <NAME>
+              Kubeconfig cluster
+
+          --user <NAME>
+              Kubeconfig user
+
+      -n, --namespace <NAME>
+              Namespace of the objects that a command names
+
+      -s, --server <URL>
+              Address and port of the API server
+
+          --tls-server-name <NAME>
+              Name in the API server's certificate; default: the host in its address
+
+          --insecure-skip-tls-verify[=<BOOL>]
+              Do not check the API server's certificate
+              
+              [possible values: true, false]
+
+          --certificate-authority <FILENAME>
+              File with the certificate of the certificate authority
+
+          --client-certificate <FILENAME>
+              File with the client's certificate
+
+          --client-key <FILENAME>
+              File with the client's key
+
+          --token <TOKEN>
+              Bearer token
+
+          --as <NAME>
+              User to impersonate
+
+          --as-group <NAME>
+              Group to impersonate; repeatable
+
+          --as-uid <UID>
+              UID to impersonate
+
+          --as-user-extra <KEY=VALUE>
+              Further property of the user to impersonate; repeatable
+
+          --request-timeout <DURATION>
+              How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
+
+          --disable-compression[=<BOOL>]
+              Do not ask for compressed answers
+              
+              [possible values: true, false]
+
+      -v, --verbosity [<LEVEL>]
+              Show each request with its bytes and time
+
+    Examples:
+      # Who would be evicted if this device were tainted NoExecute?
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0
+
+      # The same from a saved dump, as JSON
+      kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods \
+        -A -o yaml > cluster.yaml
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
+
+      # Which devices are there, and who uses them?
+      kubectl devicetaint devices --node node-7
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn short_help_of_preview() {
+    assert_snapshot!(devicetaint("preview -h").shown(), @"
+    Show which pods a taint would evict, and when
+
+    Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
+
+    Arguments:
+      [DEVICE|TAINT]...  Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as
+                         KEY[=VALUE]:EFFECT
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Devices:
+          --driver <DRIVER>      Driver of the devices
+          --pool <POOL>          Pool of the devices
+          --device <DEVICE>      Name of the devices within their pool
+          --all-devices          Every device of every driver
+          --rule <NAME>          Rule that exists, by name; repeatable
+      -f, --filename <FILENAME>  DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+          --allow-missing        Accept names that match no device
+
+    Guards:
+          --abort-if <GUARD>  Exit with code 4 when this holds, such as 'pods.evicted>20'; repeatable;
+                              see `help guards`
+
+    Source:
+          --from <FILENAME>            Read saved objects instead of the cluster: a file, a directory,
+                                       or `-` for stdin; repeatable
+          --kubernetes <VERSION>       Kubernetes version whose behaviour applies, such as 1.36 or
+                                       1.37.1; default: what the source shows, else the newest known
+          --feature-gates <GATE=BOOL>  Feature gates of the cluster that differ from their defaults;
+                                       known: DRAWorkloadResourceClaims
+          --now <TIME>                 Time of the question, as RFC 3339; default: the newest time in
+                                       the files
+
+    Output:
+          --color <WHEN>     When to use colours [default: auto] [possible values: auto, always, never]
+      -q, --quiet            Print results and errors only
+      -o, --output <FORMAT>  Output format [default: table] [possible values: table, wide, json, yaml,
+                             markdown, name]
+          --strict           Exit with code 6 when part of the answer is missing
+
+    Connection:
+          --kubeconfig <FILENAME>
+              Path of the kubeconfig file
+          --context <NAME>
+              Kubeconfig context
+          --cluster <NAME>
+              Kubeconfig cluster
+          --user <NAME>
+              Kubeconfig user
+      -n, --namespace <NAME>
+              Namespace of the objects that a command names
+      -s, --server <URL>
+              Address and port of the API server
+          --tls-server-name <NAME>
+              Name in the API server's certificate; default: the host in its address
+          --insecure-skip-tls-verify[=<BOOL>]
+              Do not check the API server's certificate [possible values: true, false]
+          --certificate-authority <FILENAME>
+              File with the certificate of the certificate authority
+          --client-certificate <FILENAME>
+              File with the client's certificate
+          --client-key <FILENAME>
+              File with the client's key
+          --token <TOKEN>
+              Bearer token
+          --as <NAME>
+              User to impersonate
+          --as-group <NAME>
+              Group to impersonate; repeatable
+          --as-uid <UID>
+              UID to impersonate
+          --as-user-extra <KEY=VALUE>
+              Further property of the user to impersonate; repeatable
+          --request-timeout <DURATION>
+              How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
+          --disable-compression[=<BOOL>]
+              Do not ask for compressed answers [possible values: true, false]
+      -v, --verbosity [<LEVEL>]
+              Show each request with its bytes and time
+
+    Examples:
+      # Who would be evicted if this device were tainted NoExecute?
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0
+
+      # A named taint, which some pods may tolerate, on all devices of a node's pool
+      kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
+
+      # What would happen if this existing rule were escalated? Stop a script above 20 pods
+      kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn short_help_of_devices_ends_with_examples() {
+    let run = devicetaint("devices -h");
+    let (_, examples) = run.stdout.split_once("Examples:").expect("examples");
+    assert_snapshot!(examples, @"
+    # All devices of a node
+    kubectl devicetaint devices --node node-7
+
+    # What could be tainted without hitting anybody
+    kubectl devicetaint devices gpu.example.com --free -o name
+    ");
+}
+
+#[test]
+fn nothing_to_do_shows_the_help_as_a_mistake() {
+    let run = devicetaint("");
+    assert_eq!(run.code, 2);
+    assert_eq!(run.stdout, "");
+    assert_eq!(run.stderr, devicetaint("-h").stdout);
+}
+
+#[test]
+fn help_of_a_command_is_the_same_in_every_spelling() {
+    for command in ["preview", "devices"] {
+        let flag = devicetaint(&format!("{command} --help"));
+        let word = devicetaint(&format!("help {command}"));
+        assert_eq!((flag.code, word.code), (0, 0));
+        assert_eq!(flag.stdout, word.stdout, "{command}");
+    }
+    assert_eq!(devicetaint("help").stdout, devicetaint("--help").stdout);
+}
+
+#[test]
+fn exit_codes_are_explained() {
+    assert_snapshot!(devicetaint("help exit-codes").shown(), @"
+      0  done, or nothing to do
+      1  error: API, network, permission, conflict, file
+      2  usage: the command line was wrong
+      3  unchanged, only with --error-unchanged
+      4  refused: a guard tripped, a confirmation is missing, or the impact grew since --expect; nothing was changed
+      5  timed out waiting; the change was applied, and what remains is printed
+      6  the answer is incomplete or contradicted, only with --strict or --publish
+    130  interrupted (SIGINT)
+    143  told to stop (SIGTERM)
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn hazards_are_explained() {
+    assert_snapshot!(devicetaint("help hazards").shown(), @"
+    unmanaged                has no controller: nothing creates it again
+    daemonset                its DaemonSet creates it again on the same node
+    critical                 is critical to the system: priority 2000000000 or more
+    long-grace               has more than 300s to stop, and holds the device meanwhile
+    extended-resource        uses the device through an extended resource: not evicted up to 1.37.1
+    terminal-still-reserved  has ended already, and still holds the device
+    tolerates-schedule-only  its toleration has no effect: scheduled again and evicted again, forever
+    foreign-taint            is also evicted by another rule or by a taint of the driver
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn guards_are_explained() {
+    assert_snapshot!(devicetaint("help guards").shown(), @"
+    A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20' or 'devices.selected>=50%'.
+    It trips when the comparison holds; then the command ends with exit code 4.
+
+    Signals:
+      pods.evicted          pods evicted now or later; % of the pods that use devices of the same drivers
+      pods.evicted.now      pods evicted at once; % of the same pods
+      namespaces.affected   namespaces of the evicted pods
+      devices.selected      devices selected; % of the devices of the same drivers
+
+    Operators: > >= < <= == !=
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn unknown_topic_gets_the_nearest_or_all() {
+    assert_snapshot!(devicetaint("help exitcodes").shown(), @r#"
+    [stderr]
+    error: no help about "exitcodes"
+    hint: did you mean exit-codes?
+    [exit status: 2]
+    "#);
+    assert_snapshot!(devicetaint("help me").shown(), @r#"
+    [stderr]
+    error: no help about "me"
+    hint: there is help about: preview, devices, help, exit-codes, hazards, guards
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn version_is_a_result() {
+    let run = devicetaint("--version");
+    assert_eq!(
+        run.shown(),
+        format!(
+            "kubectl-devicetaint {}\n[exit status: 0]",
+            env!("CARGO_PKG_VERSION")
+        )
+    );
+    assert_eq!(devicetaint("-V").shown(), run.shown());
+}
+
+#[test]
+fn misspelt_command_gets_the_nearest() {
+    assert_snapshot!(devicetaint("previw").shown(), @"
+    [stderr]
+    error: unrecognized subcommand 'previw'
+
+      tip: a similar subcommand exists: 'preview'
+
+    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn misspelt_flag_gets_the_nearest() {
+    assert_snapshot!(devicetaint("devices --form examples/cluster.yaml").shown(), @"
+    [stderr]
+    error: unexpected argument '--form' found
+
+      tip: a similar argument exists: '--from'
+
+    Usage: kubectl devicetaint devices --from <FILENAME> [DEVICE]...
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+}
+
+/// The house's rule for every line of help: upper case first, and no period at the end.
+#[test]
+fn every_flag_is_explained_in_the_same_manner() {
+    for command in ["preview -h", "devices -h", "-h"] {
+        let help = devicetaint(command).stdout;
+        let joined = help.replace("\n                         ", " ");
+        for line in joined
+            .lines()
+            .filter(|line| line.trim_start().starts_with('-'))
+        {
+            let Some((_, text)) = line.trim_start().split_once("  ") else {
+                continue;
+            };
+            let text = text.trim();
+            let first = text.chars().next().expect("a text");
+            assert!(first.is_uppercase(), "{command}: {line}");
+            assert!(!text.ends_with('.'), "{command}: {line}");
+        }
+    }
+}

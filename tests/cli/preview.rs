@@ -1,0 +1,723 @@
+//! `preview`: the ways to choose devices and taints, guards, and versions.
+
+use insta::assert_snapshot;
+
+use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
+
+fn preview(flags: &str) -> Run {
+    devicetaint(&format!("preview --from {EXAMPLE} {flags}"))
+}
+
+#[test]
+fn one_device_is_asked_about_without_a_taint() {
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+
+    NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
+    research    evals-98wpf                   node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint
+    research    notebook-anna                 node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
+    research    notebook-ben                  node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
+    serving     embed-5f6b8c9d77-mdd2q        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
+    serving     rerank-6b4d9f8c5-wxh7f        node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint
+    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+
+    TAINT                                   RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    kubectl-devicetaint/preview:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           5      3            2
+
+    The controller would say, for effect None:
+      1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (research/notebook-anna): has no controller: nothing creates it again
+      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
+    [stderr]
+    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn several_devices_are_one_question() {
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @"
+    2 pods in 2 namespaces would be evicted now.
+    [stderr]
+    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn whole_driver_is_one_segment() {
+    assert_snapshot!(preview("gpu.example.com").answer(), @"
+    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    [stderr]
+    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn pool_may_have_a_slash_in_its_name() {
+    assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+
+    NAMESPACE   POD     NODE     OUTCOME      EVICT-IN   DEVICE                               CAUSE
+    training    llm-0   node-1   EvictedNow   now        nic.example.com/fabric/node-1/vf-0   this taint
+
+    TAINT         RULE     SELECTOR                             PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   nic.example.com/fabric/node-1/vf-0           1           1      1            1
+
+    The controller would say, for effect None:
+      1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      long-grace (training/llm-0): has more than 300s to stop, and holds the device meanwhile
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn flags_say_the_same_as_an_argument() {
+    let argument = preview("gpu.example.com/node-7/gpu-0").shown();
+    let flags = preview("--driver gpu.example.com --pool node-7 --device gpu-0").shown();
+    assert_eq!(flags, argument);
+    let flags = preview("--driver=gpu.example.com --pool=node-7").shown();
+    assert_eq!(flags, preview("gpu.example.com/node-7/*").shown());
+    assert_eq!(
+        preview("--device gpu-0").shown(),
+        preview("*/*/gpu-0").shown()
+    );
+}
+
+#[test]
+fn every_device_has_to_be_said_in_so_many_words() {
+    assert_snapshot!(preview("--all-devices").answer(), @"
+    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    [stderr]
+    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    warning: the considered taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; name a driver, a pool or a device, unless all are meant
+    [exit status: 0]
+    ");
+    assert_snapshot!(preview("*/*/*").shown(), @r#"
+    [stderr]
+    error: device "*/*/*" selects every device of every driver
+    hint: if that is meant, say --all-devices
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn named_taint_spares_the_pods_that_tolerate_it() {
+    assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @"
+    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+
+    NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
+    monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
+    training     llm-1               node-3   EvictedLater   30m        gpu.example.com/node-3/gpu-0 (+3)   this taint
+    training     sweep-49jxh         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-5        this taint
+    training     sweep-c5h4z         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-4        this taint
+
+    TAINT                                        RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance=firmware:NoExecute   <none>   gpu.example.com/node-3/*           8          14      4            2
+
+    The controller would say, for effect None:
+      8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
+      critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
+      long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
+      terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn no_schedule_evicts_nobody() {
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoSchedule").shown(), @"
+    No pod would be evicted: effect NoSchedule does not evict.
+    6 pods use these devices: 1 terminating already, 5 not evicted.
+
+    NAMESPACE   POD                           NODE     OUTCOME       EVICT-IN   DEVICE                         CAUSE
+    research    evals-98wpf                   node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
+    research    notebook-anna                 node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
+    research    notebook-ben                  node-7   Terminating   <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
+    serving     embed-5f6b8c9d77-mdd2q        node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
+    serving     rerank-6b4d9f8c5-wxh7f        node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
+    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+
+    TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
+
+    Hazards:
+      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn effect_none_is_previewed_as_if_it_evicted() {
+    let summary = |effect: &str| {
+        let run = preview(&format!("gpu.example.com/node-7/gpu-0 a:{effect} -o json"));
+        run.json()["summary"].clone()
+    };
+    assert_eq!(summary("None"), summary("NoExecute"));
+}
+
+#[test]
+fn taint_and_devices_stand_in_any_order() {
+    let one = preview("gpu.example.com/node-7/gpu-0 a=b:NoExecute").shown();
+    assert_eq!(
+        preview("a=b:NoExecute gpu.example.com/node-7/gpu-0").shown(),
+        one
+    );
+    let flags_last = format!("preview a=b:NoExecute gpu.example.com/node-7/gpu-0 --from={EXAMPLE}");
+    assert_eq!(devicetaint(&flags_last).shown(), one);
+    let dashes = format!("preview --from={EXAMPLE} -- a=b:NoExecute gpu.example.com/node-7/gpu-0");
+    assert_eq!(devicetaint(&dashes).shown(), one);
+}
+
+#[test]
+fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
+    let plain = preview("gpu.example.com/node-7/gpu-0").shown();
+    for line in [
+        format!("--context prod preview gpu.example.com/node-7/gpu-0 --from {EXAMPLE}"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -A --kubeconfig /nowhere"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -n research -v=6"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --v=4 -s=https://nowhere"),
+    ] {
+        assert_eq!(devicetaint(&line).shown(), plain, "{line}");
+    }
+}
+
+#[test]
+fn existing_rule_is_asked_about_by_name() {
+    assert_snapshot!(preview("--rule node-6-firmware").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+    1 more pod uses these devices: 1 tolerating the taint.
+
+    NAMESPACE   POD                      NODE     OUTCOME      EVICT-IN   DEVICE                              CAUSE
+    serving     chat-7d9c6b5f4d-bg695    node-6   EvictedNow   now        gpu.example.com/node-6/gpu-0        rule node-6-firmware
+    serving     speech-8479d6bcf-jh2lt   node-6   Tolerates    <none>     gpu.example.com/node-6/gpu-1 (+1)   tolerates the taint
+
+    TAINT                                        RULE              SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance=firmware:NoExecute   node-6-firmware   gpu.example.com/node-6/*           4           3      1            1
+
+    The controller would say, for effect None:
+      4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn several_rules_are_one_question() {
+    assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
+    2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
+    1 more pod uses these devices: 1 tolerating the taint.
+
+    NAMESPACE   POD                      NODE      OUTCOME        EVICT-IN   DEVICE                              CAUSE
+    research    fold-jsg5p               node-10   EvictedLater   20m        gpu.example.com/node-10/gpu-0       rule node-10-decommission
+    serving     chat-7d9c6b5f4d-bg695    node-6    EvictedNow     now        gpu.example.com/node-6/gpu-0        rule node-6-firmware
+    serving     speech-8479d6bcf-jh2lt   node-6    Tolerates      <none>     gpu.example.com/node-6/gpu-1 (+1)   tolerates the taint
+
+    TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance=firmware:NoExecute   node-6-firmware        gpu.example.com/node-6/*            4           3      1            1
+    example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
+
+    Hazards:
+      tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn manifest_is_asked_about_before_it_is_created() {
+    assert_snapshot!(preview("-f examples/rule.yaml").shown(), @"
+    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+
+    NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
+    monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
+    training     llm-1               node-3   EvictedLater   30m        gpu.example.com/node-3/gpu-0 (+3)   this taint
+    training     sweep-49jxh         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-5        this taint
+    training     sweep-c5h4z         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-4        this taint
+
+    TAINT                                        RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    example.com/maintenance=firmware:NoExecute   <none>   gpu.example.com/node-3/*           8          14      4            2
+
+    The controller would say, for effect None:
+      8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
+      critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
+      long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
+      terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn manifest_may_come_from_standard_input() {
+    let path = format!("{}/examples/rule.yaml", env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read(path).expect("a manifest");
+    let folder = Folder::new().with_example();
+    let line = "preview --from cluster.yaml -f -";
+    let run = folder.devicetaint_reading(line, &manifest);
+    assert_eq!(run.shown(), preview("-f examples/rule.yaml").shown());
+}
+
+#[test]
+fn manifest_that_would_taint_everything_is_refused() {
+    let rule = |selector: &str| {
+        format!(
+            "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {{name: wide}}\n\
+             spec:\n  {selector}\n  taint: {{key: a, effect: NoExecute}}\n"
+        )
+    };
+    let folder = Folder::new()
+        .with_example()
+        .with("nil.yaml", rule("{}").replace("  {}\n", ""))
+        .with("empty.yaml", rule("deviceSelector: {}"))
+        .with("class.yaml", rule("deviceSelector: {deviceClassName: gpu}"));
+    let line = |name: &str| format!("preview --from cluster.yaml -f {name}.yaml");
+    assert_snapshot!(folder.devicetaint(&line("nil")).shown(), @"
+    [stderr]
+    error: rule wide has no spec.deviceSelector
+    hint: name a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device, say --all-devices
+    [exit status: 2]
+    ");
+    assert_snapshot!(folder.devicetaint(&line("empty")).shown(), @"
+    [stderr]
+    error: rule wide has an empty spec.deviceSelector: it would taint every device
+    hint: name a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device, say --all-devices
+    [exit status: 2]
+    ");
+    assert_snapshot!(folder.devicetaint(&line("class")).shown(), @"
+    [stderr]
+    error: rule wide selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device
+    hint: name a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device, say --all-devices
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn manifest_of_another_kind_is_refused() {
+    assert_snapshot!(preview(&format!("-f {EXAMPLE}")).shown(), @"
+    [stderr]
+    error: examples/cluster.yaml holds a PodDisruptionBudget, where only DeviceTaintRules are expected
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn unknown_rule_gets_the_nearest() {
+    assert_snapshot!(preview("--rule node-6-firmwar").shown(), @r#"
+    [stderr]
+    error: no rule "node-6-firmwar"
+    hint: did you mean node-6-firmware?
+    [exit status: 1]
+    "#);
+    assert_snapshot!(preview("--rule zzz").shown(), @r#"
+    [stderr]
+    error: no rule "zzz"
+    hint: the rules are: node-10-decommission, node-6-firmware, node-8-power
+    [exit status: 1]
+    "#);
+}
+
+#[test]
+fn unknown_device_gets_the_nearest_in_each_part() {
+    assert_snapshot!(preview("gpu.exmple.com/node-7/gpu-0").shown(), @"
+    [stderr]
+    error: no device matches gpu.exmple.com/node-7/gpu-0: none is published or allocated
+    hint: did you mean one of gpu.example.com/node-7/gpu-0, nic.example.com/node-7/gpu-0?
+    hint: list what there is with `kubectl devicetaint devices`
+    hint: to preview it all the same, add --allow-missing
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview("gpu.example.com/nod-7/gpu-0").shown(), @"
+    [stderr]
+    error: no device matches gpu.example.com/nod-7/gpu-0: none is published or allocated
+    hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-1/gpu-0, gpu.example.com/node-2/gpu-0?
+    hint: list what there is with `kubectl devicetaint devices`
+    hint: to preview it all the same, add --allow-missing
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu0").shown(), @"
+    [stderr]
+    error: no device matches gpu.example.com/node-7/gpu0: none is published or allocated
+    hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
+    hint: list what there is with `kubectl devicetaint devices`
+    hint: to preview it all the same, add --allow-missing
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview("--pool node-70").shown(), @"
+    [stderr]
+    error: no device matches */node-70/*: none is published or allocated
+    hint: did you mean one of */node-10/*, */node-7/*, */node-1/*?
+    hint: list what there is with `kubectl devicetaint devices`
+    hint: to preview it all the same, add --allow-missing
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn unknown_device_may_be_asked_about_all_the_same() {
+    assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @"
+    No device is selected, so no pod would be evicted.
+
+    TAINT         RULE     SELECTOR                        PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-70/gpu-0           0           0      0            0
+
+    The controller would say, for effect None:
+      0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn guards_that_hold_are_told_and_change_nothing() {
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+
+    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
+    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+
+    The controller would say, for effect None:
+      1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (research/xid-triage): has no controller: nothing creates it again
+
+    Guards:
+      pods.evicted>1: not tripped, the value is 1
+      devices.selected>=50%: not tripped, the value is 1 of 40
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn every_signal_can_trip() {
+    for (guard, code) in [
+        ("pods.evicted>2", 4),
+        ("pods.evicted>=3", 4),
+        ("pods.evicted>3", 0),
+        ("pods.evicted==3", 4),
+        ("pods.evicted!=3", 0),
+        ("pods.evicted<4", 4),
+        ("pods.evicted<=2", 0),
+        ("pods.evicted>10%", 4),
+        ("pods.evicted>90%", 0),
+        ("pods.evicted.now>1", 4),
+        ("pods.evicted.now>2", 0),
+        ("pods.evicted.now>1%", 4),
+        ("namespaces.affected>1", 4),
+        ("namespaces.affected>2", 0),
+        ("devices.selected>0", 4),
+        ("devices.selected>1", 0),
+        ("devices.selected>1%", 4),
+        ("devices.selected>50%", 0),
+        ("'pods.evicted > 2'", 4),
+    ] {
+        let run = preview(&format!(
+            "gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if {guard}"
+        ));
+        assert_eq!(run.code, code, "{guard}: {}", run.answer());
+    }
+}
+
+#[test]
+fn tripped_guard_is_a_refusal_with_the_whole_report() {
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @"
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    Guard pods.evicted>10% tripped: the value is 3 of 17.
+    [stderr]
+    error: guard tripped: pods.evicted>10%
+    [exit status: 4]
+    ");
+}
+
+#[test]
+fn tripped_guard_leaves_one_json_document_on_stdout() {
+    let run = preview("gpu.example.com/node-7/gpu-0 --abort-if pods.evicted>2 -o json");
+    assert_eq!(run.code, 4);
+    assert_eq!(run.json()["kind"], "ImpactReport");
+    assert_snapshot!(run.json()["guards"], @r#"[{"expression":"pods.evicted>2","tripped":true,"value":3,"whole":null}]"#);
+    assert_snapshot!(run.stderr, @"
+    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    error: guard tripped: pods.evicted>2
+    ");
+}
+
+#[test]
+fn wrong_guards_say_what_is_right() {
+    assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
+    [stderr]
+    error: unknown signal "pods.evictd"
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
+    [stderr]
+    error: unknown signal "load"
+    hint: known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"
+    [stderr]
+    error: guard "pods.evicted" has no operator
+    hint: write it as <signal><operator><quantity>, such as 'pods.evicted>20'; operators: > >= < <= == !=
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted>many").shown(), @r#"
+    [stderr]
+    error: guard "pods.evicted>many" has no number or percentage after the operator
+    hint: a quantity is a whole number such as 20, or a percentage from 0% to 100%
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --abort-if namespaces.affected>10%").shown(), @r#"
+    [stderr]
+    error: guard "namespaces.affected>10%" cannot have a percentage
+    hint: namespaces.affected is compared with a whole number, such as 'namespaces.affected>1'
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn versions_differ_in_what_they_evict() {
+    let evicted = |version: &str| {
+        let run = preview(&format!(
+            "gpu.example.com/node-7/gpu-0 a:NoExecute --kubernetes {version} -o json"
+        ));
+        let report = run.json();
+        let semantics = report["metadata"]["semantics"].as_str().map(str::to_owned);
+        (semantics, report["summary"]["pods"].as_u64())
+    };
+    for (version, semantics, pods) in [
+        ("1.33", "1.33", 3),
+        ("1.34.4", "1.34.4", 3),
+        ("1.35", "1.35", 3),
+        ("v1.36.3", "1.36.3", 3),
+        ("1.37", "1.37", 3),
+        ("1.37.1", "1.37.1", 3),
+        ("1.37.2", "1.37.2", 4),
+    ] {
+        assert_eq!(
+            evicted(version),
+            (Some(semantics.to_owned()), Some(pods)),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn newer_version_behaves_like_the_newest_known_with_a_warning() {
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
+    1 pod in 1 namespace would be evicted now.
+    [stderr]
+    warning: Kubernetes 1.99 is newer than this plugin, which takes it to behave like 1.37; update the plugin, if there is a newer one
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn now_decides_what_is_due() {
+    let taint = "--rule node-10-decommission";
+    assert_snapshot!(preview(taint).answer(), @"
+    1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
+    [exit status: 0]
+    ");
+    assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
+    1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
+    [exit status: 0]
+    ");
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn feature_gate_counts_the_pods_of_pod_groups() {
+    let cluster = r#"{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+         "metadata": {"name": "c", "namespace": "n", "uid": "c", "creationTimestamp": "2026-11-20T10:00:00Z"},
+         "status": {"reservedFor": [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "g"}],
+                    "allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x"}]}}}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": "n", "uid": "w"},
+         "spec": {"nodeName": "a", "schedulingGroup": {"podGroupName": "g"},
+                  "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
+         "status": {"phase": "Running"}}]}"#;
+    let folder = Folder::new().with("group.json", cluster);
+    let names = |gate: &str| {
+        let line = "preview d/p/x a:NoExecute --from group.json -o name";
+        folder
+            .devicetaint(&format!("{line} --feature-gates {gate}"))
+            .stdout
+    };
+    assert_eq!(names("DRAWorkloadResourceClaims=true"), "n/worker\n");
+    assert_eq!(names("DRAWorkloadResourceClaims=false"), "");
+    assert_eq!(
+        names("DRAWorkloadResourceClaims=true,DRAWorkloadResourceClaims=false"),
+        ""
+    );
+}
+
+#[test]
+fn question_about_nothing_or_two_things_is_a_usage_error() {
+    assert_snapshot!(preview("").shown(), @"
+    [stderr]
+    error: no devices: whom would it hit?
+    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list what there is with `kubectl devicetaint devices`
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("a:NoExecute").shown(), @"
+    [stderr]
+    error: no devices: whom would it hit?
+    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list what there is with `kubectl devicetaint devices`
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("gpu.example.com a:NoExecute b:NoExecute").shown(), @"
+    [stderr]
+    error: more than one taint: a:NoExecute and b:NoExecute
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("--rule node-6-firmware a:NoExecute").shown(), @"
+    [stderr]
+    error: a taint cannot be given beside --rule, which has its own
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("-f examples/rule.yaml a:NoExecute").shown(), @"
+    [stderr]
+    error: a taint cannot be given beside --filename, which has its own
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("gpu.example.com --pool node-7").shown(), @"
+    [stderr]
+    error: DEVICE cannot be used together with --driver, --pool, --device
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("gpu.example.com --rule node-6-firmware").shown(), @"
+    [stderr]
+    error: DEVICE cannot be used together with --rule
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn wrong_arguments_are_usage_errors() {
+    assert_snapshot!(preview("node-7/gpu-0").shown(), @r#"
+    [stderr]
+    error: device "node-7/gpu-0" has two segments, where a device has three: DRIVER/POOL/DEVICE
+    hint: did you mean node-7/gpu-0/* or */node-7/gpu-0?
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com//gpu-0").shown(), @r#"
+    [stderr]
+    error: device "gpu.example.com//gpu-0" has an empty segment; `*` stands for any
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu_x/node-7/gpu-0").shown(), @r#"
+    [stderr]
+    error: driver "gpu_x" is not valid: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Noexecute").shown(), @r#"
+    [stderr]
+    error: taint "a:Noexecute" has an unknown effect "Noexecute": it is None, NoSchedule or NoExecute, exactly so
+    hint: did you mean NoExecute?
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Evict").shown(), @r#"
+    [stderr]
+    error: taint "a:Evict" has an unknown effect "Evict": it is None, NoSchedule or NoExecute, exactly so
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a=b").shown(), @r#"
+    [stderr]
+    error: taint "a=b" has no effect: write KEY[=VALUE]:EFFECT with None, NoSchedule or NoExecute
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 'a b:NoExecute'").shown(), @r#"
+    [stderr]
+    error: taint key "a b" is not valid: the name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 'a=b c:NoExecute'").shown(), @r#"
+    [stderr]
+    error: taint value "b c" is not valid: a value must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn wrong_versions_times_and_gates_are_usage_errors() {
+    assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @"
+    [stderr]
+    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints: they came with 1.33
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("gpu.example.com --kubernetes newest").shown(), @r#"
+    [stderr]
+    error: invalid value 'newest' for '--kubernetes <VERSION>': "newest" is no Kubernetes version such as 1.36 or 1.37.1
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --now yesterday").shown(), @r#"
+    [stderr]
+    error: invalid value 'yesterday' for '--now <TIME>': "yesterday" is no time such as 2026-11-21T01:00:00Z
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --feature-gates DynamicResourceAllocation=true").shown(), @r#"
+    [stderr]
+    error: invalid value 'DynamicResourceAllocation=true' for '--feature-gates <GATE=BOOL>': feature gate "DynamicResourceAllocation" plays no part here; known: DRAWorkloadResourceClaims
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --feature-gates DRAWorkloadResourceClaims=yes").shown(), @r#"
+    [stderr]
+    error: invalid value 'DRAWorkloadResourceClaims=yes' for '--feature-gates <GATE=BOOL>': "yes" is neither true nor false
+
+    For more information, try '--help'.
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("gpu.example.com --feature-gates DRAWorkloadResourceClaims").shown(), @"
+    [stderr]
+    error: invalid value 'DRAWorkloadResourceClaims' for '--feature-gates <GATE=BOOL>': write GATE=true or GATE=false
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(devicetaint("preview gpu.example.com --now 2026-11-21T00:00:00Z").shown(), @"
+    [stderr]
+    error: the following required arguments were not provided:
+      --from <FILENAME>
+
+    Usage: kubectl devicetaint preview --from <FILENAME> --now <TIME> <DEVICE|TAINT>...
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+}

@@ -1,0 +1,246 @@
+//! `--from`: files, folders, streams, and what they lack.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::harness::{EXAMPLE, Folder, devicetaint, example};
+
+const QUESTION: &str = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o json";
+
+/// What every way to hand over the example has to give.
+fn expected() -> String {
+    devicetaint(&format!("{QUESTION} --from {EXAMPLE}")).shown()
+}
+
+/// The objects of the example of the kinds that `wants` takes.
+fn objects(wants: impl Fn(&str) -> bool) -> Vec<Value> {
+    let list: Value = serde_yaml::from_str(&example()).expect("YAML");
+    let items = list["items"].as_array().expect("a list");
+    let wanted = items
+        .iter()
+        .filter(|item| wants(item["kind"].as_str().expect("a kind")));
+    wanted.cloned().collect()
+}
+
+fn list(items: &[Value]) -> String {
+    json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).expect("gzip");
+    encoder.finish().expect("gzip")
+}
+
+#[test]
+fn json_is_read_like_yaml() {
+    let folder = Folder::new().with("cluster.json", list(&objects(|_| true)));
+    let run = folder.devicetaint(&format!("{QUESTION} --from cluster.json"));
+    assert_eq!(run.shown(), expected());
+}
+
+#[test]
+fn gzip_and_standard_input_are_read_whatever_their_name() {
+    let packed = gzip(&example());
+    let folder = Folder::new().with("cluster", &packed);
+    for (line, input) in [
+        ("--from cluster", b"".as_slice()),
+        ("--from -", example().as_bytes()),
+        ("--from=-", packed.as_slice()),
+    ] {
+        let run = folder.devicetaint_reading(&format!("{QUESTION} {line}"), input);
+        assert_eq!(run.shown(), expected(), "{line}");
+    }
+}
+
+#[test]
+fn files_of_both_formats_are_one_cluster() {
+    let yaml = |items: Vec<Value>| {
+        let documents: Vec<String> = items
+            .iter()
+            .map(|item| serde_yaml::to_string(item).expect("YAML"))
+            .collect();
+        documents.join("---\n")
+    };
+    let of = |kind: &'static str| objects(move |found| found == kind);
+    let rest = objects(|kind| !["Pod", "ResourceClaim", "ResourceSlice"].contains(&kind));
+    let folder = Folder::new()
+        .with("dump/pods.json", list(&of("Pod")))
+        .with("dump/claims.yaml", yaml(of("ResourceClaim")))
+        .with("dump/slices.json.gz", gzip(&list(&of("ResourceSlice"))))
+        .with("dump/notes.txt", "not read")
+        .with("rest.yml", yaml(rest));
+    let run = folder.devicetaint(&format!("{QUESTION} --from dump --from rest.yml"));
+    assert_eq!(run.shown(), expected());
+    let run = folder.devicetaint(&format!(
+        "{QUESTION} --from rest.yml --from dump/slices.json.gz --from dump/pods.json --from dump/claims.yaml"
+    ));
+    assert_eq!(run.shown(), expected());
+}
+
+#[test]
+fn same_object_twice_is_a_warning_and_the_newer_counts() {
+    let mut older = objects(|kind| kind == "Pod");
+    older.retain(|pod| pod["metadata"]["name"] == "notebook-anna");
+    older[0]["metadata"]["resourceVersion"] = json!("1");
+    older[0]["metadata"]["deletionTimestamp"] = json!("2026-11-20T10:00:00Z");
+    let folder = Folder::new()
+        .with("older.json", list(&older))
+        .with_example();
+    let line = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o name --from older.json";
+    let run = folder.devicetaint(&format!("{line} --from cluster.yaml"));
+    assert_snapshot!(run.shown(), @"
+    research/notebook-anna
+    serving/embed-5f6b8c9d77-mdd2q
+    serving/rerank-6b4d9f8c5-wxh7f
+    [stderr]
+    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 counts; leave out the older file
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn kinds_that_are_missing_make_the_answer_incomplete() {
+    let folder = Folder::new()
+        .with(
+            "claims.json",
+            list(&objects(|kind| kind == "ResourceClaim")),
+        )
+        .with("pods.json", list(&objects(|kind| kind == "Pod")));
+    let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json";
+    assert_snapshot!(folder.devicetaint(line).shown(), @"
+    No pod is known that would be evicted, but the answer is incomplete.
+
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           0           1      0            0
+
+    The controller would say, for effect None:
+      0 published devices selected. 1 allocated device selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Incomplete:
+      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      pods: the input holds no Pod: who would be evicted is unknown
+    [exit status: 0]
+    ");
+    assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
+    At least 1 pod in 1 namespace would be evicted now. The answer is incomplete.
+
+    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
+    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           0           1      1            1
+
+    The controller would say, for effect None:
+      0 published devices selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (research/xid-triage): has no controller: nothing creates it again
+
+    Incomplete:
+      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+    [exit status: 0]
+    ");
+    let strict = folder.devicetaint(&format!("{line} --strict -o json"));
+    assert_eq!(strict.code, 6);
+    assert_eq!(
+        strict.json()["incomplete"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert_snapshot!(strict.stderr, @"error: the answer is incomplete: resourceslices, devicetaintrules, pods");
+}
+
+#[test]
+fn complete_answer_is_no_error_when_strict() {
+    let run = devicetaint(&format!("{QUESTION} --from {EXAMPLE} --strict"));
+    assert_eq!(run.shown(), expected());
+}
+
+#[test]
+fn files_without_a_time_need_one() {
+    let slice = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
+        "spec":{"driver":"d","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n","devices":[{"name":"x"}]}}"#;
+    let folder = Folder::new().with("slice.json", slice);
+    assert_snapshot!(folder.devicetaint("devices --from slice.json").shown(), @"
+    [stderr]
+    error: the files carry no time, so that nobody can say what is due
+    hint: say for which moment: --now 2026-11-21T01:00:00Z
+    [exit status: 2]
+    ");
+    let run = folder.devicetaint("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
+    assert_snapshot!(run.shown(), @"
+    d/p/x
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn newer_api_is_kept_shown_and_warned_about() {
+    let objects = json!([
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s", "creationTimestamp": "2026-11-20T00:00:00Z", "brandNew": 1},
+         "spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "nodeName": "n", "future": {"a": []},
+                  "devices": [{"name": "x", "shiny": true, "taints": [{"key": "k", "effect": "Melt", "timeAdded": "2026-11-20T00:00:00Z"}]}]}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "n", "uid": "c"},
+         "status": {"reservedFor": [{"resource": "pods", "name": "p", "uid": "p"}],
+                    "allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x",
+                        "tolerations": [{"operator": "Matches", "key": "a"}]}]}}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "rule"},
+         "spec": {"deviceSelector": {"driver": "d", "rack": "7"}, "taint": {"key": "k", "effect": "Melt"}}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "n", "uid": "p"},
+         "spec": {"nodeName": "n", "resourceClaims": [{"name": "c", "resourceClaimName": "c"}], "containers": []}, "status": {"phase": "Dreaming"}},
+    ]);
+    let folder = Folder::new().with("cluster.json", list(objects.as_array().expect("a list")));
+    assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @"
+    1 pod in 1 namespace would be evicted now.
+
+    NAMESPACE   POD   NODE   OUTCOME      EVICT-IN   DEVICE   CAUSE
+    n           p     n      EvictedNow   now        d/p/x    this taint
+
+    TAINT         RULE     SELECTOR   PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   d/p/x              1           1      1            1
+
+    The controller would say, for effect None:
+      1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Hazards:
+      unmanaged (n/p): has no controller: nothing creates it again
+    [stderr]
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
+    warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    [exit status: 0]
+    ");
+    assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @"
+    No pod would be evicted: effect Melt does not evict.
+    1 pod uses these devices: 1 not evicted.
+
+    NAMESPACE   POD   NODE   OUTCOME      EVICT-IN   DEVICE   CAUSE
+    n           p     n      NotEvicted   <none>     d/p/x    the effect does not evict
+
+    TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    k:Melt   rule   d/*/* rack=?           1           1      0            0
+    [stderr]
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
+    warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    [exit status: 0]
+    ");
+    assert_snapshot!(folder.devicetaint("devices --from cluster.json").shown(), @"
+    DEVICE   NODE   ALLOCATED   TAINTS                                CLAIMS   PODS
+    d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
+    [stderr]
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
+    warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
+    warning: Pod n/p has the unknown phase `Dreaming`
+    warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
+    [exit status: 0]
+    ");
+}

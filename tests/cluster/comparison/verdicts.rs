@@ -1,0 +1,110 @@
+//! What this project says about a cluster that a real control plane has.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kubectl_devicetaint::cluster::{
+    self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, Silent,
+};
+use kubectl_devicetaint::engine::{Condition, ConsideredTaint, Origin, Semantics, preview};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
+use serde_json::{Value, json};
+
+use crate::harness::ControlPlane;
+
+/// Status, reason and message of a condition.
+pub type Words = [String; 3];
+
+/// The whole server, read as the live commands read it.
+pub async fn read(plane: &ControlPlane) -> Snapshot {
+    let options = ConnectionOptions {
+        kubeconfig: Some(plane.kubeconfig().to_owned()),
+        request_timeout: Some(Duration::from_secs(60)),
+        ..ConnectionOptions::default()
+    };
+    let connection = Connection::load(&options, &Environment::default(), &Silent)
+        .await
+        .expect("the kubeconfig is complete");
+    let client = ApiClient::new(connection, Arc::new(Silent)).expect("the credentials work");
+    let served = cluster::discover(&client)
+        .await
+        .expect("the server answers");
+    let reading = cluster::read_for_preview(&client, &served, cluster::Detail::Names, |_| true)
+        .await
+        .expect("everything can be read");
+    assert_eq!(reading.gaps, [], "the administrator may read everything");
+    reading.snapshot
+}
+
+/// The condition of each rule, by name, as if each was alone.
+pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words> {
+    let considered: Vec<ConsideredTaint> = snapshot
+        .rules
+        .iter()
+        .map(|rule| ConsideredTaint {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: Taint {
+                effect: Effect::NoExecute,
+                ..rule.taint.clone()
+            },
+        })
+        .collect();
+    let impact = preview(snapshot, &considered, now, &Semantics::newest());
+    snapshot
+        .rules
+        .iter()
+        .zip(&impact.rules)
+        .map(|(rule, impact)| {
+            let condition = Condition::of(&rule.taint.effect, &impact.counts, 0);
+            let words = [
+                condition.status.to_string(),
+                condition.reason.to_string(),
+                condition.message,
+            ];
+            (rule.name.to_string(), words)
+        })
+        .collect()
+}
+
+/// The pods that are deleted at `now`, by namespace and name, read from the objects as `--from` reads
+/// them. Those that are terminating already are not among them.
+pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
+    let list = json!({
+        "apiVersion": "v1", "kind": "List", "items": objects,
+        "metadata": {"annotations": {
+            "kubectl-devicetaint/observed-at": now.to_string(),
+            "kubectl-devicetaint/kinds": "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass",
+        }},
+    });
+    let reading = cluster::read(
+        &[FileSource::Stdin],
+        &mut list.to_string().as_bytes(),
+        &Limits::default(),
+    )
+    .expect("the server's objects can be read");
+    // A taint that evicts nobody asks about every device; the rules and the drivers' taints are there.
+    let harmless = [ConsideredTaint {
+        rule: None,
+        selector: Some(DeviceSelector::default()),
+        taint: Taint {
+            key: "example.com/harmless".to_owned(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+            time_added: Some(now),
+        },
+    }];
+    let impact = preview(&reading.snapshot, &harmless, now, &Semantics::newest());
+    let evicted = impact.pods.iter().filter(|pod| {
+        let acts = |origin| match origin {
+            Origin::Considered(_) => false,
+            Origin::Rule(_) | Origin::ResourceSlice(_) => true,
+        };
+        pod.pod.deletion.is_none()
+            && pod.earliest().is_some_and(|at| at <= now)
+            && pod.causes.iter().any(|cause| acts(cause.origin))
+    });
+    evicted.map(|pod| pod.pod.name.to_string()).collect()
+}

@@ -1,0 +1,309 @@
+//! Laws that hold for every cluster, from the objects to the report.
+//!
+//! Each was checked against the controller first: that one more toleration only ever helps, for
+//! example, sounds right and is wrong, since of several that match the shortest counts.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kubectl_devicetaint::cluster::{FileSource, Limits, read};
+use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
+use kubectl_devicetaint::report::impact::Limits as Guards;
+use kubectl_devicetaint::report::{Basis, ImpactReport};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "parts of it are for the comparison with the controller"
+)]
+#[path = "support/case/mod.rs"]
+mod case;
+
+use case::{Family, START, any_case};
+
+/// Every object of any cluster, and a seed for what happens to it.
+fn any_objects() -> impl Strategy<Value = Vec<Value>> {
+    any_case(Family::Timelines).prop_map(|case| {
+        let objects = case.objects();
+        // Something that is always there: input without any needed object is refused.
+        let class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+            "metadata": {"name": "of-no-rule"}, "spec": {}});
+        [
+            vec![class],
+            objects.slices,
+            objects.claims,
+            objects.pods,
+            objects.rules,
+        ]
+        .concat()
+    })
+}
+
+fn any_semantics() -> impl Strategy<Value = Semantics> {
+    (33u32..38, any::<bool>()).prop_map(|(minor, pod_groups)| {
+        let version = Minor { minor, patch: None };
+        let semantics = Semantics::of(version).expect("a version with taints");
+        if pod_groups {
+            semantics.with_pod_groups()
+        } else {
+            semantics
+        }
+    })
+}
+
+/// What may be asked about, with an effect that evicts.
+fn any_question() -> impl Strategy<Value = ConsideredTaint> {
+    let part = |name: fn(u8) -> String, of: u8| proptest::option::of((0..of).prop_map(name));
+    let driver = part(driver_name, 2);
+    let pool = part(|number| format!("pool-{number}"), 2);
+    let device = part(|number| format!("device-{number}"), 3);
+    (driver, pool, device, 0u8..2).prop_map(|(driver, pool, device, key)| {
+        question(driver, pool, device, key, Effect::NoExecute)
+    })
+}
+
+fn driver_name(number: u8) -> String {
+    format!("driver-{number}.example.com")
+}
+
+fn question(
+    driver: Option<String>,
+    pool: Option<String>,
+    device: Option<String>,
+    key: u8,
+    effect: Effect,
+) -> ConsideredTaint {
+    let selector = DeviceSelector {
+        driver: driver.as_deref().map(Into::into),
+        pool: pool.as_deref().map(Into::into),
+        device: device.as_deref().map(Into::into),
+        ..DeviceSelector::default()
+    };
+    let taint = Taint {
+        key: format!("example.com/key-{key}"),
+        value: String::new(),
+        effect,
+        time_added: None,
+    };
+    ConsideredTaint::hypothetical(selector, taint, now())
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(START).expect("a time")
+}
+
+fn list(objects: &[Value]) -> Value {
+    json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": objects})
+}
+
+/// Reads a text as `--from -` does.
+fn reading(text: &str) -> Reading {
+    read(
+        &[FileSource::Stdin],
+        &mut text.as_bytes(),
+        &Limits::default(),
+    )
+    .expect("a cluster")
+}
+
+fn report(reading: &Reading, asked: &[ConsideredTaint], semantics: &Semantics) -> ImpactReport {
+    let impact = preview(&reading.snapshot, asked, now(), semantics);
+    let basis = Basis {
+        reading,
+        semantics,
+        now: now(),
+    };
+    ImpactReport::new(&impact, &basis, &Guards::default())
+}
+
+fn report_of(objects: &[Value], asked: &[ConsideredTaint], semantics: &Semantics) -> ImpactReport {
+    report(&reading(&list(objects).to_string()), asked, semantics)
+}
+
+/// When each pod is evicted; pods that are not are left out.
+fn evictions(report: &ImpactReport) -> BTreeMap<String, Timestamp> {
+    let evicted = report
+        .pods
+        .iter()
+        .filter_map(|pod| Some((pod.uid.clone(), pod.evict_at.as_ref()?.0)));
+    evicted.collect()
+}
+
+/// The objects in an order that `seed` decides.
+fn shuffled(objects: &[Value], seed: u64) -> Vec<Value> {
+    let mut keyed: Vec<(u64, &Value)> = (1u64..)
+        .zip(objects)
+        .map(|(place, object)| {
+            (
+                (seed | 1).wrapping_mul(place).rotate_left(29) ^ seed,
+                object,
+            )
+        })
+        .collect();
+    keyed.sort_by_key(|(key, _)| key.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    keyed
+        .into_iter()
+        .map(|(_, object)| object.clone())
+        .collect()
+}
+
+/// Adds a toleration to every allocation result that covers everything forever, in place of all
+/// others: of several that match, the shortest counts.
+fn tolerating_everything(objects: &[Value]) -> Vec<Value> {
+    let mut objects = objects.to_vec();
+    for object in &mut objects {
+        let results = object.pointer_mut("/status/allocation/devices/results");
+        for result in results.and_then(Value::as_array_mut).into_iter().flatten() {
+            result["tolerations"] = json!([{"operator": "Exists", "effect": "NoExecute"}]);
+        }
+    }
+    objects
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    /// The API lists objects in no order that means anything.
+    #[test]
+    fn order_of_the_objects_does_not_matter(
+        objects in any_objects(),
+        asked in any_question(),
+        semantics in any_semantics(),
+        seed in any::<u64>(),
+    ) {
+        let asked = [asked];
+        let report = report_of(&objects, &asked, &semantics);
+        prop_assert_eq!(report_of(&shuffled(&objects, seed), &asked, &semantics), report);
+    }
+
+    /// Of two taints on one device the earlier eviction wins, so one more can only bring it forward.
+    #[test]
+    fn one_more_taint_never_spares_a_pod_nor_delays_it(
+        objects in any_objects(),
+        first in any_question(),
+        second in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let alone = evictions(&report_of(&objects, std::slice::from_ref(&first), &semantics));
+        let both = evictions(&report_of(&objects, &[first, second], &semantics));
+        for (pod, at) in alone {
+            prop_assert!(both.get(&pod).is_some_and(|sooner| *sooner <= at), "{pod}: {both:?}");
+        }
+    }
+
+    /// The same for a rule that exists: the answer to a question only grows by it.
+    #[test]
+    fn one_more_rule_never_spares_a_pod_nor_delays_it(
+        objects in any_objects(),
+        asked in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let asked = [asked];
+        let is_rule = |object: &Value| object["kind"] == "DeviceTaintRule";
+        let (rules, without): (Vec<Value>, Vec<Value>) =
+            objects.iter().cloned().partition(is_rule);
+        let fewer = [without, rules[1..].to_vec()].concat();
+        let before = evictions(&report_of(&fewer, &asked, &semantics));
+        let after = evictions(&report_of(&objects, &asked, &semantics));
+        for (pod, at) in before {
+            prop_assert!(after.get(&pod).is_some_and(|sooner| *sooner <= at), "{pod}: {after:?}");
+        }
+    }
+
+    /// The controller handles rules one by one, each as if it was alone.
+    #[test]
+    fn what_a_rule_counts_does_not_depend_on_others(
+        objects in any_objects(),
+        first in any_question(),
+        second in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let alone = report_of(&objects, std::slice::from_ref(&first), &semantics);
+        let both = report_of(&objects, &[first.clone(), second], &semantics);
+        prop_assert_eq!(&both.taints[0].counts, &alone.taints[0].counts);
+        let without: Vec<Value> = objects
+            .into_iter()
+            .filter(|object| object["kind"] != "DeviceTaintRule")
+            .collect();
+        let quiet = report_of(&without, &[first], &semantics);
+        prop_assert_eq!(&quiet.taints[0].counts, &alone.taints[0].counts);
+    }
+
+    /// A toleration without key and seconds is for every taint and forever. Without its effect it
+    /// would not be: the controller takes an empty effect for no match.
+    #[test]
+    fn blanket_toleration_alone_keeps_every_pod(
+        objects in any_objects(),
+        asked in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let report = report_of(&tolerating_everything(&objects), &[asked], &semantics);
+        prop_assert_eq!(evictions(&report), BTreeMap::new());
+        prop_assert_eq!(report.taints[0].counts.pods, 0);
+    }
+
+    /// Only NoExecute evicts; a taint that nobody can act on hits nobody by itself.
+    #[test]
+    fn other_effects_evict_nobody(
+        objects in any_objects(),
+        driver in 0u8..2,
+        semantics in any_semantics(),
+        effect in proptest::sample::select(vec!["NoSchedule", "Newer"]),
+    ) {
+        let driver = Some(driver_name(driver));
+        let asked = question(driver, None, None, 0, effect.into());
+        let report = report_of(&objects, &[asked], &semantics);
+        prop_assert_eq!(report.taints[0].counts.pods, 0);
+        for pod in &report.pods {
+            let by_the_taint = pod.causes.iter().any(|cause| cause.effect == effect);
+            prop_assert!(!by_the_taint, "{:?}", pod.causes);
+        }
+    }
+
+    /// The summary counts what the rows show, each thing once.
+    #[test]
+    fn summary_agrees_with_the_rows(
+        objects in any_objects(),
+        first in any_question(),
+        second in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let report = report_of(&objects, &[first, second], &semantics);
+        let summary = &report.summary;
+        let times: Vec<Timestamp> = evictions(&report).into_values().collect();
+        prop_assert_eq!(summary.pods, times.len());
+        prop_assert_eq!(summary.pods, summary.pods_now + summary.pods_later);
+        prop_assert_eq!(summary.pods_now, times.iter().filter(|at| **at <= now()).count());
+        prop_assert_eq!(summary.first_eviction.as_ref().map(|time| time.0), times.iter().min().copied());
+        prop_assert_eq!(summary.last_eviction.as_ref().map(|time| time.0), times.iter().max().copied());
+        prop_assert_eq!(summary.devices, report.devices.len());
+        let others = summary.pods_tolerating + summary.pods_terminating + summary.pods_not_evicted;
+        prop_assert_eq!(summary.pods + others, report.pods.len());
+        let ordered = report.pods.is_sorted_by_key(|pod| (pod.namespace.clone(), pod.name.clone()));
+        prop_assert!(ordered);
+        for pod in &report.pods {
+            prop_assert!(pod.causes.is_sorted_by_key(|cause| cause.at.0), "{:?}", pod.causes);
+        }
+    }
+
+    /// YAML and JSON of one list say the same, and so do several documents.
+    #[test]
+    fn format_of_the_input_does_not_matter(
+        objects in any_objects(),
+        asked in any_question(),
+        semantics in any_semantics(),
+    ) {
+        let asked = [asked];
+        let expected = report_of(&objects, &asked, &semantics);
+        let yaml = serde_yaml::to_string(&list(&objects)).expect("YAML");
+        prop_assert_eq!(&report(&reading(&yaml), &asked, &semantics), &expected);
+        let documents: Vec<String> = objects.iter().map(Value::to_string).collect();
+        let several = documents.join("\n---\n");
+        prop_assert_eq!(&report(&reading(&documents.join("\n")), &asked, &semantics), &expected);
+        let yaml = format!("---\n{several}\n");
+        prop_assert_eq!(&report(&reading(&yaml), &asked, &semantics), &expected);
+    }
+}
