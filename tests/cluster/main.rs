@@ -18,5 +18,6 @@ mod harness;
 mod lifetime;
 mod live;
 mod publish;
+mod rules;
 mod smoke;
 mod variants;
