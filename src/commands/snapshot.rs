@@ -5,6 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::channel::oneshot;
 
 use super::connection::{connect, failed};
 use super::context::Context;
@@ -119,6 +122,9 @@ impl SnapshotArgs {
     }
 }
 
+/// How long an interrupted program takes to tidy up, at most.
+const TIDYING: Duration = Duration::from_secs(1);
+
 /// Writes the file; says how the program ends if it is told to meanwhile.
 async fn save(
     destination: Destination,
@@ -127,18 +133,17 @@ async fn save(
 ) -> Result<Option<ExitStatus>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
-    let mut work = tokio::task::spawn_blocking(move || destination.save(&saved, &notes, &seen));
-    let (result, status) = tokio::select! {
-        result = &mut work => (result, None),
-        status = signal::received() => {
-            stop.store(true, Ordering::Relaxed);
-            (work.await, Some(status))
-        }
+    let (sender, mut result) = oneshot::channel();
+    // A thread of its own: nobody waits for it at the end, should the file be a pipe without a reader.
+    std::thread::spawn(move || sender.send(destination.save(&saved, &notes, &seen)));
+    let status = tokio::select! {
+        result = &mut result => return result?.map(|()| None).map_err(unwritable),
+        status = signal::received() => status,
     };
-    match (result?, status) {
-        (Ok(()) | Err(SaveError::Stopped { .. }), status) => Ok(status),
-        (Err(error), _) => Err(unwritable(error)),
-    }
+    stop.store(true, Ordering::Relaxed);
+    // Time to take away what is half-written.
+    let _ = tokio::time::timeout(TIDYING, result).await;
+    Ok(Some(status))
 }
 
 /// Random numbers that nobody else has.

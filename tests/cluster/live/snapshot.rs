@@ -76,7 +76,7 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
         "secret",
         &namespaces[0],
         &namespaces[1],
-        "claim-0",
+        "\"claim-0\"",
         &node,
         "gpu-1",
         "example.com/none",
