@@ -191,11 +191,33 @@ impl EscalateArgs {
                 && let Err(failure) = patch(&scene.rules, rule, &change, mode).await
             {
                 context.ledger.failed();
+                let failure = self.with_new_report(failure, scene).await;
                 return Err(stopped(failure, context));
             }
             self.change.tell(name, "configured", context)?;
         }
         Ok(())
+    }
+
+    /// The failure with whom the change would hit now, as far as that can be found out.
+    async fn with_new_report(&self, failure: Failure, scene: &Scene) -> Failure {
+        let Ok(scene) = scene.again(&self.version).await else {
+            return failure;
+        };
+        let to = Effect::from(self.to);
+        let rules = self.names.iter().filter_map(|name| scene.rule(name).ok());
+        let considered: Vec<ConsideredTaint> = rules
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.now))
+            .collect();
+        match scene.report(&considered, &[]).await {
+            Ok(report) => report
+                .summary_lines()
+                .into_iter()
+                .fold(failure, |failure, line| {
+                    failure.hint(format!("with {to} now: {line}"))
+                }),
+            Err(_) => failure,
+        }
     }
 
     async fn wait(

@@ -51,6 +51,15 @@ impl Scene {
         })
     }
 
+    /// The cluster as it is now.
+    pub(super) async fn again(&self, version: &VersionArgs) -> Result<Self, Failure> {
+        let live = Live {
+            client: self.live.client.clone(),
+            served: self.live.served.clone(),
+        };
+        Self::of(live, version).await
+    }
+
     /// The rule of that name, as it was read.
     pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
         let rules = &self.reading.snapshot.rules;

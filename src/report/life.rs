@@ -130,3 +130,77 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
     );
     format!("{taint} ({})", owner(source, name.as_deref()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn what_a_pod_waits_for_is_one_line() {
+        let now = testing::now();
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.node = Some("node-7".into());
+        for (obstacle, told) in [
+            (
+                Obstacle::Tolerates {
+                    until: testing::after(300),
+                },
+                "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z",
+            ),
+            (
+                Obstacle::GracePeriod {
+                    since: testing::after(-10),
+                    until: testing::after(20),
+                },
+                "team-a/train-0 on node-7: terminating since 10s, its grace period ends in 20s",
+            ),
+            (
+                Obstacle::Finalizers(vec!["a/b".to_owned()]),
+                "team-a/train-0 on node-7: terminating, waits for finalizer a/b",
+            ),
+            (
+                Obstacle::Node(NodeHealth::Gone),
+                "team-a/train-0 on node-7: terminating, its node does not exist",
+            ),
+        ] {
+            assert_eq!(
+                remaining_line(
+                    &Remaining {
+                        pod: &pod,
+                        obstacle
+                    },
+                    now
+                ),
+                told
+            );
+        }
+    }
+
+    #[test]
+    fn who_waits_for_somebody_else_is_slower_than_who_waits_for_a_time() {
+        let pod = testing::pod("team-a", "train-0");
+        let left = |obstacle| Remaining {
+            pod: &pod,
+            obstacle,
+        };
+        let all = [
+            left(Obstacle::Finalizers(vec!["a/b".to_owned()])),
+            left(Obstacle::Tolerates {
+                until: testing::after(300),
+            }),
+            left(Obstacle::Controller {
+                since: testing::now(),
+            }),
+        ];
+        assert_eq!(slowest(&all), Some(&all[0]));
+        assert_eq!(progress_line(&all, 2), "2 gone, 1 terminating, 2 left");
+    }
+
+    #[test]
+    fn many_names_are_cut() {
+        let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
+        assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
+        assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
+    }
+}

@@ -4,6 +4,7 @@
 
 mod claims_and_pods;
 mod counting;
+mod life;
 mod rules_and_pools;
 mod times;
 mod uncovered;

@@ -108,6 +108,10 @@ fn the_program_that_comes_second_says_who_was_first_and_what_is_different() {
             } else {
                 conflicts += 1;
                 assert_eq!(run.code, 1, "{run:?}");
+                assert!(
+                    run.stderr.contains("with NoExecute now: "),
+                    "the report is made anew: {run:?}"
+                );
                 assert!(run.stderr.contains("changed in the meantime"), "{run:?}");
                 assert!(
                     run.stderr.contains("it is") && run.stderr.contains(":NoExecute"),

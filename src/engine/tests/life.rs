@@ -1,0 +1,148 @@
+//! Where a rule is in its life.
+
+use std::collections::BTreeMap;
+
+use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use crate::engine::ConsideredTaint;
+use crate::engine::life::{Evicting, Obstacle, release, remaining};
+use crate::model::{Deletion, DeviceTaintRule, Effect, EvictionCondition, NodeHealth, NodeName};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+
+/// A rule of generation 2, with a condition about `generation` that says `status`.
+fn rule(status: &str, generation: i64) -> DeviceTaintRule {
+    let mut world = World::default().rule("drain", GPU_0, MAINTENANCE);
+    let mut rule = world.snapshot.rules.remove(0);
+    rule.generation = 2;
+    rule.condition = Some(EvictionCondition {
+        status: status.to_owned(),
+        reason: String::new(),
+        message: String::new(),
+        observed_generation: generation,
+        last_transition: None,
+    });
+    rule
+}
+
+#[test]
+fn condition_counts_only_for_the_current_state_and_while_pods_are_left() {
+    for (name, rule, pods, expected) in [
+        ("evicting", rule("True", 2), 1, Evicting::Yes),
+        ("done", rule("False", 2), 0, Evicting::No),
+        ("earlier state", rule("False", 1), 0, Evicting::Outdated),
+        ("nobody left", rule("True", 2), 0, Evicting::Leftover),
+        ("unknown status", rule("Unknown", 2), 1, Evicting::Unknown),
+    ] {
+        assert_eq!(Evicting::of(&rule, pods), expected, "{name}");
+    }
+    let mut silent = rule("True", 2);
+    silent.condition = None;
+    assert_eq!(Evicting::of(&silent, 1), Evicting::Unknown);
+    assert!(Evicting::No.is_current() && !Evicting::Leftover.is_current());
+}
+
+fn obstacle(world: &World, node: Option<NodeHealth>) -> Option<Obstacle> {
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    let nodes: BTreeMap<NodeName, NodeHealth> = world
+        .snapshot
+        .pods
+        .iter()
+        .filter_map(|pod| Some((pod.node.clone()?, node?)))
+        .collect();
+    let left = remaining(&impact, &nodes, at(NOW));
+    left.into_iter().next().map(|left| left.obstacle)
+}
+
+fn deleted(seconds: i64, finalizers: &[&str]) -> World {
+    one_pod().but_pod(|pod| {
+        pod.deletion = Some(Deletion {
+            at: at(NOW + seconds),
+            grace_period_seconds: Some(30),
+            finalizers: finalizers.iter().map(|name| (*name).to_owned()).collect(),
+        });
+    })
+}
+
+#[test]
+fn every_pod_that_is_left_says_what_it_waits_for() {
+    let since = at(NOW - 20);
+    let until = at(NOW + 10);
+    for (name, world, node, expected) in [
+        (
+            "controller",
+            one_pod(),
+            None,
+            Obstacle::Controller { since: at(NOW) },
+        ),
+        (
+            "grace",
+            deleted(10, &["a/b"]),
+            None,
+            Obstacle::GracePeriod { since, until },
+        ),
+        (
+            "finalizer",
+            deleted(-5, &["a/b"]),
+            None,
+            Obstacle::Finalizers(vec!["a/b".to_owned()]),
+        ),
+        (
+            "node",
+            deleted(-5, &[]),
+            Some(NodeHealth::Gone),
+            Obstacle::Node(NodeHealth::Gone),
+        ),
+        (
+            "kubelet",
+            deleted(-5, &[]),
+            Some(NodeHealth::Ready),
+            Obstacle::Kubelet { since: at(NOW - 5) },
+        ),
+    ] {
+        assert_eq!(obstacle(&world, node), Some(expected), "{name}");
+    }
+}
+
+#[test]
+fn a_pod_that_no_considered_taint_evicts_is_not_waited_for() {
+    let world = deleted(10, &[]);
+    let taints = [considered(GPU_0, "example.com/maintenance:NoSchedule")];
+    let impact = world.preview(&taints);
+    assert_eq!(remaining(&impact, &BTreeMap::new(), at(NOW)), []);
+}
+
+#[test]
+fn a_device_is_free_again_unless_somebody_else_taints_it() {
+    let world = World::default()
+        .slice(
+            "gpu.example.com/node-a",
+            &[("gpu-0", &[]), ("gpu-1", &["example.com/ecc:NoSchedule"])],
+        )
+        .rule("announced", "gpu.example.com/*/*", "example.com/later:None");
+    let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
+    let impact = world.preview(&taints);
+    let released: Vec<(String, usize)> = release(&impact)
+        .into_iter()
+        .map(|device| (device.device.to_string(), device.remaining.len()))
+        .collect();
+    assert_eq!(
+        released,
+        [
+            ("gpu.example.com/node-a/gpu-0".to_owned(), 0),
+            ("gpu.example.com/node-a/gpu-1".to_owned(), 1)
+        ]
+    );
+}
+
+#[test]
+fn another_effect_starts_the_clock_anew_and_the_same_does_not() {
+    let rule = rule("False", 2);
+    let added = |effect| {
+        ConsideredTaint::of_changed_rule(&rule, &effect, at(NOW + 60))
+            .taint
+            .time_added
+    };
+    assert_eq!(added(Effect::NoExecute), rule.taint.time_added);
+    assert_eq!(added(Effect::NoSchedule), Some(at(NOW + 60)));
+}
