@@ -13,7 +13,7 @@ pub fn slice(index: usize) -> Value {
             "creationTimestamp": "2026-11-01T10:00:00Z",
             "generateName": format!("{node}-gpu.example.com-"),
             "generation": 1,
-            "managedFields": managed_fields(600),
+            "managedFields": managed_fields(1_600),
             "name": format!("{node}-gpu.example.com-x7k2p"),
             "ownerReferences": [{"apiVersion": "v1", "controller": true, "kind": "Node", "name": node, "uid": uid(index)}],
             "resourceVersion": (1_000 + index).to_string(),
@@ -55,7 +55,7 @@ pub fn claim(index: usize) -> Value {
             "creationTimestamp": "2026-11-01T10:00:00Z",
             "finalizers": ["resource.kubernetes.io/delete-protection"],
             "generateName": format!("{pod}-gpu-"),
-            "managedFields": managed_fields(500),
+            "managedFields": managed_fields(1_000),
             "name": format!("{pod}-gpu-2xkqz"),
             "namespace": format!("team-{}", index % 40),
             "ownerReferences": [{"apiVersion": "v1", "blockOwnerDeletion": true, "controller": true, "kind": "Pod", "name": pod, "uid": uid(index)}],
@@ -89,7 +89,7 @@ pub fn pod(index: usize, uses_claim: bool) -> Value {
             "creationTimestamp": "2026-11-01T10:00:00Z",
             "generateName": "train-",
             "labels": {"app": "train", "batch.kubernetes.io/job-name": "train", "pod-template-hash": "5878758cf8"},
-            "managedFields": managed_fields(2_400),
+            "managedFields": managed_fields(2_900),
             "name": name,
             "namespace": format!("team-{}", index % 40),
             "ownerReferences": [{"apiVersion": "apps/v1", "blockOwnerDeletion": true, "controller": true, "kind": "ReplicaSet", "name": "train-5878758cf8", "uid": uid(index / 10)}],
@@ -127,6 +127,18 @@ pub fn pod(index: usize, uses_claim: bool) -> Value {
             "startTime": "2026-11-01T10:00:02Z",
         },
     })
+}
+
+fn conditions() -> Vec<Value> {
+    let types = [
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+    ];
+    let condition = |name| json!({"lastProbeTime": null, "lastTransitionTime": "2026-11-01T10:00:07Z", "status": "True", "type": name});
+    types.map(condition).to_vec()
 }
 
 fn container(name: &str) -> Value {
@@ -171,21 +183,4 @@ fn managed_fields(bytes: usize) -> Value {
 
 fn uid(index: usize) -> String {
     format!("{index:08x}-4439-46b2-b028-f58635d2740a")
-}
-
-fn conditions() -> Vec<Value> {
-    [
-        "PodReadyToStartContainers",
-        "Initialized",
-        "Ready",
-        "ContainersReady",
-        "PodScheduled",
-    ]
-    .into_iter()
-    .map(|condition| {
-        json!({
-            "lastProbeTime": null, "lastTransitionTime": "2026-11-01T10:00:07Z", "status": "True", "type": condition,
-        })
-    })
-    .collect()
 }

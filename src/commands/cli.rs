@@ -75,11 +75,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let context = Context::new(&surroundings, &cli.global, cli.connection);
-    let outcome = tokio::select! {
-        outcome = dispatch(cli.command, &context) => outcome,
-        status = signal::received() => Err(signal::interrupted(status, &context)),
-    };
-    match outcome {
+    match dispatch(cli.command, &context).await {
         Ok(status) => status,
         Err(failure) => {
             failure.print(&context.printer);
@@ -91,13 +87,15 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
     match command {
         Command::Preview(args) => preview::run(args, context).await,
-        Command::Add(args) => add::run(args, context).await,
-        Command::Escalate(args) => escalate::run(args, context).await,
-        Command::Deescalate(args) => deescalate::run(args, context).await,
-        Command::Remove(args) => remove::run(args, context).await,
+        Command::Add(args) => signal::stoppable(add::run(args, context), context).await,
+        Command::Escalate(args) => signal::stoppable(escalate::run(args, context), context).await,
+        Command::Deescalate(args) => {
+            signal::stoppable(deescalate::run(args, context), context).await
+        }
+        Command::Remove(args) => signal::stoppable(remove::run(args, context), context).await,
         Command::List(args) => list::run(args, context).await,
         Command::Describe(args) => describe::run(args, context).await,
-        Command::Wait(args) => wait::run(args, context).await,
+        Command::Wait(args) => signal::stoppable(wait::run(args, context), context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Help(args) => help::run(&args, context),

@@ -31,8 +31,21 @@ async fn keyboard() -> ExitStatus {
     ExitStatus::Interrupted
 }
 
+/// Does what `work` does until somebody stops the program, who is then told how far it was.
+///
+/// For commands that change something. Others end as the system ends them, or clean up themselves.
+pub(super) async fn stoppable(
+    work: impl Future<Output = Result<ExitStatus, Failure>>,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    tokio::select! {
+        outcome = work => outcome,
+        status = received() => Err(interrupted(status, context)),
+    }
+}
+
 /// What to tell whoever stopped the program: what was changed by then, and what was not.
-pub(super) fn interrupted(status: ExitStatus, context: &Context) -> Failure {
+fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     let failure = Failure::new(status, "interrupted");
     let account = context.ledger.account();
     let failure = account.into_iter().fold(failure, Failure::hint);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::connection::{connect, failed};
 use super::context::Context;
+use super::signal;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
@@ -129,7 +130,7 @@ async fn save(
     let mut work = tokio::task::spawn_blocking(move || destination.save(&saved, &notes, &seen));
     let (result, status) = tokio::select! {
         result = &mut work => (result, None),
-        status = interruption() => {
+        status = signal::received() => {
             stop.store(true, Ordering::Relaxed);
             (work.await, Some(status))
         }
@@ -138,29 +139,6 @@ async fn save(
         (Ok(()) | Err(SaveError::Stopped { .. }), status) => Ok(status),
         (Err(error), _) => Err(unwritable(error)),
     }
-}
-
-/// Waits until somebody wants the program to end.
-async fn interruption() -> ExitStatus {
-    tokio::select! {
-        status = terminated() => status,
-        Ok(()) = tokio::signal::ctrl_c() => ExitStatus::Interrupted,
-    }
-}
-
-#[cfg(unix)]
-async fn terminated() -> ExitStatus {
-    use tokio::signal::unix::{SignalKind, signal};
-    if let Ok(mut signal) = signal(SignalKind::terminate()) {
-        signal.recv().await;
-        return ExitStatus::Terminated;
-    }
-    std::future::pending().await
-}
-
-#[cfg(not(unix))]
-async fn terminated() -> ExitStatus {
-    std::future::pending().await
 }
 
 /// Random numbers that nobody else has.

@@ -200,7 +200,7 @@ mod tests {
                 "ended",
                 testing::Pod {
                     phase: Phase::Failed,
-                    ..plain.clone()
+                    ..plain
                 },
                 &["terminal-still-reserved"],
             ),

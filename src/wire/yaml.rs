@@ -26,19 +26,17 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     let mut documents = Vec::new();
     let mut start = 0;
     let mut first_line = 0;
-    let mut offset = 0;
-    let mut has_content = false;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        if is_marker(line) && has_content {
+    for (line_end, _) in text.match_indices("\n---") {
+        let marker = line_end + 1;
+        let before = &text[start..marker];
+        if is_marker(&text[marker..]) && has_content(before) {
             documents.push(Document {
-                text: &text[start..offset],
+                text: before,
                 first_line,
             });
-            start = offset;
-            first_line = number;
+            start = marker;
+            first_line += before.bytes().filter(|byte| *byte == b'\n').count();
         }
-        has_content |= !line.trim_start().is_empty() && !line.starts_with(['%', '#']);
-        offset += line.len();
     }
     documents.push(Document {
         text: &text[start..],
@@ -47,9 +45,16 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     documents
 }
 
-fn is_marker(line: &str) -> bool {
-    line.strip_prefix("---")
+/// Whether `text` begins with the line that begins a document.
+fn is_marker(text: &str) -> bool {
+    text.strip_prefix("---")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
+}
+
+/// Whether there is more than directives, comments and blank lines.
+fn has_content(text: &str) -> bool {
+    text.lines()
+        .any(|line| !line.trim_start().is_empty() && !line.starts_with(['%', '#']))
 }
 
 /// Runs `read` on a deserializer of `text`, which is one document.
@@ -72,6 +77,7 @@ pub(super) fn with_deserializer<'de, T>(
         alias_limits: serde_yaml::alias_limits! {
             max_total_replayed_events: MAX_REPEATED,
         },
+        emit_comments: false,
         with_snippet: false,
     };
     serde_yaml::with_deserializer_from_str_with_options(text, options, read)
@@ -91,12 +97,7 @@ pub(super) fn is_syntax(error: &Error) -> bool {
 
 /// `error` in one line. `lines` of the whole text came before the document that it is in.
 pub(super) fn describe(error: &Error, lines: usize) -> String {
-    let text = if let Error::Budget { breach, .. } = innermost(error) {
-        excess(breach)
-    } else {
-        let text = error.to_string();
-        text.lines().next().unwrap_or_default().to_owned()
-    };
+    let text = in_words(innermost(error));
     match lines {
         0 => text,
         lines => format!("{text} of the document that begins at line {}", lines + 1),
@@ -112,12 +113,30 @@ fn innermost(error: &Error) -> &Error {
     }
 }
 
+fn in_words(error: &Error) -> String {
+    if let Error::Budget { breach, .. } = error {
+        return excess(breach);
+    }
+    if let Error::AliasReplayLimitExceeded { .. } = error {
+        return TOO_MANY_ALIASES.to_owned();
+    }
+    if let Error::DuplicateMappingKey { key, location } = error {
+        let key = key.as_deref().unwrap_or_default();
+        let (line, column) = (location.line(), location.column());
+        return format!("the key `{key}` occurs twice at line {line}, column {column}");
+    }
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+const TOO_MANY_ALIASES: &str = "its anchors and aliases stand for too much";
+
 /// What there is too much of.
 fn excess(breach: &BudgetBreach) -> String {
     if matches!(breach, BudgetBreach::Depth { .. }) {
         format!("it is nested deeper than {MAX_DEPTH} levels")
     } else {
-        "its anchors and aliases stand for too much".to_owned()
+        TOO_MANY_ALIASES.to_owned()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::harness::devicetaint;
 
 #[test]
 fn help_of_the_program() {
-    assert_snapshot!(devicetaint("--help").shown(), @r"
+    assert_snapshot!(devicetaint("--help").shown(), @"
     Taint DRA devices safely: see who will be hit, when, and how badly
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
@@ -18,9 +18,10 @@ fn help_of_the_program() {
     Usage: kubectl devicetaint [OPTIONS] <COMMAND>
 
     Commands:
-      preview  Show which pods a taint would evict, and when
-      devices  List devices with their taints, and the claims and pods that use them
-      help     Explain a command, the exit codes, the hazards or the guards
+      preview   Show which pods a taint would evict, and when
+      devices   List devices with their taints, and the claims and pods that use them
+      snapshot  Save what a preview needs, to be read anywhere with --from
+      help      Explain a command, the exit codes, the hazards or the guards
 
     Options:
       -h, --help
@@ -110,9 +111,8 @@ fn help_of_the_program() {
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
       # The same from a saved dump, as JSON
-      kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods \
-        -A -o yaml > cluster.yaml
-      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.yaml -o json
+      kubectl devicetaint snapshot -o cluster.json.gz
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
 
       # Which devices are there, and who uses them?
       kubectl devicetaint devices --node node-7
@@ -308,7 +308,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, devices, help, exit-codes, hazards, guards
+    hint: there is help about: preview, devices, snapshot, help, exit-codes, hazards, guards
     [exit status: 2]
     "#);
 }

@@ -14,4 +14,5 @@ mod formats;
 mod harness;
 mod help;
 mod preview;
+mod rules;
 mod sources;

@@ -16,6 +16,8 @@ mod comparison;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
+mod live;
 mod publish;
+mod rules;
 mod smoke;
 mod variants;

@@ -76,7 +76,14 @@ impl Destination {
                 Err(destination.failed(io::ErrorKind::IsADirectory.into()))
             }
             Ok(found) if found.is_file() && existing == Existing::Keep => Err(destination.exists()),
-            Ok(_) | Err(_) => Ok(destination),
+            Ok(_) => Ok(destination),
+            Err(_) => match path.parent().map(fs::metadata) {
+                // The parent of a bare name is the empty path.
+                Some(Err(error)) if path.parent() != Some(Path::new("")) => {
+                    Err(destination.failed(error))
+                }
+                Some(_) | None => Ok(destination),
+            },
         }
     }
 
@@ -306,4 +313,75 @@ fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::SavedList;
+    use crate::model::Kind;
+
+    fn saved() -> Saved {
+        let items = [
+            r#"{"kind":"Pod","metadata":{"name":"\u202e p","note":"é𝄞"}}"#,
+            "{}",
+        ];
+        Saved {
+            lists: vec![SavedList {
+                kind: Kind::Pod,
+                api_version: "v1",
+                resource_version: "7".to_owned(),
+                items: items
+                    .map(|item| serde_json::value::RawValue::from_string(item.to_owned()))
+                    .map(|item| item.expect("JSON"))
+                    .into(),
+            }],
+            ..Saved::default()
+        }
+    }
+
+    #[test]
+    fn text_is_json_without_anything_beyond_ascii() {
+        let text = to_json(&saved(), &SavedNotes::default());
+        assert!(text.is_ascii(), "{text}");
+        let list: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞");
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("cluster.json");
+        let destination = Destination::new(&path, Existing::Keep).expect("a destination");
+        let error = destination
+            .save(&saved(), &SavedNotes::default(), &AtomicBool::new(true))
+            .expect_err("stopped");
+        assert!(matches!(error, SaveError::Stopped { .. }), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).expect("it").count(), 0);
+    }
+
+    #[test]
+    fn what_came_into_being_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("cluster.json");
+        let destination = Destination::new(&path, Existing::Keep).expect("a destination");
+        fs::write(&path, "mine").expect("a file");
+        let never = AtomicBool::new(false);
+        let error = destination
+            .save(&saved(), &SavedNotes::default(), &never)
+            .expect_err("it is there");
+        assert!(matches!(error, SaveError::Exists { .. }), "{error}");
+        assert_eq!(fs::read(&path).expect("it"), b"mine");
+        assert_eq!(fs::read_dir(folder.path()).expect("it").count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_is_missing_is_noticed_beforehand() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("missing").join("cluster.json");
+        let error = Destination::new(&path, Existing::Keep).expect_err("no folder");
+        assert!(matches!(error, SaveError::Write { .. }), "{error}");
+        assert!(Destination::new(Path::new("cluster-x.json"), Existing::Keep).is_ok());
+    }
 }

@@ -412,3 +412,68 @@ const POD: Fields = &[
         ]),
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redacted(kind: Kind, object: &Value) -> Result<Value, RedactionError> {
+        let saved = Saved {
+            lists: vec![SavedList {
+                kind,
+                api_version: "v1",
+                resource_version: "7".to_owned(),
+                items: vec![to_raw_value(object).expect("JSON")],
+            }],
+            ..Saved::default()
+        };
+        let saved = Redaction::new([7; 32]).redact(saved)?;
+        Ok(serde_json::from_str(saved.lists[0].items[0].get()).expect("JSON"))
+    }
+
+    #[test]
+    fn names_become_the_same_hash_everywhere_and_the_rest_is_gone() {
+        let pod = serde_json::json!({
+            "metadata": {
+                "name": "train-0", "namespace": "kube-system", "uid": "u", "labels": {"a": "b"},
+                "ownerReferences": [
+                    {"apiVersion": "acme.com/v1", "kind": "Secret", "name": "x", "uid": "y"},
+                    {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "y"},
+                ],
+            },
+            "spec": {"containers": [{"env": []}], "priorityClassName": "system-node-critical", "nodeName": "n"},
+            "status": {"phase": {"new": "shape"}},
+        });
+        let pod = redacted(Kind::Pod, &pod).expect("a pod");
+        let claim = serde_json::json!({
+            "metadata": {"name": "c", "namespace": "ml"},
+            "status": {"reservedFor": [{"resource": "pods", "name": "train-0", "uid": "u"}]},
+        });
+        let claim = redacted(Kind::ResourceClaim, &claim).expect("a claim");
+        let consumer = &claim["status"]["reservedFor"][0];
+        assert_eq!(consumer["name"], pod["metadata"]["name"]);
+        assert_eq!(consumer["uid"], pod["metadata"]["uid"]);
+        assert_eq!(pod["metadata"]["namespace"], "kube-system");
+        assert_eq!(pod["spec"]["priorityClassName"], "system-node-critical");
+        assert_eq!(pod["status"]["phase"], Value::Null);
+        let owners = &pod["metadata"]["ownerReferences"];
+        assert_eq!(owners[1]["kind"], "Job");
+        let text = pod.to_string();
+        for gone in ["train", "labels", "containers", "acme", "Secret"] {
+            assert!(!text.contains(gone), "{gone}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_selects_by_expression_is_refused() {
+        let rule = serde_json::json!({
+            "metadata": {"name": "old"},
+            "spec": {"deviceSelector": {"selectors": [{"cel": {"expression": "true"}}]}},
+        });
+        let error = redacted(Kind::DeviceTaintRule, &rule).expect_err("a refusal");
+        assert_eq!(
+            error.to_string(),
+            "cannot redact the rule old: its `selectors` selects by what redaction takes away"
+        );
+    }
+}

@@ -67,10 +67,14 @@ impl ControlPlane {
         command
     }
 
+    /// kubectl itself.
+    pub fn kubectl_path(&self) -> PathBuf {
+        self.ready.binaries.join("kubectl")
+    }
+
     /// Runs kubectl as administrator.
     pub fn kubectl(&self, arguments: &[&str]) -> Output {
-        let kubectl = self.ready.binaries.join("kubectl");
-        self.command(kubectl)
+        self.command(self.kubectl_path())
             .args(arguments)
             .output()
             .expect("kubectl can be run")

@@ -160,19 +160,14 @@ fn text_that_is_cut_off_is_an_error_wherever_it_is_cut() {
 }
 
 #[test]
-fn yaml_that_is_cut_off_never_gives_more_than_it_holds() {
-    let path = data("real-cluster/cluster-v1.yaml");
-    let text = std::fs::read_to_string(&path).expect("a file");
-    let whole = read_files(&[path]).expect("a cluster").snapshot;
-    for cut in (0..text.len()).step_by(4001) {
-        let Ok(reading) = read_content("input.yaml", &text[..cut]) else {
-            continue;
-        };
-        // YAML has no closing brackets: what is cut between two values is a shorter text.
-        assert!(reading.snapshot.pods.len() <= whole.pods.len());
+fn yaml_as_kubectl_prints_it_is_an_error_wherever_it_is_cut() {
+    let text = std::fs::read_to_string(data("real-cluster/cluster-v1.yaml")).expect("a file");
+    let end = text.rfind("\nkind: List").expect("the end of a list");
+    for cut in (1..end).step_by(16_001).chain([end]) {
+        let line = error("input.yaml", &text[..cut]);
         assert!(
-            whole.slices.starts_with(&reading.snapshot.slices)
-                || reading.snapshot.claims.is_empty()
+            line.starts_with("cannot read input.yaml: ") || line.contains("no objects"),
+            "{cut}: {line}"
         );
     }
 }
@@ -380,6 +375,29 @@ fn gzip_bomb_is_an_error() {
     assert_eq!(
         line,
         "input.json.gz is too large: it holds more than 64 MiB"
+    );
+}
+
+#[test]
+fn problem_is_told_in_few_words_however_long_the_text() {
+    for content in [
+        "x".repeat(100_000),
+        format!("a: [{}", "'é' ".repeat(50_000)),
+    ] {
+        let line = error("input.yaml", content);
+        assert!(line.chars().count() < 400, "{line}");
+    }
+}
+
+#[test]
+fn yaml_list_that_is_cut_off_between_objects_is_an_error() {
+    let line = error(
+        "input.yaml",
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n",
+    );
+    assert_eq!(
+        line,
+        "cannot read input.yaml: document 1: it has items, but no apiVersion and kind: is it cut off?"
     );
 }
 

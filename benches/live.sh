@@ -1,0 +1,7 @@
+#!/bin/sh
+# Measures the plugin on a cluster of 1,000 nodes against curl; see README.md. Takes some minutes.
+set -eu
+cd "$(dirname "$0")/.."
+
+cargo build --release
+exec cargo test --test cluster -- --ignored --exact live::large::measure --nocapture

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Takes a device out of service and gives it back: preview, guard, add, escalate, wait, remove.
+#
+#   examples/runbook.sh gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware
+#
+# GUARD, TIMEOUT and SETTLE can be set; MAINTENANCE is the command that does the work meanwhile.
+# Every step can be run again: what is done already is left as it is.
+set -euo pipefail
+
+device=$1
+taint=$2
+guard=${GUARD:-pods.evicted>20}
+timeout=${TIMEOUT:-10m}
+settle=${SETTLE:-10s}
+
+plugin() {
+    kubectl devicetaint "$@"
+}
+
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+
+# Whom would it hit? 4: more than the guard allows; 6: the answer is incomplete.
+status=0
+plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" --strict -o json > "$report" || status=$?
+case $status in
+    0) ;;
+    4) echo "runbook: too many pods would be evicted, nothing was changed" >&2; exit 4 ;;
+    6) echo "runbook: not everything can be read, nothing was changed" >&2; exit 6 ;;
+    *) echo "runbook: the preview failed with $status" >&2; exit "$status" ;;
+esac
+
+# Announce it. 1 also means that somebody else has a rule of that name with another taint.
+rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h -o name)
+rule=${rule#*/}
+echo "rule $rule created"
+
+# Evict those of the report, and nobody else. 3: it was escalated before; 5: they are not gone in time.
+status=0
+plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" --error-unchanged || status=$?
+case $status in
+    0 | 3) ;;
+    1)
+        echo "runbook: somebody else changed the rule, or the server failed" >&2
+        exit 1
+        ;;
+    4)
+        echo "runbook: more would be hit than the report says; the rule does nothing and stays" >&2
+        exit 4
+        ;;
+    130 | 143)
+        echo "runbook: interrupted, taking it back" >&2
+        plugin deescalate "$rule" --to None
+        exit "$status"
+        ;;
+    *) exit "$status" ;;
+esac
+
+status=0
+plugin wait "$rule" --for evicted --timeout "$timeout" --settle "$settle" || status=$?
+case $status in
+    0) ;;
+    5)
+        echo "runbook: not everybody is gone; new pods are kept off, the rest may stay" >&2
+        plugin deescalate "$rule" --to NoSchedule
+        exit 5
+        ;;
+    *)
+        plugin deescalate "$rule" --to NoSchedule
+        exit "$status"
+        ;;
+esac
+
+# The device is empty.
+${MAINTENANCE:-true}
+
+plugin remove "$rule" --ignore-not-found --wait --timeout "$timeout"

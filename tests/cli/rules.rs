@@ -1,0 +1,168 @@
+//! The life of a rule, as far as the command line alone can be wrong.
+
+use crate::harness::{EXAMPLE, devicetaint};
+
+fn refused(line: &str) -> String {
+    let run = devicetaint(line);
+    assert_eq!(run.code, 2, "{line}: {}", run.shown());
+    assert_eq!(run.stdout, "", "{line}");
+    run.stderr
+}
+
+#[test]
+fn add_says_what_is_missing_or_wrong() {
+    for (line, wanted) in [
+        ("add", "no taint"),
+        ("add gpu.example.com/node-7/gpu-0", "no taint"),
+        ("add a=b", "no devices"),
+        ("add node-7/gpu-0 a=b", "three"),
+        ("add gpu.example.com a=b c=d", "more than one taint"),
+        (
+            "add gpu.example.com a=b:noexecute",
+            "did you mean NoExecute?",
+        ),
+        ("add gpu.example.com a-", "kubectl devicetaint remove"),
+        (
+            "add example.com/maintenance gpu.example.com",
+            "example.com/maintenance:None",
+        ),
+        (
+            "add gpu.example.com nic.example.com a=b --name x",
+            "--name is for one rule",
+        ),
+        (
+            "add gpu.example.com a=b --all-devices",
+            "--all-devices leaves nothing",
+        ),
+        ("add gpu.example.com a=b --expires soon", "is not a time"),
+        ("add gpu.example.com a=b --labels x", "write KEY=VALUE"),
+        ("add gpu.example.com a=b --abort-if pods", "has no operator"),
+        (
+            "add gpu.example.com a=b --dry-run=maybe",
+            "possible values: none, client, server",
+        ),
+        (
+            "add gpu.example.com a=b -f rule.yaml",
+            "cannot be used together with --filename",
+        ),
+        (
+            "add gpu.example.com a=b -o wide",
+            "possible values: json, yaml, name",
+        ),
+    ] {
+        let told = refused(line);
+        assert!(told.contains(wanted), "{line}: {told}");
+    }
+}
+
+#[test]
+fn the_other_commands_say_what_is_missing_or_wrong() {
+    for (line, wanted) in [
+        ("escalate --to NoExecute", "<RULE>"),
+        ("escalate a", "--to <EFFECT>"),
+        (
+            "escalate a --to None",
+            "possible values: NoSchedule, NoExecute",
+        ),
+        (
+            "escalate a --to NoExecute --on-timeout panic",
+            "possible values: keep, revert",
+        ),
+        (
+            "deescalate a --to NoExecute",
+            "possible values: None, NoSchedule",
+        ),
+        ("remove", "no rules"),
+        ("remove a --all", "cannot be used together"),
+        ("remove --expired -l a=b", "cannot be used together"),
+        ("remove a/b/c", "is not the name of a rule"),
+        ("remove a-", "no devices"),
+        ("remove gpu.example.com a- b-", "more than one taint"),
+        ("remove -l a>b", "label selector"),
+        ("list --sort-by colour", "possible values: name"),
+        ("describe", "<RULE>"),
+        ("wait a", "--for <WHAT>"),
+        (
+            "wait a --for ever",
+            "possible values: evicted, observed, deleted",
+        ),
+        ("wait a --for deleted --timeout ever", "is not a time"),
+    ] {
+        let told = refused(line);
+        assert!(told.contains(wanted), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_report_that_is_none_is_found_before_any_cluster_is_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    std::fs::write(&path, "{}").expect("a file");
+    let told = refused(&format!(
+        "escalate a --to NoExecute --expect {}",
+        path.display()
+    ));
+    assert!(told.contains("it is not an impact report"), "{told}");
+    let told = refused("escalate a --to NoExecute --expect /no/such/file");
+    assert!(told.contains("--expect /no/such/file"), "{told}");
+}
+
+#[test]
+fn rules_of_a_dump_are_listed_with_what_they_hit() {
+    let run = devicetaint(&format!("list --from {EXAMPLE} -o wide"));
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let header: Vec<&str> = run
+        .stdout
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    assert_eq!(
+        header,
+        [
+            "NAME", "TAINT", "EFFECT", "DRIVER", "POOL", "DEVICE", "DEVICES", "PODS", "EVICTING",
+            "REASON", "TICKET", "BY", "EXPIRES", "AGE"
+        ]
+    );
+    let power = run
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("node-8-power"));
+    let power = power.expect("the example has it");
+    for text in ["power work in row B", "OPS-2291", "dana", "(expired)"] {
+        assert!(power.contains(text), "{text}: {power}");
+    }
+    let expired = devicetaint(&format!("list --from {EXAMPLE} --expired -o name"));
+    assert_eq!(
+        expired.stdout,
+        "devicetaintrule.resource.k8s.io/node-8-power\n"
+    );
+    let labelled = devicetaint(&format!(
+        "list --from {EXAMPLE} -l kubectl-devicetaint/batch=9c41d7e02b --no-headers"
+    ));
+    assert_eq!(labelled.stdout.lines().count(), 1, "{}", labelled.shown());
+    let none = devicetaint(&format!("list --from {EXAMPLE} -l a=b"));
+    assert_eq!((none.code, none.stdout.as_str()), (0, ""));
+    assert!(none.stderr.contains("No resources found"));
+    let raw = devicetaint(&format!("list --from {EXAMPLE} -o json"));
+    assert_eq!(raw.code, 2, "{}", raw.shown());
+}
+
+#[test]
+fn every_command_of_a_rules_life_has_examples() {
+    for command in [
+        "add",
+        "escalate",
+        "deescalate",
+        "remove",
+        "list",
+        "describe",
+        "wait",
+    ] {
+        let run = devicetaint(&format!("help {command}"));
+        assert!(run.stdout.contains("Examples:\n  # "), "{command}");
+    }
+    assert_eq!(devicetaint("create --help").code, 0);
+    assert_eq!(devicetaint("get --help").code, 0);
+}

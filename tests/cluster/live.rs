@@ -1,0 +1,11 @@
+//! The plugin against real API servers: what users see, and that saved is the same as live.
+
+mod connecting;
+mod equal;
+mod faults;
+mod generate;
+mod large;
+mod proxy;
+mod scene;
+mod served;
+mod snapshot;

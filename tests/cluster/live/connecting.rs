@@ -1,0 +1,210 @@
+//! Permissions, servers that do not answer, interruptions, and kubectl itself.
+
+use std::{
+    fs,
+    io::Read,
+    net::TcpListener,
+    os::unix::process::ExitStatusExt,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use super::scene::{Scene, V1};
+use crate::harness::{ControlPlane, PLUGIN, Variant, text};
+
+#[tokio::test]
+async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let user = plane
+        .kubeconfig_for(&[json!({
+            "apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["list"],
+        })])
+        .await;
+    let text = scene.run(&user.kubeconfig, &["preview", &scene.driver]);
+    assert!(text.ends_with("[exit status: 0]"), "{text}");
+    for part in [
+        "resourceslices",
+        "devicetaintrules",
+        "pods",
+        "kind: ClusterRole",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let strict = scene.run(&user.kubeconfig, &["preview", &scene.driver, "--strict"]);
+    assert!(strict.ends_with("[exit status: 6]"), "{strict}");
+    let report = scene.output(&user.kubeconfig, &["preview", &scene.driver, "-o", "json"]);
+    let report = super::scene::json_of(&report);
+    let missing = report["incomplete"].as_array().map_or(0, Vec::len);
+    assert_eq!(missing, 3, "{report:#}");
+
+    let saved = scene.run(
+        &user.kubeconfig,
+        &["snapshot", "--strict", "-o", "/dev/null"],
+    );
+    assert!(saved.ends_with("[exit status: 6]"), "{saved}");
+}
+
+#[tokio::test]
+async fn somebody_without_permissions_is_told_which_role_helps() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let user = plane.kubeconfig_for(&[]).await;
+    for command in [&["preview", &scene.driver][..], &["devices"], &["snapshot"]] {
+        let text = scene.run(&user.kubeconfig, command);
+        assert!(
+            text.starts_with("error: cannot list ") && text.ends_with("[exit status: 1]"),
+            "{text}"
+        );
+        assert!(
+            text.contains("kind: ClusterRole") && text.contains("resourceclaims"),
+            "{text}"
+        );
+    }
+}
+
+/// Makes a kubeconfig that leads to `server`.
+fn kubeconfig_to(plane: &ControlPlane, server: &str) -> PathBuf {
+    let original = fs::read_to_string(plane.kubeconfig()).expect("a kubeconfig");
+    let file = plane
+        .folder()
+        .join(format!("to-{}", server.replace(['/', ':'], "-")));
+    fs::write(&file, original.replace(plane.server(), server)).expect("a kubeconfig");
+    file
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_named() {
+    let plane = ControlPlane::start(&Variant::serving("v1"));
+    let scene = Scene::new(&plane, V1).await;
+    plane.stop_api_server();
+    let text = scene.run(plane.kubeconfig(), &["devices"]);
+    assert!(
+        text.contains("error: ") && text.contains("SERVER") && text.ends_with("[exit status: 1]"),
+        "{text}"
+    );
+    plane.start_api_server();
+    let text = scene.run(plane.kubeconfig(), &["devices", &scene.driver]);
+    assert!(text.ends_with("[exit status: 0]"), "{text}");
+}
+
+/// A server that accepts and says nothing.
+fn silent() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    (listener, format!("https://{address}"))
+}
+
+#[tokio::test]
+async fn a_silent_server_is_given_up_after_the_timeout() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let (_listener, server) = silent();
+    let started = Instant::now();
+    let text = scene.run(
+        &kubeconfig_to(plane, &server),
+        &["devices", "--request-timeout", "1s"],
+    );
+    assert!(text.ends_with("[exit status: 1]"), "{text}");
+    assert!(text.contains(&server), "{text}");
+    let waited = started.elapsed();
+    assert!(waited < Duration::from_secs(15), "{waited:?}");
+}
+
+#[tokio::test]
+async fn interrupting_ends_at_once() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let (listener, server) = silent();
+    for command in ["devices", "snapshot"] {
+        let mut child = scene
+            .command(&kubeconfig_to(plane, &server), &[command])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the plugin can be run");
+        // It is in the middle of its work as soon as it knocks.
+        let _connection = listener.accept().expect("the plugin connects");
+        let started = Instant::now();
+        signal(&child, "INT");
+        let status = child.wait().expect("it ends");
+        assert!(
+            status.code() == Some(130) || status.signal() == Some(2),
+            "{status}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+}
+
+fn signal(child: &Child, signal: &str) {
+    let status = Command::new("kill")
+        .args([format!("-{signal}"), child.id().to_string()])
+        .status();
+    assert!(status.expect("kill can be run").success());
+}
+
+#[tokio::test]
+async fn kubectl_runs_the_plugin() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    // A folder of its own: cargo's has other files that begin with the plugin's name.
+    let folder = plane.folder().join("plugin");
+    fs::create_dir_all(&folder).expect("a folder");
+    let link = folder.join("kubectl-devicetaint");
+    if !link.exists() {
+        std::os::unix::fs::symlink(PLUGIN, &link).expect("a link");
+    }
+    let kubectl = |arguments: &[&str]| {
+        let found = plane.kubectl_path();
+        let binaries = found.parent().expect("kubectl is in a folder");
+        let path = format!("{}:{}", folder.display(), binaries.display());
+        plane
+            .command(&found)
+            .env("PATH", path)
+            .args(arguments)
+            .output()
+            .expect("kubectl can be run")
+    };
+    let listed = kubectl(&["plugin", "list"]);
+    assert_eq!(String::from_utf8_lossy(&listed.stderr), "");
+    assert!(text(&listed).contains("kubectl-devicetaint"));
+    let devices = kubectl(&["devicetaint", "devices", &scene.driver, "-o", "name"]);
+    assert_eq!(
+        scene.shown(&devices),
+        "DRIVER/DRIVER/gpu-0\nDRIVER/DRIVER/gpu-1\n[exit status: 0]"
+    );
+    // Flags of the connection work anywhere after the plugin's name.
+    let context = kubectl(&["config", "current-context"]);
+    let context = text(&context).trim().to_owned();
+    let devices = kubectl(&[
+        "devicetaint",
+        "--context",
+        &context,
+        "devices",
+        &scene.driver,
+    ]);
+    assert!(devices.status.success());
+    let wrong = kubectl(&["devicetaint", "devices", "--context", "nowhere"]);
+    assert!(scene.shown(&wrong).contains("nowhere"), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_is_no_failure() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let mut child = scene
+        .command(plane.kubeconfig(), &["snapshot"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the plugin can be run");
+    drop(child.stdout.take());
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    stderr.read_to_string(&mut said).expect("text");
+    assert!(child.wait().expect("it ends").success(), "{said}");
+    assert_eq!(said, "");
+}

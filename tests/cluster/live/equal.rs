@@ -1,0 +1,89 @@
+//! A preview from a snapshot says what the live one says.
+
+use serde_json::Value;
+
+use super::{
+    generate::{Numbers, cluster},
+    scene::{Scene, json_of},
+};
+use crate::harness::{ControlPlane, Variant, driver_name};
+
+const CLUSTERS: u64 = 24;
+
+/// The report without what says where it is from.
+fn without_origin(mut report: Value) -> Value {
+    for field in ["source", "context", "serverVersion", "resourceVersions"] {
+        for part in ["/metadata", ""] {
+            if let Some(part) = report.pointer_mut(part).and_then(Value::as_object_mut) {
+                part.remove(field);
+            }
+        }
+    }
+    report
+}
+
+#[tokio::test]
+async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
+    let plane = ControlPlane::start(&Variant::serving("v1"));
+    let mut hit = 0;
+    for number in 0..CLUSTERS {
+        let driver = driver_name();
+        let namespaces = [plane.namespace().await, plane.namespace().await];
+        let objects = cluster(&mut Numbers::new(number), &driver, &namespaces);
+        plane.create(&objects).await;
+        let scene = Scene {
+            plane: &plane,
+            driver: driver.clone(),
+            namespace: namespaces[0].clone(),
+        };
+        let run = |arguments: &[&str]| scene.output(plane.kubeconfig(), arguments);
+
+        let extension = ["json", "json.gz", "yaml"][usize::try_from(number % 3).expect("small")];
+        let file = plane.folder().join(format!("{driver}.{extension}"));
+        let file = file.display().to_string();
+        let saved = run(&["snapshot", "-o", &file]);
+        assert!(saved.status.success(), "{}", scene.shown(&saved));
+
+        let node = format!("{driver}/{driver}-node-0/*");
+        let one = format!("{driver}/{driver}-node-0/gpu-1");
+        for question in [
+            &["preview", &driver][..],
+            &["preview", &node, "example.com/a=one:NoExecute"],
+            &["preview", &one, "example.com/a:NoSchedule"],
+            &["preview", &one, "--abort-if", "pods.evicted>10%"],
+            &["preview", &driver, "--abort-if", "devices.selected>=50%"],
+            &["devices", &driver],
+        ] {
+            let mut arguments = question.to_vec();
+            arguments.extend(["-o", "json"]);
+            let live = run(&arguments);
+            let report = json_of(&live);
+            let now = observed_at(&report);
+            arguments.extend(["--from", &file, "--now", &now]);
+            let from = run(&arguments);
+            let what = format!("cluster {number}, {question:?}");
+            assert_eq!(
+                live.status.code(),
+                from.status.code(),
+                "{what}: {}",
+                scene.shown(&from)
+            );
+            hit += report["pods"].as_array().map_or(0, Vec::len);
+            assert_eq!(
+                without_origin(json_of(&from)),
+                without_origin(report),
+                "{what}"
+            );
+        }
+    }
+    assert!(hit > 200, "only {hit} pods were ever in question");
+}
+
+fn observed_at(report: &Value) -> String {
+    let found = [
+        report.pointer("/metadata/observedAt"),
+        report.get("observedAt"),
+    ];
+    let found = found.into_iter().flatten().find_map(Value::as_str);
+    found.expect("a report says when").to_owned()
+}

@@ -1,0 +1,240 @@
+//! How fast is the plugin on 1,000 nodes, and how small? Run by `benches/live.sh`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    ControlPlane, Variant,
+    objects::{allocation, bound, claim, pod, reserved, slice},
+};
+
+const DRIVER: &str = "gpu.example.com";
+const NODES: usize = 1_000;
+const DEVICES: usize = 8;
+/// Per 10 devices.
+const HELD: usize = 8;
+/// Pods that use no device.
+const OTHERS: usize = 22_000;
+const NAMESPACES: usize = 20;
+const RUNS: usize = 7;
+
+/// What a run may cost: as a multiple of curl's time, and in megabytes.
+struct Target {
+    name: &'static str,
+    devices: String,
+    ratio: f64,
+    megabytes: f64,
+}
+
+#[tokio::test]
+#[ignore = "a measurement of minutes: benches/live.sh"]
+async fn measure() {
+    let plugin = plugin();
+    let plane = ControlPlane::start(&Variant::serving("v1"));
+    let started = Instant::now();
+    load(&plane).await;
+    say(&format!("loaded in {} s", started.elapsed().as_secs()));
+    say("| preview of | plugin, s | curl, s | ratio | at most | memory, MB | at most |");
+    say("|---|---|---|---|---|---|---|");
+    for target in [
+        Target {
+            name: "one device",
+            devices: format!("{DRIVER}/node-0007/gpu-0"),
+            ratio: 1.3,
+            megabytes: 30.0,
+        },
+        Target {
+            name: "the driver",
+            devices: DRIVER.to_owned(),
+            ratio: 1.3,
+            megabytes: 60.0,
+        },
+    ] {
+        compare(&plane, &plugin, &target);
+    }
+}
+
+/// The plugin as it is shipped, not as tests build it.
+fn plugin() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let plugin = folder.with_file_name("release").join("kubectl-devicetaint");
+    assert!(plugin.is_file(), "first: cargo build --release");
+    plugin
+}
+
+fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
+    let preview = |more: &[&str]| {
+        let mut command = plane.command(plugin);
+        command.args(["preview", &target.devices, "-o", "json"]);
+        command.args(more);
+        command
+    };
+    let urls = urls(plane, &mut preview(&["-v"]));
+    let (mut fastest, mut curl_fastest) = (Duration::MAX, Duration::MAX);
+    let mut largest = 0.0_f64;
+    for _ in 0..RUNS {
+        let (took, memory) = measured(&mut preview(&[]));
+        fastest = fastest.min(took);
+        largest = largest.max(memory);
+        let (took, _) = measured(&mut curl(plane, &urls));
+        curl_fastest = curl_fastest.min(took);
+    }
+    say(&format!(
+        "| {} | {:.3} | {:.3} | {:.2} | {:.1} | {largest:.1} | {:.0} |",
+        target.name,
+        fastest.as_secs_f64(),
+        curl_fastest.as_secs_f64(),
+        fastest.as_secs_f64() / curl_fastest.as_secs_f64(),
+        target.ratio,
+        target.megabytes,
+    ));
+}
+
+/// What the plugin asks for, as it says itself.
+fn urls(plane: &ControlPlane, verbose: &mut Command) -> Vec<String> {
+    let output = verbose.output().expect("the plugin can be run");
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let paths = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("GET ")?.split(' ').next());
+    paths
+        .map(|path| format!("{}{path}", plane.server()))
+        .collect()
+}
+
+/// The same requests, side by side over a few connections.
+fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
+    let kubeconfig = fs::read_to_string(plane.kubeconfig()).expect("a kubeconfig");
+    let token = kubeconfig
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("token: "))
+        .expect("a token")
+        .trim_matches('"');
+    let mut command = Command::new("curl");
+    command
+        .args([
+            "--silent",
+            "--fail",
+            "--insecure",
+            "--http1.1",
+            "--parallel",
+        ])
+        .args(["--header", "Accept: application/vnd.kubernetes.protobuf"])
+        .args(["--header", &format!("Authorization: Bearer {token}")]);
+    for url in urls {
+        command.args(["--output", "/dev/null", url]);
+    }
+    command
+}
+
+/// How long the program runs, and how many megabytes it has at its largest.
+fn measured(command: &mut Command) -> (Duration, f64) {
+    let started = Instant::now();
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program can be run");
+    let status = format!("/proc/{}/status", child.id());
+    let mut kilobytes = 0.0_f64;
+    loop {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let peak = text
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next());
+        kilobytes = kilobytes.max(peak.and_then(|peak| peak.parse().ok()).unwrap_or_default());
+        if let Some(status) = child.try_wait().expect("a child") {
+            assert!(status.success(), "{command:?}: {status}");
+            return (started.elapsed(), kilobytes / 1000.0);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+async fn load(plane: &ControlPlane) {
+    let namespaces: Vec<Value> = (0..NAMESPACES)
+        .map(|number| {
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(number)}})
+        })
+        .collect();
+    plane.create(&namespaces).await;
+    // In parts, so that not all of it is in memory at once.
+    for first in (0..NODES).step_by(50) {
+        let objects: Vec<Value> = (first..first + 50).flat_map(on_node).collect();
+        plane.create(&objects).await;
+        if first % 200 == 0 {
+            say(&format!("{first} of {NODES} nodes are there"));
+        }
+    }
+}
+
+fn namespace(number: usize) -> String {
+    format!("team-{:02}", number % NAMESPACES)
+}
+
+/// Everything of one node.
+fn on_node(number: usize) -> Vec<Value> {
+    let node = format!("node-{number:04}");
+    let names: Vec<String> = (0..DEVICES).map(|device| format!("gpu-{device}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut published = slice(DRIVER, &node, &names);
+    for device in published["spec"]["devices"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
+        device["attributes"] = json!({
+            "model": {"string": "Accelerator 3000 SXM"}, "architecture": {"string": "Example"},
+            "uuid": {"string": "gpu-18db0e85-99e9-c746-8531-ffeb86328b39"},
+            "driverVersion": {"version": "580.12.4"}, "index": {"int": 3}, "pcieRoot": {"string": "pci0000:00"},
+        });
+        device["capacity"] = json!({"memory": {"value": "141Gi"}});
+    }
+    let mut objects = vec![published];
+    for (device, name) in names.iter().enumerate() {
+        let place = number * DEVICES + device;
+        if place % 10 >= HELD {
+            continue;
+        }
+        let (team, consumer) = (namespace(place), format!("train-{place}"));
+        let status = allocation(DRIVER, &node, name);
+        let held = reserved(claim(&team, &consumer, DRIVER), status, &consumer);
+        objects.push(held);
+        objects.push(bound(large(pod(&team, &consumer, &consumer)), &node));
+    }
+    for other in 0..OTHERS / NODES {
+        let mut idle = pod(&namespace(other), &format!("web-{number}-{other}"), "none");
+        idle["spec"]["resourceClaims"] = Value::Null;
+        idle["spec"]["containers"][0]["resources"] = Value::Null;
+        objects.push(bound(large(idle), &node));
+    }
+    objects
+}
+
+/// The pod with as much in it as pods have.
+fn large(mut pod: Value) -> Value {
+    let environment: Vec<Value> = (0..40)
+        .map(|number| {
+            json!({
+                "name": format!("SETTING_{number}"),
+                "value": format!("https://service-{number}.team.svc.cluster.local:8443/api/v1/resources"),
+            })
+        })
+        .collect();
+    pod["spec"]["containers"][0]["env"] = json!(environment);
+    pod["metadata"]["labels"] = json!({"app.kubernetes.io/name": "training", "team": "research"});
+    pod
+}
+
+#[expect(clippy::print_stderr, reason = "somebody waits for the table")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

@@ -1,0 +1,139 @@
+//! Whatever the server has of the API, the answer is the same, or says what is missing.
+
+use serde_json::Value;
+
+use super::scene::{Scene, V1, Versions, json_of};
+use crate::harness::{ControlPlane, Variant};
+
+/// Names of the pods that a report would have evicted.
+fn pods(report: &Value) -> Vec<&str> {
+    let pods = report["pods"].as_array().into_iter().flatten();
+    pods.filter_map(|pod| pod["name"].as_str()).collect()
+}
+
+fn file(plane: &ControlPlane, name: &str) -> String {
+    plane.folder().join(name).display().to_string()
+}
+
+#[tokio::test]
+async fn devices_and_rules_are_read_in_every_version() {
+    for (variant, devices, rules) in [
+        (Variant::serving("v1"), "v1", "v1"),
+        (Variant::only_v1beta2(), "v1beta2", "v1beta2"),
+        (Variant::like_1_33(), "v1beta1", "v1alpha3"),
+        (Variant::like_1_35(), "v1", "v1alpha3"),
+        (Variant::like_1_36(), "v1", "v1beta2"),
+    ] {
+        let plane = ControlPlane::start(&variant);
+        let versions = Versions {
+            devices,
+            rules: Some(rules),
+        };
+        let scene = Scene::new(&plane, versions).await;
+        let run = |arguments: &[&str]| scene.output(plane.kubeconfig(), arguments);
+
+        let live = json_of(&run(&["preview", &scene.driver, "-o", "json"]));
+        assert_eq!(pods(&live), ["train-0", "train-1"], "{variant:?} {live:#}");
+        let tainted = scene.run(
+            plane.kubeconfig(),
+            &["devices", &scene.driver, "--tainted", "-o", "name"],
+        );
+        assert!(
+            tainted.starts_with("DRIVER/DRIVER/gpu-1\n"),
+            "{variant:?}: {tainted}"
+        );
+        // The server's own warnings are passed on, each once.
+        let deprecated = usize::from(devices.contains("beta"));
+        for kind in ["ResourceSlice", "ResourceClaim"] {
+            let warning = format!("Warning: resource.k8s.io/{devices} {kind} is deprecated");
+            assert_eq!(
+                tainted.matches(&warning).count(),
+                deprecated,
+                "{variant:?}: {tainted}"
+            );
+        }
+        let verbose = scene.run(plane.kubeconfig(), &["devices", &scene.driver, "-v"]);
+        for resource in [
+            format!("GET /apis/resource.k8s.io/{devices}/resourceslices"),
+            format!("GET /apis/resource.k8s.io/{devices}/resourceclaims"),
+            format!("GET /apis/resource.k8s.io/{rules}/devicetaintrules"),
+        ] {
+            assert!(verbose.contains(&resource), "{resource}: {verbose}");
+        }
+
+        let saved = file(&plane, "saved.json");
+        let text = scene.run(plane.kubeconfig(), &["snapshot", "-o", &saved]);
+        assert!(text.contains("2 resourceclaims"), "{text}");
+        let from = json_of(&run(&[
+            "preview",
+            &scene.driver,
+            "-o",
+            "json",
+            "--from",
+            &saved,
+        ]));
+        assert_eq!(pods(&from), pods(&live), "{variant:?}");
+    }
+}
+
+#[tokio::test]
+async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
+    let plane = ControlPlane::start(&Variant::without_rules());
+    let scene = Scene::new(&plane, Versions { rules: None, ..V1 }).await;
+    let text = scene.run(plane.kubeconfig(), &["preview", &scene.driver]);
+    assert!(
+        text.contains("train-0") && text.ends_with("[exit status: 0]"),
+        "{text}"
+    );
+    assert!(text.contains("warning: "), "{text}");
+    assert!(
+        text.contains("DRADeviceTaintRules") || text.contains("runtime-config"),
+        "{text}"
+    );
+    let text = scene.run(plane.kubeconfig(), &["snapshot", "-o", "/dev/null"]);
+    assert!(text.contains("2 resourceclaims"), "{text}");
+}
+
+#[tokio::test]
+async fn without_the_api_group_there_is_nothing_to_say() {
+    let plane = ControlPlane::start(&Variant::without_resource_group());
+    let scene = Scene {
+        plane: &plane,
+        driver: "gpu.example.com".to_owned(),
+        namespace: "nowhere".to_owned(),
+    };
+    for command in [
+        &["preview", "gpu.example.com"][..],
+        &["devices"],
+        &["snapshot"],
+    ] {
+        let text = scene.run(plane.kubeconfig(), command);
+        assert!(
+            text.starts_with("error: ") && text.ends_with("[exit status: 1]"),
+            "{text}"
+        );
+        assert!(text.contains("resource.k8s.io"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn gates_that_are_off_change_what_there_is_not_what_is_asked() {
+    for (variant, tainted) in [
+        (Variant::rules_ignored(), "DRIVER/DRIVER/gpu-1\n"),
+        (Variant::taints_ignored(), "DRIVER/DRIVER/gpu-1\n"),
+    ] {
+        let variant = variant.without_controllers().without_scheduler();
+        let plane = ControlPlane::start(&variant);
+        let scene = Scene::new(&plane, V1).await;
+        let text = scene.run(
+            plane.kubeconfig(),
+            &["devices", &scene.driver, "--tainted", "-o", "name"],
+        );
+        assert!(text.starts_with(tainted), "{variant:?}: {text}");
+        let live = json_of(&scene.output(
+            plane.kubeconfig(),
+            &["preview", &scene.driver, "-o", "json"],
+        ));
+        assert_eq!(pods(&live), ["train-0", "train-1"], "{variant:?}");
+    }
+}

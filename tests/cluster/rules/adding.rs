@@ -1,0 +1,134 @@
+//! `add`: makes it so.
+
+use serde_json::{Value, json};
+
+use super::support::{KEY, World, name_in};
+use crate::harness::{ControlPlane, block_on};
+
+#[test]
+fn a_rule_is_created_once_and_unchanged_after_that() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let line = format!("add GPU0 {KEY}=firmware --reason update --ticket OPS-1 --labels team=ml");
+    let first = world.run_by_kubectl(&line).ended(0);
+    let name = name_in(&first.stdout);
+    assert_eq!(
+        first.stdout,
+        format!("devicetaintrule.resource.k8s.io/{name} created\n")
+    );
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    assert_eq!(
+        rule["spec"]["deviceSelector"],
+        json!({"driver": world.driver, "pool": world.node, "device": "gpu-0"})
+    );
+    assert_eq!(rule["spec"]["taint"]["effect"], "None");
+    assert_eq!(rule["spec"]["taint"]["value"], "firmware");
+    let metadata = &rule["metadata"];
+    assert_eq!(
+        metadata["labels"]["app.kubernetes.io/managed-by"],
+        "kubectl-devicetaint"
+    );
+    assert_eq!(metadata["labels"]["team"], "ml");
+    assert!(metadata["labels"]["kubectl-devicetaint/batch"].is_string());
+    assert_eq!(
+        metadata["annotations"]["kubectl-devicetaint/reason"],
+        "update"
+    );
+    assert_eq!(
+        metadata["annotations"]["kubectl-devicetaint/ticket"],
+        "OPS-1"
+    );
+    assert!(metadata["annotations"]["kubectl-devicetaint/created-by"].is_string());
+
+    let again = world.run(&line).ended(0);
+    assert_eq!(
+        again.stdout,
+        format!("devicetaintrule.resource.k8s.io/{name} unchanged\n")
+    );
+    world.run(&format!("{line} --error-unchanged")).ended(3);
+}
+
+#[test]
+fn another_effect_needs_overwrite_and_a_yes() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(KEY_NONE);
+    world
+        .run(&format!("add GPU0 {KEY}:NoSchedule --yes"))
+        .ended(1)
+        .saying("--overwrite");
+    world
+        .run(&format!("add GPU0 {KEY}:NoSchedule --overwrite"))
+        .ended(4)
+        .saying("--yes");
+    let run = world
+        .run(&format!("add GPU0 {KEY}:NoSchedule --overwrite --yes"))
+        .ended(0);
+    assert!(run.stdout.contains("configured"), "{run:?}");
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
+}
+
+const KEY_NONE: &str = "example.com/maintenance=";
+
+#[test]
+fn dry_runs_store_nothing_and_say_so() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    for (place, suffix) in [("client", "(dry run)"), ("server", "(server dry run)")] {
+        let run = world
+            .run(&format!("add GPU0 {KEY}:NoExecute --dry-run={place}"))
+            .ended(0);
+        assert!(
+            run.stdout.ends_with(&format!("created {suffix}\n")),
+            "{run:?}"
+        );
+    }
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+}
+
+#[test]
+fn objects_can_be_had_as_json_and_yaml_and_names() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let line = format!("add GPU0 GPU1 {KEY}=x");
+    let json: Value = serde_json::from_str(&world.run(&format!("{line} -o json")).ended(0).stdout)
+        .expect("one document");
+    assert_eq!(json["items"].as_array().map(Vec::len), Some(2));
+    let yaml = world.run(&format!("{line} -o yaml")).ended(0).stdout;
+    assert!(yaml.starts_with("apiVersion: v1\n"), "{yaml}");
+    let names = world.run(&format!("{line} -o name")).ended(0).stdout;
+    assert_eq!(names.lines().count(), 2);
+    assert!(names.starts_with("devicetaintrule.resource.k8s.io/"));
+}
+
+#[test]
+fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("rule.yaml");
+    let name = format!("by-hand-{}", crate::harness::random_suffix());
+    let manifest = |selector: &str| {
+        format!(
+            "apiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata:\n  name: {name}\nspec:\n  deviceSelector: {selector}\n  taint:\n    key: {KEY}\n    effect: None\n"
+        )
+    };
+    let line = format!("add -f {}", path.display());
+    std::fs::write(&path, manifest("{}")).expect("a file");
+    world.run(&line).ended(2).saying("every device");
+    std::fs::write(&path, manifest("{deviceClassName: gpu}")).expect("a file");
+    world.run(&line).ended(2).saying("drop");
+    std::fs::write(&path, manifest(&format!("{{driver: {}}}", world.driver))).expect("a file");
+    let run = world.run(&line).ended(0);
+    assert_eq!(name_in(&run.stdout), name);
+    world.run(&line).ended(0);
+}
+
+#[test]
+fn an_unknown_device_is_refused_with_what_may_be_meant() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let device = world.device("gpu-7");
+    world
+        .run(&format!("add {device} {KEY}=x"))
+        .ended(1)
+        .saying("did you mean");
+    world
+        .run(&format!("add {device} {KEY}=x --allow-missing"))
+        .ended(0);
+}

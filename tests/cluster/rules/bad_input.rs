@@ -1,0 +1,111 @@
+//! Everything that can be wrong with who asks, and what was asked for.
+
+use serde_json::json;
+
+use super::support::{KEY, World};
+use crate::harness::{ControlPlane, block_on};
+
+#[test]
+fn who_may_only_read_is_told_which_permission_is_missing() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let name = world.add(&format!("{KEY}=x"));
+    let reader = block_on(plane.kubeconfig_for(&[
+        json!({"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}),
+        json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}),
+    ]));
+    let world = world.seen_by(&reader.kubeconfig);
+    world.run("list").ended(0);
+    world
+        .run(&format!("add GPU1 {KEY}=x"))
+        .ended(1)
+        .saying("cannot create devicetaintrules.resource.k8s.io")
+        .saying("verbs: [create]")
+        .saying("not changed:");
+    world
+        .run(&format!("escalate {name} --to NoSchedule --yes"))
+        .ended(1)
+        .saying("cannot patch devicetaintrules.resource.k8s.io");
+    world
+        .run(&format!("remove {name}"))
+        .ended(1)
+        .saying("cannot delete devicetaintrules.resource.k8s.io");
+}
+
+#[test]
+fn who_may_not_look_at_devices_may_still_remove_and_brake() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let operator = block_on(plane.kubeconfig_for(&[json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"],
+        "verbs": ["get", "list", "patch", "delete"],
+    })]));
+    let world = world.seen_by(&operator.kubeconfig);
+    world.run(&format!("deescalate {name} --to None")).ended(0);
+    world
+        .run(&format!("remove {name}"))
+        .ended(0)
+        .saying("what becomes schedulable again is not known");
+}
+
+#[test]
+fn a_rule_of_that_name_with_another_selector_is_left_alone() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = format!("mine-{}", world.driver);
+    world
+        .run(&format!("add GPU0 {KEY}=x --name {name}"))
+        .ended(0);
+    world
+        .run(&format!("add GPU1 {KEY}=x --name {name} --overwrite"))
+        .ended(1)
+        .saying("exists and is different")
+        .saying("--name");
+}
+
+#[test]
+fn every_rule_is_checked_before_the_first_is_written() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    world.run(&format!("add GPU1 {KEY}=x")).ended(0);
+    world
+        .run(&format!("add GPU0 GPU1 {KEY}=other"))
+        .ended(1)
+        .saying("nothing was changed");
+    assert_eq!(block_on(world.rules()).len(), 1);
+}
+
+#[test]
+fn a_name_that_the_server_refuses_is_told_in_its_words() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    world
+        .run(&format!("add GPU0 {KEY}=x --name Not_A_Name"))
+        .ended(1)
+        .saying("would not be valid")
+        .saying("RFC 1123");
+    world
+        .run("escalate nobody --to NoExecute --yes")
+        .ended(1)
+        .saying("no rule");
+    world.run("describe nobody").ended(1).saying("no rule");
+}
+
+#[test]
+fn all_devices_need_the_number_of_pods() {
+    let plane = ControlPlane::start(
+        &crate::harness::Variant::default()
+            .without_controllers()
+            .without_scheduler(),
+    );
+    let world = block_on(World::new(&plane));
+    world
+        .run(&format!("add --all-devices {KEY}:NoSchedule --yes"))
+        .ended(4)
+        .saying("every device of every driver");
+    world
+        .run(&format!(
+            "add --all-devices {KEY}:NoSchedule --yes --confirm-pods 0"
+        ))
+        .ended(0);
+    let run = world.run("remove --all --yes").ended(0);
+    assert!(run.stdout.contains("deleted"), "{run:?}");
+}

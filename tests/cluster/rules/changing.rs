@@ -1,0 +1,348 @@
+//! `escalate`, `deescalate`, `remove` and `wait`.
+
+use serde_json::json;
+
+use super::support::{KEY, World};
+use crate::harness::{ControlPlane, Reference, block_on};
+
+#[test]
+fn escalation_evicts_and_waits_until_the_pod_is_gone() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=firmware"));
+    world
+        .run(&format!("wait {name} --for observed --timeout 60s"))
+        .ended(0);
+
+    world
+        .run(&format!("escalate {name} --to NoExecute"))
+        .ended(4)
+        .saying("--yes");
+    let waiting = world.run(&format!(
+        "escalate {name} --to NoExecute --yes --wait --timeout 3s"
+    ));
+    let waiting = waiting.ended(5).saying("terminating");
+    assert!(waiting.stdout.contains("configured"), "{waiting:?}");
+    let described = world.run(&format!("describe {name}")).ended(0).stdout;
+    assert!(
+        described.contains("train") && described.contains("terminating since"),
+        "{described}"
+    );
+
+    block_on(plane.force_delete_pod(&world.namespace, "train"));
+    let done = world
+        .run_by_kubectl(&format!(
+            "wait {name} --for evicted --timeout 60s --settle 1s"
+        ))
+        .ended(0);
+    assert_eq!(
+        done.stdout,
+        format!("devicetaintrule.resource.k8s.io/{name} evicted\n")
+    );
+    let unchanged = world
+        .run(&format!("escalate {name} --to NoExecute --yes"))
+        .ended(0);
+    assert!(unchanged.stdout.ends_with("unchanged\n"), "{unchanged:?}");
+    world
+        .run(&format!("escalate {name} --to NoExecute --error-unchanged"))
+        .ended(3);
+    world
+        .run(&format!("escalate {name} --to NoSchedule --yes"))
+        .ended(2)
+        .saying("deescalate");
+}
+
+#[test]
+fn a_timeout_can_give_the_effect_back() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --wait --timeout 1s --on-timeout revert"
+        ))
+        .ended(5)
+        .saying("tolerates the taint for")
+        .saying("effect NoSchedule again");
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
+}
+
+#[test]
+fn the_brake_asks_nothing_and_says_what_it_cancelled() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    let name = world.add(&format!("{KEY}:NoExecute"));
+    let run = world
+        .run_by_kubectl(&format!("deescalate {name} --to NoSchedule"))
+        .ended(0)
+        .saying("1 eviction was pending and is cancelled");
+    assert!(run.stdout.ends_with("configured\n"), "{run:?}");
+    world
+        .run(&format!(
+            "deescalate {name} --to NoSchedule --error-unchanged"
+        ))
+        .ended(3);
+    world
+        .run(&format!("deescalate {name} --to None --dry-run=server"))
+        .ended(0);
+    world.run(&format!("deescalate {name} --to None")).ended(0);
+    world
+        .run(&format!("deescalate {name} --to NoSchedule"))
+        .ended(2)
+        .saying("escalate");
+    world
+        .run("deescalate nobody --to None")
+        .ended(1)
+        .saying("no rule");
+}
+
+#[test]
+fn a_guard_changes_nothing() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x"));
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --abort-if pods.evicted>0"
+        ))
+        .ended(4)
+        .saying("guard tripped");
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --confirm-pods 2"
+        ))
+        .ended(4)
+        .saying("--confirm-pods says 2");
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    assert_eq!(rule["spec"]["taint"]["effect"], "None");
+}
+
+#[test]
+fn several_namespaces_need_the_number_of_pods() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        world.pod("train", "gpu-0").await;
+        let other = world.plane.namespace().await;
+        world.pod_in(&other, "infer", "gpu-1").await;
+    });
+    let line = format!(
+        "add DRIVER {KEY}:NoExecute --name both-{} --yes",
+        world.driver
+    );
+    world
+        .run(&line)
+        .ended(4)
+        .saying("--confirm-pods 2")
+        .saying("2 namespaces");
+    world.run(&format!("{line} --confirm-pods 3")).ended(4);
+    world.run(&format!("{line} --confirm-pods 2")).ended(0);
+    block_on(world.until_evicted("train"));
+}
+
+#[test]
+fn more_than_the_kept_report_says_is_refused() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x"));
+    let other = world.run(&format!("add GPU1 {KEY}=x")).ended(0);
+    let other = super::support::name_in(&other.stdout);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    let report = world
+        .run(&format!("preview --rule {name} -o json"))
+        .ended(0)
+        .stdout;
+    let escalate = |name: &str| {
+        world.run(&format!(
+            "escalate {name} --to NoExecute --yes --expect {}",
+            path.display()
+        ))
+    };
+
+    std::fs::write(&path, &report).expect("a file");
+    escalate(&other).ended(4).saying("the report is about");
+    let edited = report.replacen("EvictedNow", "Tolerates", 1);
+    assert_ne!(edited, report);
+    std::fs::write(&path, edited).expect("a file");
+    escalate(&name)
+        .ended(4)
+        .saying("was changed after it was written");
+    std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
+    escalate(&name).ended(2).saying("its version is");
+    std::fs::write(&path, "no report").expect("a file");
+    escalate(&name).ended(2);
+
+    std::fs::write(&path, &report).expect("a file");
+    block_on(world.pod("newcomer", "gpu-0"));
+    escalate(&name)
+        .ended(4)
+        .saying(&format!("{}/newcomer", world.namespace));
+    block_on(world.plane.force_delete_pod(&world.namespace, "newcomer"));
+    escalate(&name).ended(0);
+    block_on(world.until_evicted("train"));
+}
+
+#[test]
+fn removal_says_what_is_schedulable_again_and_what_is_not() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let run = world
+        .run_by_kubectl(&format!("remove GPU0 {KEY}- --wait"))
+        .ended(0)
+        .saying("1 device schedulable again");
+    assert_eq!(
+        run.stdout,
+        format!("devicetaintrule.resource.k8s.io/{name} deleted\n")
+    );
+    world
+        .run(&format!("remove GPU0 {KEY}-"))
+        .ended(1)
+        .saying("--ignore-not-found");
+    world
+        .run(&format!("remove GPU0 {KEY}- --ignore-not-found"))
+        .ended(0);
+    world
+        .run(&format!("remove {name}"))
+        .ended(1)
+        .saying("no rule");
+    world
+        .run(&format!(
+            "remove {name} --ignore-not-found --error-unchanged"
+        ))
+        .ended(3);
+
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    block_on(async {
+        let slice = format!("{}-{}", world.node, world.driver);
+        let reference = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &slice);
+        let taints = json!([{"key": "example.com/ecc", "effect": "NoSchedule"}]);
+        let devices = json!([{"name": "gpu-0", "taints": taints}, {"name": "gpu-1"}]);
+        plane
+            .patch(&reference, &json!({"spec": {"devices": devices}}))
+            .await;
+    });
+    world
+        .run(&format!("remove {name} --dry-run=server"))
+        .ended(0)
+        .saying("still tainted: example.com/ecc:NoSchedule (driver)");
+    assert!(block_on(world.rule(&name)).is_some());
+    let labelled = format!(
+        "remove -l kubectl-devicetaint/batch=nothing-{}",
+        world.driver
+    );
+    world.run(&labelled).ended(0).saying("No resources found");
+    world.run("remove --all").ended(4).saying("--yes");
+}
+
+#[test]
+fn what_has_expired_is_listed_and_removed_once() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let stay = world
+        .run(&format!("add GPU1 {KEY}=x --expires 4h"))
+        .ended(0);
+    let stay = super::support::name_in(&stay.stdout);
+    let gone = world
+        .run(&format!("add GPU0 {KEY}=x --expires 1s"))
+        .ended(0);
+    let gone = super::support::name_in(&gone.stdout);
+    block_on(crate::harness::wait_for(
+        "a second passes on the server",
+        crate::harness::DEADLINE,
+        async || {
+            world
+                .run("list --expired -o name")
+                .stdout
+                .contains(&gone)
+                .then_some(())
+        },
+    ));
+    assert!(!world.run("list --expired -o name").stdout.contains(&stay));
+    let run = world.run("remove --expired").ended(0);
+    assert!(
+        run.stdout.contains(&gone) && !run.stdout.contains(&stay),
+        "{run:?}"
+    );
+    world.run("remove --expired").ended(0);
+    // The same again keeps the time that the first run has set.
+    let again = world
+        .run(&format!("add GPU1 {KEY}=x --expires 8h"))
+        .ended(0);
+    assert!(again.stdout.ends_with("unchanged\n"), "{again:?}");
+}
+
+#[test]
+fn the_controllers_word_in_between_is_no_conflict() {
+    let plane = ControlPlane::start(
+        &crate::harness::Variant::default()
+            .without_controllers()
+            .without_scheduler(),
+    );
+    let world = block_on(World::new(&plane));
+    let name = world.add(&format!("{KEY}=x"));
+    let reference = Reference::rule(&name);
+    let writing = std::sync::atomic::AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut generation = 0;
+            while writing.load(std::sync::atomic::Ordering::Relaxed) {
+                generation += 1;
+                let condition = json!({"conditions": [{
+                    "type": "EvictionInProgress", "status": "False", "reason": "Test", "message": "",
+                    "observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z",
+                }]});
+                block_on(plane.patch_status(&reference, &condition));
+            }
+        });
+        for _ in 0..5 {
+            world
+                .run(&format!("escalate {name} --to NoSchedule --yes"))
+                .ended(0);
+            world.run(&format!("deescalate {name} --to None")).ended(0);
+        }
+        world.run(&format!("remove {name}")).ended(0);
+        writing.store(false, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn on_a_terminal_a_question_is_asked() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}=x"));
+    let answer = |keys: &str| {
+        let words = world.words(&format!("escalate {name} --to NoSchedule"));
+        let line = format!("{} {}", crate::harness::PLUGIN, words.join(" "));
+        let mut child = world
+            .plane
+            .command("script")
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("script(1) can be run");
+        let mut stdin = child.stdin.take().expect("piped");
+        let keys = keys.to_owned();
+        let typist = std::thread::spawn(move || {
+            // The terminal keeps what is typed ahead.
+            let _ = std::io::Write::write_all(&mut stdin, keys.as_bytes());
+            std::thread::sleep(std::time::Duration::from_secs(4));
+        });
+        let output = child.wait_with_output().expect("it ends");
+        typist.join().expect("no panic");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = answer("n");
+    assert_eq!(code, Some(4), "{text}");
+    assert!(
+        text.contains("Go on?") && text.contains("not confirmed"),
+        "{text}"
+    );
+    let (code, text) = answer("y");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("configured"), "{text}");
+}

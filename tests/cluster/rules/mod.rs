@@ -1,0 +1,12 @@
+//! The life of a rule on the real control plane, through the program itself.
+
+mod adding;
+mod bad_input;
+mod changing;
+mod interrupted;
+mod looking;
+mod proxy;
+mod races;
+mod runbook;
+mod support;
+mod versions;

@@ -1,0 +1,58 @@
+//! The runbook of `examples/`, as people run it.
+
+use std::process::Stdio;
+
+use super::support::{KEY, Run, World};
+use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
+
+fn runbook(world: &World<'_>, guard: &str) -> std::process::Child {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/runbook.sh");
+    world
+        .plane
+        .command("bash")
+        .args([script, &world.device("gpu-0"), &format!("{KEY}=firmware")])
+        .env("GUARD", guard)
+        .env("TIMEOUT", "60s")
+        .env("SETTLE", "1s")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("bash can be run")
+}
+
+#[test]
+fn the_runbook_drains_a_device_and_gives_it_back() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let child = runbook(&world, "pods.evicted>5");
+    // Where a kubelet would end the pod, the test does.
+    block_on(async {
+        world.until_evicted("train").await;
+        world
+            .plane
+            .force_delete_pod(&world.namespace, "train")
+            .await;
+        let pod = Reference::pod(&world.namespace, "train");
+        wait_for("the pod is gone", DEADLINE, async || {
+            world.plane.get(&pod).await.is_none().then_some(())
+        })
+        .await;
+    });
+    let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
+    for word in ["created", "configured", "evicted", "deleted"] {
+        assert!(run.stdout.contains(word), "{word}: {run:?}");
+    }
+    assert_eq!(block_on(world.rules()).len(), 0);
+}
+
+#[test]
+fn the_runbook_stops_at_its_guard() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let child = runbook(&world, "pods.evicted>0");
+    Run::from(child.wait_with_output().expect("it ends"))
+        .ended(4)
+        .saying("too many pods");
+    assert_eq!(block_on(world.rules()).len(), 0);
+}

@@ -1,0 +1,211 @@
+//! What the tests of rules share: a world of a test's own, and runs of the program.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    ControlPlane, DEADLINE, Reference, driver_name,
+    objects::{allocation, bound, claim, pod, reserved, slice},
+    random_suffix, wait_for,
+};
+
+/// The key of every taint in these tests.
+pub const KEY: &str = "example.com/maintenance";
+
+/// A driver with two devices on a node of its own, and a namespace.
+pub struct World<'a> {
+    pub plane: &'a ControlPlane,
+    pub driver: String,
+    pub node: String,
+    pub namespace: String,
+    kubeconfig: Option<String>,
+}
+
+/// What the program printed, and how it ended.
+#[derive(Debug)]
+pub struct Run {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: i32,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+            code: output.status.code().unwrap_or(-1),
+        }
+    }
+}
+
+impl Run {
+    /// The same, if it ended with `code`.
+    #[track_caller]
+    pub fn ended(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+
+    /// The same, if standard error says `text`.
+    #[track_caller]
+    pub fn saying(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "no {text:?} in {self:#?}");
+        self
+    }
+}
+
+impl<'a> World<'a> {
+    /// Publishes `gpu-0` and `gpu-1`.
+    pub async fn new(plane: &'a ControlPlane) -> Self {
+        let driver = driver_name();
+        let node = format!("node-{}", random_suffix());
+        plane
+            .create(&[slice(&driver, &node, &["gpu-0", "gpu-1"])])
+            .await;
+        Self {
+            namespace: plane.namespace().await,
+            plane,
+            driver,
+            node,
+            kubeconfig: None,
+        }
+    }
+
+    /// Nothing is published yet, and there is no namespace.
+    pub fn bare(plane: &'a ControlPlane, driver: String, node: String) -> Self {
+        Self {
+            plane,
+            driver,
+            node,
+            namespace: String::new(),
+            kubeconfig: None,
+        }
+    }
+
+    /// The same seen by somebody else.
+    pub fn seen_by(mut self, kubeconfig: &std::path::Path) -> Self {
+        self.kubeconfig = Some(kubeconfig.display().to_string());
+        self
+    }
+
+    /// The device as an argument.
+    pub fn device(&self, name: &str) -> String {
+        format!("{}/{}/{name}", self.driver, self.node)
+    }
+
+    /// A running pod that uses a device.
+    pub async fn pod(&self, name: &str, device: &str) {
+        self.pod_in(&self.namespace, name, device).await;
+    }
+
+    /// The same in any namespace.
+    pub async fn pod_in(&self, namespace: &str, name: &str, device: &str) {
+        let claim = claim(namespace, name, &self.driver);
+        self.plane
+            .create(&[
+                bound(pod(namespace, name, name), &self.node),
+                reserved(claim, allocation(&self.driver, &self.node, device), name),
+            ])
+            .await;
+    }
+
+    /// A pod that tolerates the taint for some seconds.
+    pub async fn tolerant_pod(&self, name: &str, device: &str, seconds: i64) {
+        let mut allocation = allocation(&self.driver, &self.node, device);
+        allocation["allocation"]["devices"]["results"][0]["tolerations"] = json!([{
+            "key": KEY, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds,
+        }]);
+        let claim = claim(&self.namespace, name, &self.driver);
+        self.plane
+            .create(&[
+                bound(pod(&self.namespace, name, name), &self.node),
+                reserved(claim, allocation, name),
+            ])
+            .await;
+    }
+
+    /// Runs the program with the words of `line`; `GPU0` and `GPU1` stand for the devices.
+    pub fn run(&self, line: &str) -> Run {
+        let words = self.words(line);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.plane.plugin(&words).into()
+    }
+
+    /// The same through kubectl.
+    pub fn run_by_kubectl(&self, line: &str) -> Run {
+        let words = self.words(line);
+        let mut arguments = vec!["devicetaint"];
+        arguments.extend(words.iter().map(String::as_str));
+        self.plane.kubectl(&arguments).into()
+    }
+
+    /// The words of `line`, for who runs the program in another way.
+    pub fn words(&self, line: &str) -> Vec<String> {
+        let line = line
+            .replace("GPU0", &self.device("gpu-0"))
+            .replace("GPU1", &self.device("gpu-1"))
+            .replace("DRIVER", &self.driver);
+        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if let Some(kubeconfig) = &self.kubeconfig {
+            words.push(format!("--kubeconfig={kubeconfig}"));
+        }
+        words
+    }
+
+    /// Adds a rule for `gpu-0` and returns its name.
+    pub fn add(&self, taint: &str) -> String {
+        let run = self.run(&format!("add GPU0 {taint} --yes")).ended(0);
+        name_in(&run.stdout)
+    }
+
+    /// The rule as the server has it.
+    pub async fn rule(&self, name: &str) -> Option<Value> {
+        self.plane.get(&Reference::rule(name)).await
+    }
+
+    /// All rules of this driver, without what differs from run to run.
+    pub async fn rules(&self) -> Vec<Value> {
+        let path = self.plane.path(&Reference::rule("x")).await;
+        let path = path.trim_end_matches("/x");
+        let list = self.plane.request(http::Method::GET, path, None).await;
+        let list = list.expect("an answer").success().expect("a list");
+        let items = list["items"].as_array().cloned().unwrap_or_default();
+        items
+            .into_iter()
+            .filter(|rule| rule["spec"]["deviceSelector"]["driver"] == *self.driver)
+            .map(|mut rule| {
+                let metadata = &rule["metadata"];
+                let kept = json!({
+                    "name": metadata["name"], "labels": metadata["labels"],
+                    "annotations": metadata["annotations"], "generation": metadata["generation"],
+                });
+                rule["metadata"] = kept;
+                rule["spec"]["taint"]["timeAdded"] = Value::Null;
+                rule["status"] = Value::Null;
+                rule
+            })
+            .collect()
+    }
+
+    /// Waits until the pod is terminating.
+    pub async fn until_evicted(&self, pod: &str) {
+        wait_for("the pod is evicted", DEADLINE, async || {
+            let pod = self
+                .plane
+                .get(&Reference::pod(&self.namespace, pod))
+                .await?;
+            pod["metadata"]["deletionTimestamp"]
+                .is_string()
+                .then_some(())
+        })
+        .await;
+    }
+}
+
+/// The rule's name in `devicetaintrule.resource.k8s.io/NAME VERB`.
+pub fn name_in(line: &str) -> String {
+    let (_, rest) = line.split_once('/').expect("TYPE/NAME");
+    rest.split_whitespace().next().expect("a name").to_owned()
+}

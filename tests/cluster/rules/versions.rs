@@ -1,0 +1,116 @@
+//! Every command at every version of the API.
+
+use serde_json::Value;
+
+use super::support::{KEY, World, name_in};
+use crate::harness::{
+    ControlPlane, Reference, Variant, block_on, driver_name, objects::slice, random_suffix,
+};
+
+/// Objects at the versions that the server has.
+async fn world<'a>(plane: &'a ControlPlane, api_version: &str) -> World<'a> {
+    let mut world = World::bare(plane, driver_name(), format!("node-{}", random_suffix()));
+    let mut devices = slice(&world.driver, &world.node, &["gpu-0", "gpu-1"]);
+    devices["apiVersion"] = api_version.into();
+    plane.create(&[devices]).await;
+    world.namespace = "default".to_owned();
+    world
+}
+
+fn life_of_a_rule(variant: &Variant, slices: &str, rules: &str) {
+    let plane = ControlPlane::start(variant);
+    let world = block_on(world(&plane, slices));
+    let run = world
+        .run_by_kubectl(&format!("add GPU0 {KEY}=firmware"))
+        .ended(0);
+    let name = name_in(&run.stdout);
+    let listed: Value =
+        serde_json::from_str(&world.run(&format!("list {name} -o json")).ended(0).stdout)
+            .expect("JSON");
+    assert_eq!(listed["items"][0]["apiVersion"], rules);
+    world
+        .run(&format!("add GPU0 {KEY}=firmware --error-unchanged"))
+        .ended(3);
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --dry-run=server"
+        ))
+        .ended(0);
+    world
+        .run(&format!("escalate {name} --to NoExecute --yes"))
+        .ended(0);
+    let stored = block_on(plane.get(&Reference::cluster(rules, "DeviceTaintRule", &name)));
+    assert_eq!(
+        stored.expect("it is there")["spec"]["taint"]["effect"],
+        "NoExecute"
+    );
+    let shown = world
+        .run_by_kubectl(&format!("describe {name}"))
+        .ended(0)
+        .stdout;
+    assert!(shown.contains(":NoExecute"), "{shown}");
+    world
+        .run(&format!("wait {name} --for observed --timeout 1s"))
+        .ended(5)
+        .saying("has no condition yet");
+    world.run(&format!("deescalate {name} --to None")).ended(0);
+    world.run(&format!("remove GPU0 {KEY}- --wait")).ended(0);
+    world
+        .run(&format!("wait {name} --for deleted --timeout 1s"))
+        .ended(0);
+}
+
+#[test]
+fn rules_live_in_v1() {
+    let variant = Variant::unconfigured()
+        .without_controllers()
+        .without_scheduler();
+    life_of_a_rule(&variant, "resource.k8s.io/v1", "resource.k8s.io/v1");
+}
+
+#[test]
+fn rules_live_in_v1beta2_beside_newer_slices() {
+    life_of_a_rule(
+        &Variant::like_1_36(),
+        "resource.k8s.io/v1",
+        "resource.k8s.io/v1beta2",
+    );
+}
+
+#[test]
+fn rules_live_in_v1beta2_alone() {
+    life_of_a_rule(
+        &Variant::only_v1beta2(),
+        "resource.k8s.io/v1beta2",
+        "resource.k8s.io/v1beta2",
+    );
+}
+
+#[test]
+fn rules_live_in_v1alpha3() {
+    life_of_a_rule(
+        &Variant::like_1_35(),
+        "resource.k8s.io/v1",
+        "resource.k8s.io/v1alpha3",
+    );
+}
+
+#[test]
+fn without_rules_it_is_said_how_to_get_them() {
+    let plane = ControlPlane::start(&Variant::without_rules());
+    let world = block_on(world(&plane, "resource.k8s.io/v1"));
+    world
+        .run(&format!("add GPU0 {KEY}=x"))
+        .ended(1)
+        .saying("does not serve DeviceTaintRule");
+    world.run("wait nobody --for deleted").ended(1);
+}
+
+#[test]
+fn before_1_35_effect_none_is_refused_with_the_reason() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    world
+        .run(&format!("add GPU0 {KEY}=x --kubernetes 1.34"))
+        .ended(1)
+        .saying("effect None came with Kubernetes 1.35");
+}
