@@ -274,3 +274,28 @@ fn claims_of_a_pod_that_hold_no_selected_device_count_for_the_time_only() {
     assert_eq!(impact.pods[0].verdict, Verdict::Evicted { at: at(10) });
     assert_eq!(impact.pods[0].claims.len(), 1);
 }
+
+#[test]
+fn claim_of_anything_but_the_podgroup_itself_is_not_generated_for_it() {
+    for (api_version, kind, owner) in [
+        ("scheduling.k8s.io/v1alpha2", "Job", "workers"),
+        ("example.com/v1", "PodGroup", "workers"),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", "others"),
+    ] {
+        let world = group_member()
+            .but_claim(|claim| {
+                claim.controller = Some(controller(api_version, kind, owner, "uid-g"));
+            })
+            .but_pod(|pod| {
+                pod.claims[0].source = ClaimSource::Template {
+                    generated: Some("claim".into()),
+                };
+            });
+        let on = Semantics::newest().with_pod_groups();
+        assert_eq!(
+            world.verdict_as(GPU_0, MAINTENANCE, &on),
+            Verdict::NotEvicted(NotEvicted::NotOwned),
+            "{api_version} {kind} {owner}"
+        );
+    }
+}

@@ -247,3 +247,50 @@ fn device_list_shows_who_holds_what() {
     assert_eq!(consumers, ["team/other", "team/pod"]);
     assert_eq!(states[0].node.map(|node| node.as_str()), Some("node-a"));
 }
+
+#[test]
+fn device_that_only_another_rule_selects_is_not_part_of_the_answer() {
+    let world = one_pod().rule("other", "gpu.example.com/node-a/gpu-1", MAINTENANCE);
+    assert_eq!(selected(&world, GPU_0), [GPU_0]);
+}
+
+#[test]
+fn every_claim_that_holds_a_device_is_named_with_it_once() {
+    let world = one_pod().claim("team/twice", &[GPU_0, GPU_0], &[]);
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    let names: Vec<String> = impact.devices[0]
+        .claims
+        .iter()
+        .map(|claim| claim.name.to_string())
+        .collect();
+    assert_eq!(names, ["team/claim", "team/twice"]);
+}
+
+#[test]
+fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
+    let world = one_pod().rule("nil", "nil", "example.com/nil:NoSchedule");
+    let taints = [considered("nil", MAINTENANCE)];
+    for (minor, meaning) in [
+        (34, "it taints every published device"),
+        (37, "it evicts nobody"),
+    ] {
+        let impact = world.preview_as(&taints, &super::world::semantics(minor));
+        let messages: Vec<&str> = impact
+            .warnings
+            .iter()
+            .map(|warning| warning.message.as_str())
+            .collect();
+        for whose in [
+            "the considered taint example.com/maintenance:NoExecute has no selector",
+            "rule nil has no selector",
+        ] {
+            assert!(
+                messages
+                    .iter()
+                    .any(|message| message.starts_with(whose) && message.contains(meaning)),
+                "1.{minor}: {whose}, {meaning}: {messages:?}"
+            );
+        }
+    }
+}
