@@ -6,7 +6,7 @@ use crate::harness::devicetaint;
 
 #[test]
 fn help_of_the_program() {
-    assert_snapshot!(devicetaint("--help").shown(), @"
+    assert_snapshot!(devicetaint("--help").shown(), @r"
     Taint DRA devices safely: see who will be hit, when, and how badly
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
@@ -18,10 +18,17 @@ fn help_of_the_program() {
     Usage: kubectl devicetaint [OPTIONS] <COMMAND>
 
     Commands:
-      preview   Show which pods a taint would evict, and when
-      devices   List devices with their taints, and the claims and pods that use them
-      snapshot  Save what a preview needs, to be read anywhere with --from
-      help      Explain a command, the exit codes, the hazards or the guards
+      preview     Show which pods a taint would evict, and when
+      add         Create rules that taint devices
+      escalate    Let rules do more: block new pods, or evict those that are there
+      deescalate  Let rules do less, at once: no report, no guard, no question
+      remove      Delete rules, and say what becomes schedulable again
+      list        List rules with what they taint, whom they hit, and who made them
+      describe    Show a rule, what the controller says, whom it hits now, and what each pod waits for
+      wait        Wait until rules have evicted everybody, were seen by the controller, or are gone
+      devices     List devices with their taints, and the claims and pods that use them
+      snapshot    Save what a preview needs, to be read anywhere with --from
+      help        Explain a command, the exit codes, the hazards or the guards
 
     Options:
       -h, --help
@@ -122,7 +129,7 @@ fn help_of_the_program() {
 
 #[test]
 fn short_help_of_preview() {
-    assert_snapshot!(devicetaint("preview -h").shown(), @"
+    assert_snapshot!(devicetaint("preview -h").shown(), @r"
     Show which pods a taint would evict, and when
 
     Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
@@ -146,6 +153,11 @@ fn short_help_of_preview() {
     Guards:
           --abort-if <GUARD>  Exit with code 4 when this holds, such as 'pods.evicted>20'; repeatable;
                               see `help guards`
+
+    Controller:
+          --publish  Also create rules with effect None, and compare with what the controller says about
+                     them
+          --cleanup  Remove the rules of --publish again
 
     Source:
           --from <FILENAME>            Read saved objects instead of the cluster: a file, a directory,
@@ -210,6 +222,10 @@ fn short_help_of_preview() {
 
       # A named taint, which some pods may tolerate, on all devices of a node's pool
       kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
+
+      # The same, and what the controller itself says; nothing stays behind
+      kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish
+      --cleanup
 
       # What would happen if this existing rule were escalated? Stop a script above 20 pods
       kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'
@@ -308,7 +324,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, devices, snapshot, help, exit-codes, hazards, guards
+    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, snapshot, help, exit-codes, hazards, guards
     [exit status: 2]
     "#);
 }
