@@ -84,18 +84,43 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     }
 }
 
+impl Command {
+    /// Whether it takes care of signals itself, since it has something to clean up.
+    fn tidies_up(&self) -> bool {
+        match self {
+            Self::Preview(args) => args.publishes(),
+            Self::Snapshot(_) => true,
+            Self::Add(_)
+            | Self::Escalate(_)
+            | Self::Deescalate(_)
+            | Self::Remove(_)
+            | Self::List(_)
+            | Self::Describe(_)
+            | Self::Wait(_)
+            | Self::Devices(_)
+            | Self::Help(_) => false,
+        }
+    }
+}
+
 async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
+    if command.tidies_up() {
+        run_command(command, context).await
+    } else {
+        signal::stoppable(run_command(command, context), context).await
+    }
+}
+
+async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
     match command {
         Command::Preview(args) => preview::run(args, context).await,
-        Command::Add(args) => signal::stoppable(add::run(args, context), context).await,
-        Command::Escalate(args) => signal::stoppable(escalate::run(args, context), context).await,
-        Command::Deescalate(args) => {
-            signal::stoppable(deescalate::run(args, context), context).await
-        }
-        Command::Remove(args) => signal::stoppable(remove::run(args, context), context).await,
+        Command::Add(args) => add::run(args, context).await,
+        Command::Escalate(args) => escalate::run(args, context).await,
+        Command::Deescalate(args) => deescalate::run(args, context).await,
+        Command::Remove(args) => remove::run(args, context).await,
         Command::List(args) => list::run(args, context).await,
         Command::Describe(args) => describe::run(args, context).await,
-        Command::Wait(args) => signal::stoppable(wait::run(args, context), context).await,
+        Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Help(args) => help::run(&args, context),

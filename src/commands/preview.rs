@@ -255,6 +255,11 @@ fn present(
 }
 
 impl PreviewArgs {
+    /// Whether rules are created, so that somebody has to remove them again.
+    pub(super) fn publishes(&self) -> bool {
+        self.publish.publish
+    }
+
     fn guards(&self) -> Result<Vec<Guard>, Failure> {
         let parse = |text: &String| {
             text.parse::<Guard>().map_err(|error| {

@@ -33,7 +33,7 @@ async fn keyboard() -> ExitStatus {
 
 /// Does what `work` does until somebody stops the program, who is then told how far it was.
 ///
-/// For commands that change something. Others end as the system ends them, or clean up themselves.
+/// Not for commands that have something to clean up; they listen themselves.
 pub(super) async fn stoppable(
     work: impl Future<Output = Result<ExitStatus, Failure>>,
     context: &Context,
