@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use futures::channel::oneshot;
@@ -85,9 +85,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         None => context.printer.emit(&cluster::to_json(&saved, &notes))?,
         Some((path, destination)) => {
             let counts = counts(&saved);
-            if let Some(status) = save(destination, saved, notes).await? {
-                return Ok(status);
-            }
+            save(destination, saved, notes).await?;
             context
                 .printer
                 .note(&format!("{} written: {counts}", path.display()));
@@ -124,48 +122,36 @@ impl SnapshotArgs {
 /// How long an interrupted program takes to tidy up, at most.
 const TIDYING: Duration = Duration::from_secs(1);
 
-/// Writes the file; says how the program ends if it is told to meanwhile.
-async fn save(
-    destination: Destination,
-    saved: Saved,
-    notes: SavedNotes,
-) -> Result<Option<ExitStatus>, Failure> {
+/// Writes the file. Dropping this, as whoever interrupts the program does, takes away what is
+/// half-written.
+async fn save(destination: Destination, saved: Saved, notes: SavedNotes) -> Result<(), Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
-    let (sender, mut result) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
+    let (finished, done) = mpsc::channel();
     // A thread of its own: nobody waits for it at the end, should the file be a pipe without a reader.
-    std::thread::spawn(move || sender.send(destination.save(&saved, &notes, &seen)));
-    let status = tokio::select! {
-        result = &mut result => return result?.map(|()| None).map_err(unwritable),
-        status = interruption() => status,
-    };
-    stop.store(true, Ordering::Relaxed);
-    // Time to take away what is half-written.
-    let _ = tokio::time::timeout(TIDYING, result).await;
-    Ok(Some(status))
+    std::thread::spawn(move || {
+        let result = destination.save(&saved, &notes, &seen);
+        // Whoever has gone meanwhile needs no answer.
+        let _ = sender.send(result);
+        let _ = finished.send(());
+    });
+    let _tidying = Tidying { stop, done };
+    result.await?.map_err(unwritable)
 }
 
-/// Waits until somebody wants the program to end.
-async fn interruption() -> ExitStatus {
-    tokio::select! {
-        status = terminated() => status,
-        Ok(()) = tokio::signal::ctrl_c() => ExitStatus::Interrupted,
+/// Stops the writing thread when it is dropped, and gives it time to tidy up.
+struct Tidying {
+    stop: Arc<AtomicBool>,
+    done: mpsc::Receiver<()>,
+}
+
+impl Drop for Tidying {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Too late is no failure: the program ends all the same.
+        let _ = self.done.recv_timeout(TIDYING);
     }
-}
-
-#[cfg(unix)]
-async fn terminated() -> ExitStatus {
-    use tokio::signal::unix::{SignalKind, signal};
-    if let Ok(mut signal) = signal(SignalKind::terminate()) {
-        signal.recv().await;
-        return ExitStatus::Terminated;
-    }
-    std::future::pending().await
-}
-
-#[cfg(not(unix))]
-async fn terminated() -> ExitStatus {
-    std::future::pending().await
 }
 
 /// Random numbers that nobody else has.
