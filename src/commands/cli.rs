@@ -85,11 +85,10 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
 }
 
 impl Command {
-    /// Whether it takes care of signals itself, since it has something to clean up.
+    /// Whether it takes care of signals itself, since it has to ask the cluster for something then.
     fn tidies_up(&self) -> bool {
         match self {
             Self::Preview(args) => args.publishes(),
-            Self::Snapshot(_) => true,
             Self::Add(_)
             | Self::Escalate(_)
             | Self::Deescalate(_)
@@ -98,6 +97,7 @@ impl Command {
             | Self::Describe(_)
             | Self::Wait(_)
             | Self::Devices(_)
+            | Self::Snapshot(_)
             | Self::Help(_) => false,
         }
     }

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use futures::channel::oneshot;
 
 use super::connection::{connect, failed};
 use super::context::Context;
-use super::signal;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
@@ -86,9 +85,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         None => context.printer.emit(&cluster::to_json(&saved, &notes))?,
         Some((path, destination)) => {
             let counts = counts(&saved);
-            if let Some(status) = save(destination, saved, notes).await? {
-                return Ok(status);
-            }
+            save(destination, saved, notes).await?;
             context
                 .printer
                 .note(&format!("{} written: {counts}", path.display()));
@@ -125,25 +122,36 @@ impl SnapshotArgs {
 /// How long an interrupted program takes to tidy up, at most.
 const TIDYING: Duration = Duration::from_secs(1);
 
-/// Writes the file; says how the program ends if it is told to meanwhile.
-async fn save(
-    destination: Destination,
-    saved: Saved,
-    notes: SavedNotes,
-) -> Result<Option<ExitStatus>, Failure> {
+/// Writes the file. Dropping this, as whoever interrupts the program does, takes away what is
+/// half-written.
+async fn save(destination: Destination, saved: Saved, notes: SavedNotes) -> Result<(), Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
-    let (sender, mut result) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
+    let (finished, done) = mpsc::channel();
     // A thread of its own: nobody waits for it at the end, should the file be a pipe without a reader.
-    std::thread::spawn(move || sender.send(destination.save(&saved, &notes, &seen)));
-    let status = tokio::select! {
-        result = &mut result => return result?.map(|()| None).map_err(unwritable),
-        status = signal::received() => status,
-    };
-    stop.store(true, Ordering::Relaxed);
-    // Time to take away what is half-written.
-    let _ = tokio::time::timeout(TIDYING, result).await;
-    Ok(Some(status))
+    std::thread::spawn(move || {
+        let result = destination.save(&saved, &notes, &seen);
+        // Whoever has gone meanwhile needs no answer.
+        let _ = sender.send(result);
+        let _ = finished.send(());
+    });
+    let _tidying = Tidying { stop, done };
+    result.await?.map_err(unwritable)
+}
+
+/// Stops the writing thread when it is dropped, and gives it time to tidy up.
+struct Tidying {
+    stop: Arc<AtomicBool>,
+    done: mpsc::Receiver<()>,
+}
+
+impl Drop for Tidying {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Too late is no failure: the program ends all the same.
+        let _ = self.done.recv_timeout(TIDYING);
+    }
 }
 
 /// Random numbers that nobody else has.

@@ -127,7 +127,10 @@ fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
             "--http1.1",
             "--parallel",
         ])
-        .args(["--header", "Accept: application/vnd.kubernetes.protobuf"])
+        .args([
+            "--header",
+            "Accept: application/vnd.kubernetes.protobuf, application/json",
+        ])
         .args(["--header", &format!("Authorization: Bearer {token}")]);
     for url in urls {
         command.args(["--output", "/dev/null", url]);
