@@ -153,7 +153,7 @@ fn any_claim(family: Family) -> impl Strategy<Value = ClaimSpec> {
         1 => (0u8..7).prop_map(OwnerSpec::FormerPod),
         1 => (0u8..2).prop_map(OwnerSpec::PodGroup),
     ];
-    let results = option::weighted(0.9, vec(any_result(), 0..4));
+    let results = option::weighted(0.9, vec(any_result(family), 0..4));
     (
         any_namespace(),
         results,
@@ -185,14 +185,14 @@ fn any_reservation(family: Family) -> BoxedStrategy<ReservationSpec> {
     }
 }
 
-fn any_result() -> impl Strategy<Value = ResultSpec> {
+fn any_result(family: Family) -> impl Strategy<Value = ResultSpec> {
     (
         0u8..2,
         0u8..2,
         0u8..3,
         any::<bool>(),
         any::<bool>(),
-        vec(any_toleration(), 0..3),
+        vec(any_toleration(family), 0..3),
     )
         .prop_map(
             |(driver, pool, device, admin_access, shared, tolerations)| ResultSpec {
@@ -206,13 +206,16 @@ fn any_result() -> impl Strategy<Value = ResultSpec> {
         )
 }
 
-fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
+/// The fewest seconds that wrap around into the past.
+const WRAPPING: i64 = 9_223_372_037;
+
+fn any_toleration(family: Family) -> impl Strategy<Value = TolerationSpec> {
     let seconds = prop_oneof![
         3 => Just(None),
         6 => (0i64..900).prop_map(Some),
         1 => Just(Some(0)),
         1 => (-900i64..0).prop_map(Some),
-        1 => select(vec![9_223_372_036, 9_223_372_037, 18_446_744_074, i64::MAX, i64::MIN]).prop_map(Some),
+        1 => select(vec![WRAPPING - 1, WRAPPING, 18_446_744_074, i64::MAX, i64::MIN]).prop_map(Some),
     ];
     (
         option::weighted(0.6, 0u8..2),
@@ -228,13 +231,19 @@ fn any_toleration() -> impl Strategy<Value = TolerationSpec> {
         ]),
         seconds,
     )
-        .prop_map(|(key, operator, value, effect, seconds)| TolerationSpec {
-            key,
-            operator,
-            value,
-            effect,
-            seconds,
-        })
+        .prop_map(
+            move |(key, operator, value, effect, seconds)| TolerationSpec {
+                key,
+                operator,
+                value,
+                effect,
+                // It would make a driver's taint due at once, which no preview may wait for.
+                seconds: seconds.map(|seconds| match (family, seconds) {
+                    (Family::Previews, WRAPPING) => WRAPPING - 1,
+                    _ => seconds,
+                }),
+            },
+        )
 }
 
 /// A pod, and for each of its references whether what is usual goes with it.
