@@ -13,12 +13,20 @@ use super::tolerate::{Deadline, deadline, tolerates, tolerates_eviction};
 use super::{Cause, DeviceTaint, Origin};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
 
+/// A device of a claim that a considered taint selects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SelectedResult<'a> {
+    pub(crate) result: &'a AllocationResult,
+    /// The device's place in the table.
+    pub(crate) device: u32,
+}
+
 /// A claim that a considered taint selects a device of, or that something evicts from.
 #[derive(Debug)]
 pub(crate) struct AffectedClaim<'a> {
     pub(crate) claim: &'a ResourceClaim,
     /// The devices that a considered taint selects, in the order of the allocation.
-    pub(crate) selected: Vec<&'a AllocationResult>,
+    pub(crate) selected: Vec<SelectedResult<'a>>,
     /// Everything that evicts its users, unordered.
     pub(crate) causes: Vec<Cause<'a>>,
     /// Whether a considered `NoExecute` taint is tolerated forever on some device.
@@ -93,7 +101,8 @@ fn evaluate<'a>(
         let Some(place) = devices.find(&result.device) else {
             continue;
         };
-        let entry = devices.entry(place);
+        let device = place;
+        let entry = devices.entry(device);
         for taint in entry.driver_taints() {
             affected.weigh(result, taint, now);
         }
@@ -107,7 +116,7 @@ fn evaluate<'a>(
         }
         affected.unpublished |= selected && !entry.reached;
         if selected {
-            affected.selected.push(result);
+            affected.selected.push(SelectedResult { result, device });
         }
     }
     (!affected.selected.is_empty() || !affected.causes.is_empty()).then_some(affected)

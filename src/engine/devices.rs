@@ -111,9 +111,10 @@ impl<'a> DeviceTable<'a> {
         &self.entries[place as usize]
     }
 
-    /// Places of all devices, by name.
-    pub(crate) fn sorted(&self) -> Vec<u32> {
-        let mut places: Vec<u32> = (0u32..).take(self.entries.len()).collect();
+    /// Places of the devices that `wanted` accepts, by name.
+    pub(crate) fn sorted(&self, wanted: impl Fn(&DeviceEntry<'a>) -> bool) -> Vec<u32> {
+        let all = (0u32..).take(self.entries.len());
+        let mut places: Vec<u32> = all.filter(|place| wanted(self.entry(*place))).collect();
         places.sort_by_key(|place| self.entry(*place).key);
         places
     }
@@ -175,12 +176,12 @@ fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
 }
 
-/// What is odd about the pools of the devices that `selected` accepts: pools that lack slices, and
+/// What is odd about the pools of the `selected` devices, which are ordered by name: pools that lack slices, and
 /// names that occur twice.
 pub(crate) fn pool_warnings<'a>(
     slices: &'a [ResourceSlice],
     table: &DeviceTable<'a>,
-    selected: impl Fn(&DeviceEntry<'a>) -> bool,
+    selected: &[u32],
 ) -> Vec<Warning> {
     let mut present: BTreeMap<(&str, &str), (i64, i64)> = BTreeMap::new();
     for slice in current_slices(slices) {
@@ -191,11 +192,8 @@ pub(crate) fn pool_warnings<'a>(
     }
     let mut warnings = Vec::new();
     let mut reported: Option<(&str, &str)> = None;
-    for place in table.sorted() {
-        let entry = table.entry(place);
-        if !selected(entry) {
-            continue;
-        }
+    for place in selected {
+        let entry = table.entry(*place);
         let pool = (entry.key.driver, entry.key.pool);
         if let Some((count, expected)) = present.get(&pool)
             && count != expected

@@ -56,7 +56,12 @@ impl<'a> Court<'a, '_> {
             claims: selected()
                 .map(|usage| ClaimUse {
                     claim: &usage.claim.claim.name,
-                    results: usage.claim.selected.clone(),
+                    results: usage
+                        .claim
+                        .selected
+                        .iter()
+                        .map(|selected| selected.result)
+                        .collect(),
                 })
                 .collect(),
             causes,

@@ -49,12 +49,12 @@ pub fn preview<'a>(
         .collect();
     pods.sort_by_key(|impact| &impact.pod.name);
 
-    let selected = |entry: &DeviceEntry<'a>| is_selected(entry, considered);
-    let mut warnings = pool_warnings(&snapshot.slices, &devices, selected);
+    let selected = devices.sorted(|entry| is_selected(entry, considered));
+    let mut warnings = pool_warnings(&snapshot.slices, &devices, &selected);
     warnings.extend(rules.warnings());
     Impact {
         rules: count(considered, &devices, &claims, &pods),
-        devices: selected_devices(considered, &devices, &claims, &rules),
+        devices: selected_devices(&selected, &devices, &claims, &rules),
         pods,
         warnings,
         gaps: devices.gaps.into_iter().collect(),
@@ -124,14 +124,9 @@ fn count<'a>(
         }
     }
     for affected in &claims.affected {
-        for result in &affected.selected {
-            let entry = devices
-                .find(&result.device)
-                .map(|place| devices.entry(place));
-            for place in entry
-                .into_iter()
-                .flat_map(|entry| considered_places(entry, considered.len()))
-            {
+        for selected in &affected.selected {
+            let entry = devices.entry(selected.device);
+            for place in considered_places(entry, considered.len()) {
                 counts[place].allocated_devices += 1;
             }
         }
@@ -178,19 +173,15 @@ fn considered_place(cause: &super::Cause<'_>) -> Option<usize> {
 }
 
 fn selected_devices<'a>(
-    considered: &[ConsideredTaint],
+    selected: &[u32],
     devices: &DeviceTable<'a>,
     claims: &ClaimTable<'a>,
     rules: &RuleIndex<'a>,
 ) -> Vec<DeviceImpact<'a>> {
     let mut holders: Vec<Vec<&'a ResourceClaim>> = vec![Vec::new(); devices.entries.len()];
     for affected in &claims.affected {
-        for place in affected
-            .selected
-            .iter()
-            .filter_map(|result| devices.find(&result.device))
-        {
-            let held = &mut holders[place as usize];
+        for selected in &affected.selected {
+            let held = &mut holders[selected.device as usize];
             if !held
                 .last()
                 .is_some_and(|last| std::ptr::eq(*last, affected.claim))
@@ -200,12 +191,9 @@ fn selected_devices<'a>(
         }
     }
     let mut impacts = Vec::new();
-    for place in devices.sorted() {
-        let entry = devices.entry(place);
-        if !is_selected(entry, considered) {
-            continue;
-        }
-        let mut claims = std::mem::take(&mut holders[place as usize]);
+    for place in selected {
+        let entry = devices.entry(*place);
+        let mut claims = std::mem::take(&mut holders[*place as usize]);
         claims.sort_by_key(|claim| &claim.name);
         claims.dedup_by_key(|claim| &claim.name);
         impacts.push(DeviceImpact {
