@@ -4,6 +4,11 @@
 //! what the answer needs, asks the engine, and presents a report. The only place that sees more than
 //! two layers, and the only one that reads the environment.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "these texts are the help that users read, with its brackets"
+)]
+
 mod add;
 mod arguments;
 mod change;

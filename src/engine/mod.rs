@@ -10,7 +10,7 @@
 //! | question | module |
 //! |---|---|
 //! | Which Kubernetes version behaves how? | [`semantics`] |
-//! | What would these taints do? | [`preview`](mod@preview) |
+//! | What would these taints do? | [`preview()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | Where is a rule in its life? | [`life`] |

@@ -138,7 +138,7 @@ impl ApiClient {
         self.heard(|heard| heard.warnings.clone())
     }
 
-    /// What the user was not allowed to do; see [`cluster_role_for`](super::cluster_role_for).
+    /// What the user was not allowed to do; see [`cluster_role_for`](crate::cluster::cluster_role_for).
     #[must_use]
     pub fn denied(&self) -> Vec<Permission> {
         self.heard(|heard| heard.denied.iter().cloned().collect())
