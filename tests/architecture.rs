@@ -59,6 +59,7 @@ const ROOMS: &[Room] = &[
             "futures",
             "http",
             "http_body_util",
+            "hyper_util",
             "jiff",
             "k8s_openapi",
             "kube",
@@ -72,6 +73,7 @@ const ROOMS: &[Room] = &[
             "thiserror",
             "tokio",
             "tower",
+            "tower_http",
         ],
     },
     Room {

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::Instant;
 
+use super::connector::connect;
 use super::retry::{ATTEMPTS, Failure, Patience, is_busy};
 use super::{failure, headers};
 use crate::cluster::error::Server;
@@ -100,7 +101,7 @@ impl ApiClient {
     /// When certificates, keys or credentials cannot be used.
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
-        let client = kube::Client::try_from(connection.config)
+        let client = connect(connection.config)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
             shared: Arc::new(Shared {
