@@ -34,12 +34,19 @@ const ROOMS: &[Room] = &[
     Room {
         module: "engine",
         modules: &["model"],
-        crates: &["cel_interpreter", "jiff", "kube_cel", "thiserror"],
+        crates: &[
+            "cel_interpreter",
+            "foldhash",
+            "jiff",
+            "kube_cel",
+            "thiserror",
+        ],
     },
     Room {
         module: "wire",
         modules: &["model"],
         crates: &[
+            "foldhash",
             "jiff",
             "prost",
             "serde",
