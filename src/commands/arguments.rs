@@ -150,15 +150,7 @@ fn behaviour(version: Option<Minor>) -> Result<Semantics, Failure> {
 impl SourceArgs {
     /// How the cluster behaves.
     pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
-        let semantics = match self.kubernetes.or(reading.version) {
-            None => Semantics::newest(),
-            Some(version) => Semantics::of(version).ok_or_else(|| {
-                Failure::usage(format!(
-                    "Kubernetes {version} has no device taints: they came with {}",
-                    Semantics::OLDEST
-                ))
-            })?,
-        };
+        let semantics = behaviour(self.kubernetes.or(reading.version))?;
         let pod_groups = self.feature_gates.last() == Some(&true);
         Ok(if pod_groups {
             semantics.with_pod_groups()

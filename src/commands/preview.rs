@@ -113,8 +113,11 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        answer.facts.tell(&context.printer);
-        return present(&answer.report, &args.output, context);
+        let Answer { facts, report, .. } = answer;
+        facts.tell(&context.printer);
+        // Nobody needs both a large cluster and a long text about it in memory.
+        drop(facts);
+        return present(&report, &args.output, context);
     };
 
     let publication = Publication::new(live, &answer.considered, &answer.semantics)?;

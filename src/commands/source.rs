@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::arguments::SourceArgs;
 use super::connection::{Live, connect, failed};
 use super::context::Context;
-use crate::cluster::{self, FileSource, InputError, Limits};
+use crate::cluster::{self, Detail, FileSource, InputError, Limits};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, Reading, Warning};
 use crate::output::Printer;
 
 /// What was read, and the cluster it is from, unless it is from files.
@@ -22,8 +22,14 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
     if !args.from.is_empty() {
         let sources = sources(&args.from);
         let reading = cluster::read(&sources, &mut io::stdin().lock(), &Limits::default());
+        let mut reading = reading.map_err(unreadable)?;
+        if args.detail(reading.version) == Detail::Names {
+            // What a live cluster is not even asked for cannot be odd.
+            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
+            reading.warnings.retain(concerns_names);
+        }
         return Ok(Facts {
-            reading: reading.map_err(unreadable)?,
+            reading,
             live: None,
         });
     }

@@ -7,5 +7,6 @@ mod faults;
 mod kubeconfigs;
 mod plugins;
 mod pods;
+mod renewing;
 mod saving;
 mod server;
