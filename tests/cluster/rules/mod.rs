@@ -1,6 +1,8 @@
 //! The life of a rule on the real control plane, through the program itself.
 
 mod adding;
+#[cfg(unix)]
+mod asked;
 mod bad_input;
 mod changing;
 mod interrupted;
