@@ -169,6 +169,13 @@ fn more_than_the_kept_report_says_is_refused() {
     escalate(&name)
         .ended(4)
         .saying("was changed after it was written");
+    let now = "\"evictInSeconds\": ";
+    assert!(report.contains(now), "{report}");
+    std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
+    escalate(&name)
+        .ended(4)
+        .saying("was changed after it was written: the times of pod")
+        .saying("make a new report");
     std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
     escalate(&name).ended(2).saying("its version is");
     std::fs::write(&path, "no report").expect("a file");
