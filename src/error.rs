@@ -140,6 +140,12 @@ impl Failure {
         self
     }
 
+    /// The error, if it is an `E`.
+    #[must_use]
+    pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
+        self.error.downcast_ref()
+    }
+
     /// How the plugin has to end.
     #[must_use]
     pub fn status(&self) -> ExitStatus {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
-use kubectl_devicetaint::report::impact::Limits as Guards;
+use kubectl_devicetaint::report::impact::{ExpectedReport, Limits as Guards};
 use kubectl_devicetaint::report::{Basis, ImpactReport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -282,6 +282,53 @@ proptest! {
         prop_assert!(ordered);
         for pod in &report.pods {
             prop_assert!(pod.causes.is_sorted_by_key(|cause| cause.at.0), "{:?}", pod.causes);
+        }
+    }
+
+    /// What is kept for `--expect` is taken as it is, whatever was asked and whenever.
+    #[test]
+    fn every_report_is_read_back_and_objects_to_nothing(
+        objects in any_objects(),
+        first in any_question(),
+        second in any_question(),
+        effect in proptest::sample::select(vec!["NoExecute", "NoSchedule", "None", "Newer"]),
+        semantics in any_semantics(),
+        passed in -10_000i64..10_000,
+        nanoseconds in 0i32..1_000_000_000,
+    ) {
+        let now = now() + jiff::SignedDuration::new(passed, nanoseconds);
+        let reading = reading(&list(&objects).to_string());
+        let mut second = second;
+        second.taint.effect = effect.into();
+        let existing = reading.snapshot.rules.iter().map(|rule| ConsideredTaint::of_rule(rule, now));
+        let questions = [vec![first, second], existing.collect::<Vec<_>>(), Vec::new()];
+        for asked in questions {
+            let impact = preview(&reading.snapshot, &asked, now, &semantics);
+            let basis = Basis { reading: &reading, semantics: &semantics, now };
+            let report = ImpactReport::new(&impact, &basis, &Guards::default());
+            let text = serde_json::to_string(&report).expect("JSON");
+            let kept = ExpectedReport::parse(&text);
+            prop_assert!(kept.is_ok(), "{kept:?}: {text}");
+            prop_assert_eq!(kept.expect("it is").objections(&report), vec![]);
+        }
+    }
+
+    /// A time that is edited is found, wherever it stands.
+    #[test]
+    fn a_report_with_another_time_is_not_taken(
+        objects in any_objects(),
+        asked in any_question(),
+        semantics in any_semantics(),
+        seconds in prop_oneof![-100_000i64..0, 1i64..100_000],
+    ) {
+        let report = report_of(&objects, &[asked], &semantics);
+        for (place, pod) in report.pods.iter().enumerate() {
+            let Some(at) = pod.evict_at else { continue };
+            let at = at.0 + jiff::SignedDuration::from_secs(seconds);
+            let mut value = serde_json::to_value(&report).expect("JSON");
+            value["pods"][place]["evictAt"] = json!(at.to_string());
+            value["pods"][place]["evictInSeconds"] = json!(at.duration_since(now()).as_secs());
+            prop_assert!(ExpectedReport::parse(&value.to_string()).is_err(), "{value}");
         }
     }
 

@@ -35,7 +35,7 @@ pub use connection::{
 };
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
-pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules};
+pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules, read_with_rules};
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, patch, stopped};
+use super::change::{ChangeArgs, Changed, UNCHANGED, not_made, patch, stopped};
 use super::connection::failed;
 use super::context::Context;
 use super::preview::refuse_missing;
@@ -166,26 +166,25 @@ async fn carry_out(
             .note(&format!("{rules}, one for each device or selector"));
     }
     let open = steps.iter().filter(|step| !matches!(step, Step::Keep(_)));
-    context
-        .ledger
-        .plan(open.map(|step| step.draft().name.clone()));
+    let names: Vec<String> = open.map(|step| step.draft().name.clone()).collect();
+    args.change.plan(names, context);
     let mut changed = false;
     let mut objects = Vec::new();
     for step in steps {
         let name = step.draft().name.clone();
-        context.ledger.begin(&name);
+        args.change.begin(&name, context);
         let (verb, object) = match perform(step, args, user, scene).await {
             Ok(done) => done,
             Err(failure) => {
-                context.ledger.failed();
+                not_made(&failure, context);
                 return Err(stopped(failure, context));
             }
         };
-        changed |= verb != "unchanged";
+        changed |= verb != UNCHANGED;
         if args.output.is_none() {
             args.change.tell(&name, verb, context)?;
         } else {
-            context.ledger.done(&name, verb);
+            args.change.note(&name, verb, context);
         }
         objects.push(object);
     }
@@ -214,7 +213,7 @@ async fn perform(
             let found = rules.get(&draft.name).await.map_err(failed)?;
             let object =
                 found.map_or_else(|| draft.object(rules.api_version()), |found| found.object);
-            Ok(("unchanged", object))
+            Ok((UNCHANGED, object))
         }
         (Step::Create(draft), None) => Ok(("created", draft.object(rules.api_version()))),
         (Step::Create(mut draft), Some(mode)) => {
@@ -247,7 +246,7 @@ async fn create(
         Err(error @ ClusterError::AlreadyExists { .. }) => {
             let found = scene.rules.get(&draft.name).await.map_err(failed)?;
             match found {
-                Some(found) if draft.is_spec_of(&found.rule) => Ok(("unchanged", found.object)),
+                Some(found) if draft.is_spec_of(&found.rule) => Ok((UNCHANGED, found.object)),
                 Some(found) => Err(different(draft, &found.rule)),
                 None => Err(failed(error)),
             }

@@ -4,10 +4,14 @@ use clap::ValueEnum;
 
 use super::connection::failed;
 use super::context::Context;
+use super::ledger::Wish;
 use crate::cluster::{ClusterError, RulePatch, Rules, StoredRule, WriteMode};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, RuleMetadata};
 use crate::report::rules::resource_name;
+
+/// What is said of a rule that was as wanted.
+pub(super) const UNCHANGED: &str = "unchanged";
 
 /// Flags of every command that changes something.
 #[derive(clap::Args, Debug)]
@@ -58,11 +62,37 @@ impl DryRun {
 }
 
 impl ChangeArgs {
+    /// Notes which rules are going to be changed, in this order.
+    pub(super) fn plan(&self, names: impl IntoIterator<Item = String>, context: &Context) {
+        // What is only tried changes nothing, whenever it is interrupted.
+        if self.dry_run.is_real() {
+            context.ledger.plan(names, Wish::Changed);
+        }
+    }
+
+    /// Notes that the change of this rule is sent next.
+    pub(super) fn begin(&self, name: &str, context: &Context) {
+        if self.dry_run.is_real() {
+            context.ledger.begin(name);
+        }
+    }
+
+    /// Notes what became of a rule.
+    pub(super) fn note(&self, name: &str, verb: &str, context: &Context) {
+        if !self.dry_run.is_real() {
+            return;
+        }
+        if verb == UNCHANGED {
+            context.ledger.unchanged(name);
+        } else {
+            context.ledger.done(name, verb);
+        }
+    }
+
     /// Notes and prints what became of a rule: `devicetaintrule.resource.k8s.io/NAME VERB`.
     pub(super) fn tell(&self, name: &str, verb: &str, context: &Context) -> Result<(), Failure> {
-        let line = self.line(name, verb);
-        context.ledger.done(name, verb);
-        Ok(context.printer.emit(&line)?)
+        self.note(name, verb, context);
+        Ok(context.printer.emit(&self.line(name, verb))?)
     }
 
     fn line(&self, name: &str, verb: &str) -> String {
@@ -94,15 +124,18 @@ impl Changed {
     }
 }
 
-/// A change failed: the error, and what became of the other changes.
+/// Notes that a change failed, unless nobody knows what became of it.
+pub(super) fn not_made(failure: &Failure, context: &Context) {
+    let unknown = matches!(failure.cause(), Some(ClusterError::Unresolved { .. }));
+    if !unknown {
+        context.ledger.failed();
+    }
+}
+
+/// The command cannot go on: why, and what became of its changes.
 pub(super) fn stopped(failure: Failure, context: &Context) -> Failure {
     let account = context.ledger.account();
-    let failure = account.into_iter().fold(failure, Failure::hint);
-    if context.ledger.is_complete() {
-        failure
-    } else {
-        failure.hint("run the same command again to complete it")
-    }
+    account.into_iter().fold(failure, Failure::hint)
 }
 
 /// How often a change is tried again that only the controller's status came before.

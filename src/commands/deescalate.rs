@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use futures::future::join;
 
 use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, conflict, stopped};
+use super::change::{ChangeArgs, Changed, UNCHANGED, conflict, not_made, stopped};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
 use super::escalate::rank;
@@ -73,23 +73,18 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
     let mut names = args.names.clone();
     names.sort_unstable();
     names.dedup();
-    context.ledger.plan(names.iter().cloned());
+    args.change.plan(names.iter().cloned(), context);
     let mut braked = Vec::new();
     let mut changed = false;
     for name in &names {
-        context.ledger.begin(name);
-        let done = match args.brake(name, &live, &rules).await {
+        let done = match args.brake(name, &live, &rules, context).await {
             Ok(done) => done,
             Err(failure) => {
-                context.ledger.failed();
+                not_made(&failure, context);
                 return Err(stopped(failure, context));
             }
         };
-        let verb = if done.is_some() {
-            "configured"
-        } else {
-            "unchanged"
-        };
+        let verb = done.as_ref().map_or(UNCHANGED, |_| "configured");
         args.change.tell(name, verb, context)?;
         changed |= done.is_some();
         braked.extend(done);
@@ -108,6 +103,7 @@ impl DeescalateArgs {
         name: &str,
         live: &Live,
         rules: &Rules,
+        context: &Context,
     ) -> Result<Option<DeviceTaintRule>, Failure> {
         let to = Effect::from(self.to);
         let (found, user) = join(rules.get(name), user_name(&live.client)).await;
@@ -122,6 +118,7 @@ impl DeescalateArgs {
             let Some(mode) = self.change.dry_run.mode() else {
                 return Ok(Some(found.rule));
             };
+            self.change.begin(name, context);
             match rules
                 .patch(&found.rule, &self.patch(live, user.as_deref()), mode)
                 .await

@@ -5,8 +5,10 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, patch, stopped};
+use super::change::{ChangeArgs, Changed, UNCHANGED, not_made, patch, stopped};
+use super::connection::failed;
 use super::context::Context;
+use super::ledger::Wish;
 use super::safety::SafetyArgs;
 use super::scene::Scene;
 use super::wait::timed_out;
@@ -113,6 +115,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
     let to = Effect::from(args.to);
     let scene = Scene::open(&args.version, context).await?;
     let (open, done) = args.split(&to, &scene)?;
+    args.warn_of_no_way_back(&done, context);
 
     let considered: Vec<ConsideredTaint> = open
         .iter()
@@ -129,12 +132,12 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
         }
     }
     for rule in &done {
-        args.change.tell(rule.name.as_str(), "unchanged", context)?;
+        args.change.tell(rule.name.as_str(), UNCHANGED, context)?;
     }
     args.carry_out(&open, &scene, context).await?;
     scene.live.tell(&context.printer);
-    if args.wait && args.change.dry_run.is_real() && to == Effect::NoExecute {
-        args.wait(&open, &scene, context).await?;
+    if args.waits() {
+        args.wait(&open, &done, &scene, context).await?;
     }
     Ok(args.change.status(Changed::if_any(!open.is_empty())))
 }
@@ -175,9 +178,8 @@ impl EscalateArgs {
         scene: &Scene,
         context: &Context,
     ) -> Result<(), Failure> {
-        context
-            .ledger
-            .plan(open.iter().map(|rule| rule.name.to_string()));
+        let names = open.iter().map(|rule| rule.name.to_string());
+        self.change.plan(names, context);
         let user = match self.change.dry_run.mode() {
             Some(_) if !open.is_empty() => user_name(&scene.live.client).await,
             Some(_) | None => None,
@@ -186,11 +188,11 @@ impl EscalateArgs {
         let change = effect_patch(&to, user.as_deref(), scene);
         for rule in open {
             let name = rule.name.as_str();
-            context.ledger.begin(name);
+            self.change.begin(name, context);
             if let Some(mode) = self.change.dry_run.mode()
                 && let Err(failure) = patch(&scene.rules, rule, &change, mode).await
             {
-                context.ledger.failed();
+                not_made(&failure, context);
                 let failure = self.with_new_report(failure, scene).await;
                 return Err(stopped(failure, context));
             }
@@ -220,17 +222,27 @@ impl EscalateArgs {
         }
     }
 
+    /// Whether there is anything to wait for.
+    fn waits(&self) -> bool {
+        self.wait && self.change.dry_run.is_real() && Effect::from(self.to) == Effect::NoExecute
+    }
+
     async fn wait(
         &self,
         changed: &[DeviceTaintRule],
+        before: &[DeviceTaintRule],
         scene: &Scene,
         context: &Context,
     ) -> Result<(), Failure> {
+        context.ledger.advise(self.ways_on());
         let patience = Patience {
             timeout: self.timeout,
             settle: self.settle,
         };
-        let left = match waiting::evicted(scene, &self.names, patience, context).await? {
+        let ending = waiting::evicted(scene, &self.names, patience, context)
+            .await
+            .map_err(|failure| stopped(failure, context))?;
+        let left = match ending {
             Ending::Met => return Ok(()),
             Ending::TimedOut(left) => left,
         };
@@ -239,9 +251,46 @@ impl EscalateArgs {
             OnTimeout::Keep => Err(failure.hint(
                 "the change was applied and stays; evictions go on; `deescalate` stops them",
             )),
-            OnTimeout::Revert => Err(revert(changed, scene, context, failure).await),
+            OnTimeout::Revert => {
+                let failure = revert(changed, scene, context, failure).await;
+                Err(before.iter().fold(failure, |failure, rule| {
+                    failure.hint(no_way_back(rule, "so that it was not reverted"))
+                }))
+            }
         }
     }
+
+    /// What whoever interrupts the wait can do; nothing is taken back then.
+    fn ways_on(&self) -> [String; 2] {
+        let names = self.names.join(" ");
+        [
+            format!(
+                "the rules have effect {} and keep it, so that evictions go on; to wait on: kubectl devicetaint wait {names} --for evicted",
+                Effect::from(self.to)
+            ),
+            format!("to stop them: kubectl devicetaint deescalate {names} --to None"),
+        ]
+    }
+
+    /// Says which rules a timeout would not revert, since this run does not know what they were.
+    fn warn_of_no_way_back(&self, done: &[DeviceTaintRule], context: &Context) {
+        let reverts = match self.on_timeout {
+            OnTimeout::Keep => false,
+            OnTimeout::Revert => self.waits(),
+        };
+        for rule in done.iter().filter(|_| reverts) {
+            let text = no_way_back(rule, "so that --on-timeout revert will leave it so");
+            context.printer.warn(&text);
+        }
+    }
+}
+
+/// A run that finds the effect there, such as one after an interruption, cannot give back another.
+fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
+    let (name, effect) = (&rule.name, &rule.taint.effect);
+    format!(
+        "rule {name} had effect {effect} already, {consequence}; to stop it: kubectl devicetaint deescalate {name} --to None"
+    )
 }
 
 /// The change of the effect alone, by this user.
@@ -264,27 +313,78 @@ async fn revert(
     changed: &[DeviceTaintRule],
     scene: &Scene,
     context: &Context,
-    failure: Failure,
+    mut failure: Failure,
 ) -> Failure {
-    let mut failure = failure;
+    let names = changed.iter().map(|rule| rule.name.to_string());
+    context.ledger.plan(names, Wish::Reverted);
+    context.ledger.advise(changed.iter().map(way_back));
     for rule in changed {
         let name = rule.name.as_str();
-        let back = effect_patch(&rule.taint.effect, None, scene);
-        let result = match scene.rules.get(name).await {
-            Ok(Some(found)) => patch(&scene.rules, &found.rule, &back, WriteMode::Store).await,
-            Ok(None) => continue,
-            Err(error) => Err(super::connection::failed(error)),
-        };
-        failure = match result {
-            Ok(_) => {
-                context.ledger.done(name, "reverted");
-                failure.hint(format!(
-                    "rule {name} has effect {} again; pods that were evicted stay so",
-                    rule.taint.effect
-                ))
+        context.ledger.begin(name);
+        failure = match give_back(rule, scene).await {
+            Ok(back) => {
+                context.ledger.done(name, back.verb());
+                failure.hint(back.told(rule))
             }
-            Err(error) => failure.hint(format!("rule {name} could not be reverted: {error}")),
+            Err(error) => {
+                not_made(&error, context);
+                failure
+                    .hint(format!("rule {name} could not be reverted: {error}"))
+                    .hint(way_back(rule))
+            }
         };
     }
     failure
+}
+
+/// What became of a rule that was to get the effect back that it had.
+enum Back {
+    Given,
+    Gone,
+    /// Somebody else has changed it meanwhile, and may have meant it.
+    Otherwise(Effect),
+}
+
+async fn give_back(rule: &DeviceTaintRule, scene: &Scene) -> Result<Back, Failure> {
+    let found = scene.rules.get(rule.name.as_str()).await.map_err(failed)?;
+    let Some(found) = found else {
+        return Ok(Back::Gone);
+    };
+    if found.rule.taint.effect != Effect::NoExecute {
+        return Ok(Back::Otherwise(found.rule.taint.effect));
+    }
+    let back = effect_patch(&rule.taint.effect, None, scene);
+    patch(&scene.rules, &found.rule, &back, WriteMode::Store).await?;
+    Ok(Back::Given)
+}
+
+impl Back {
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Given => "reverted",
+            Self::Gone => "gone",
+            Self::Otherwise(_) => "left as somebody else made it",
+        }
+    }
+
+    fn told(&self, rule: &DeviceTaintRule) -> String {
+        let (name, before) = (&rule.name, &rule.taint.effect);
+        match self {
+            Self::Given => {
+                format!("rule {name} has effect {before} again; pods that were evicted stay so")
+            }
+            Self::Gone => format!("rule {name} is gone"),
+            Self::Otherwise(effect) => {
+                format!("rule {name} has effect {effect} by now, and was left so")
+            }
+        }
+    }
+}
+
+/// How to give a rule the effect back that it had.
+fn way_back(rule: &DeviceTaintRule) -> String {
+    format!(
+        "to give the effect back: kubectl devicetaint deescalate {} --to {}",
+        rule.name, rule.taint.effect
+    )
 }

@@ -2,21 +2,41 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The changes that a command makes, one after the other.
+/// The changes that a command makes, one after the other, and what it waits for after that.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    planned: Vec<String>,
+    planned: Vec<Planned>,
     under_way: Option<String>,
     done: Vec<String>,
+    unchanged: Vec<String>,
+    left: Option<String>,
+    advice: Vec<String>,
+}
+
+/// A change that was not made yet.
+#[derive(Debug)]
+struct Planned {
+    name: String,
+    wish: Wish,
+}
+
+/// What is to become of a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// What the command is for.
+    Changed,
+    /// What the command did is taken back.
+    Reverted,
 }
 
 impl Ledger {
-    /// What is going to be changed, in this order.
-    pub(super) fn plan(&self, names: impl IntoIterator<Item = String>) {
-        self.state().planned.extend(names);
+    /// What is going to be done, in this order.
+    pub(super) fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
+        let planned = names.into_iter().map(|name| Planned { name, wish });
+        self.state().planned.extend(planned);
     }
 
     /// The next change is sent.
@@ -27,9 +47,15 @@ impl Ledger {
     /// It was made: `NAME VERB`.
     pub(super) fn done(&self, name: &str, verb: &str) {
         let mut state = self.state();
-        state.under_way = None;
-        state.planned.retain(|planned| planned != name);
+        state.settle(name);
         state.done.push(format!("{name} {verb}"));
+    }
+
+    /// There was nothing to change.
+    pub(super) fn unchanged(&self, name: &str) {
+        let mut state = self.state();
+        state.settle(name);
+        state.unchanged.push(name.to_owned());
     }
 
     /// It was not made.
@@ -37,41 +63,73 @@ impl Ledger {
         self.state().under_way = None;
     }
 
-    /// What became of the changes, one line each kind; empty when none was ever planned.
+    /// What to do for whoever interrupts the command from now on, instead of running it again.
+    pub(super) fn advise(&self, advice: impl IntoIterator<Item = String>) {
+        self.state().advice = advice.into_iter().collect();
+    }
+
+    /// What the command still waits for.
+    pub(super) fn left(&self, left: &str) {
+        self.state().left = Some(left.to_owned());
+    }
+
+    /// What became of the changes, one line each kind, and what to do now.
     pub(super) fn account(&self) -> Vec<String> {
         let state = self.state();
-        if state.planned.is_empty() && state.done.is_empty() {
-            return vec!["nothing was changed".to_owned()];
-        }
-        let mut lines = Vec::new();
-        let done = if state.done.is_empty() {
-            "nothing".to_owned()
-        } else {
-            state.done.join(", ")
-        };
-        lines.push(format!("changed: {done}"));
-        if let Some(name) = &state.under_way {
-            lines.push(format!("not known: {name}, whose change was under way"));
-        }
-        let open = state.planned.iter();
-        let open: Vec<&str> = open
-            .filter(|name| state.under_way.as_ref() != Some(name))
-            .map(String::as_str)
-            .collect();
-        if !open.is_empty() {
-            lines.push(format!("not changed: {}", open.join(", ")));
+        let mut lines = state.changes();
+        lines.extend(state.left.iter().map(|left| format!("left: {left}")));
+        if !state.advice.is_empty() {
+            lines.extend(state.advice.iter().cloned());
+        } else if !state.is_complete() {
+            lines.push("run the same command again to complete it".to_owned());
         }
         lines
     }
 
-    /// Whether there is anything left to do.
-    pub(super) fn is_complete(&self) -> bool {
-        let state = self.state();
-        state.planned.is_empty() && state.under_way.is_none()
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn settle(&mut self, name: &str) {
+        self.under_way = None;
+        self.planned.retain(|planned| planned.name != name);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.planned.is_empty() && self.under_way.is_none()
+    }
+
+    fn changes(&self) -> Vec<String> {
+        if self.is_complete() && self.done.is_empty() {
+            return vec!["nothing was changed".to_owned()];
+        }
+        let done = if self.done.is_empty() {
+            "nothing".to_owned()
+        } else {
+            self.done.join(", ")
+        };
+        let mut lines = vec![format!("changed: {done}")];
+        if !self.unchanged.is_empty() {
+            lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
+        }
+        if let Some(name) = &self.under_way {
+            lines.push(format!("not known: {name}, whose change was under way"));
+        }
+        lines.extend(self.open("not changed", Wish::Changed));
+        lines.extend(self.open("not reverted", Wish::Reverted));
+        lines
+    }
+
+    /// The planned changes of that kind that were not begun.
+    fn open(&self, what: &str, wish: Wish) -> Option<String> {
+        let open = self.planned.iter().filter(|planned| planned.wish == wish);
+        let names: Vec<&str> = open
+            .map(|planned| planned.name.as_str())
+            .filter(|name| self.under_way.as_deref() != Some(name))
+            .collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
     }
 }
 
@@ -83,7 +141,9 @@ mod tests {
     fn whoever_interrupts_is_told_what_was_changed() {
         let ledger = Ledger::default();
         assert_eq!(ledger.account(), ["nothing was changed"]);
-        ledger.plan(["a", "b", "c"].map(str::to_owned));
+        ledger.unchanged("z");
+        assert_eq!(ledger.account(), ["nothing was changed"]);
+        ledger.plan(["a", "b", "c"].map(str::to_owned), Wish::Changed);
         ledger.begin("a");
         ledger.done("a", "created");
         ledger.begin("b");
@@ -91,10 +151,31 @@ mod tests {
             ledger.account(),
             [
                 "changed: a created",
+                "unchanged: z",
                 "not known: b, whose change was under way",
-                "not changed: c"
+                "not changed: c",
+                "run the same command again to complete it",
             ]
         );
-        assert!(!ledger.is_complete());
+    }
+
+    #[test]
+    fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
+        let ledger = Ledger::default();
+        ledger.plan(["a".to_owned()], Wish::Changed);
+        ledger.done("a", "configured");
+        ledger.advise(["wait on".to_owned()]);
+        ledger.left("1 pod");
+        assert_eq!(
+            ledger.account(),
+            ["changed: a configured", "left: 1 pod", "wait on"]
+        );
+        ledger.plan(["a", "b"].map(str::to_owned), Wish::Reverted);
+        ledger.begin("a");
+        ledger.done("a", "reverted");
+        assert_eq!(
+            ledger.account()[..2],
+            ["changed: a configured, a reverted", "not reverted: b"]
+        );
     }
 }

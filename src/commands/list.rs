@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::arguments::{OutputArgs, SourceArgs};
-use super::connection::{Live, failed};
 use super::context::Context;
-use super::source::{self, Facts};
-use crate::cluster::Rules;
+use super::source;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
@@ -59,7 +57,7 @@ Examples:
   # What somebody forgot
   kubectl devicetaint list --expired
 
-  # The rules as they are in the cluster
+  # The rules as they are in the cluster, or with --from as they are in the file
   kubectl devicetaint list -l app.kubernetes.io/managed-by=kubectl-devicetaint -o yaml";
 
 fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
@@ -71,10 +69,14 @@ fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let mut facts = source::read(&args.source, context).await?;
+    let (mut facts, objects) = if args.wants_objects() {
+        source::read_with_rules(&args.source, context).await?
+    } else {
+        let facts = source::read(&args.source, context).await?;
+        (facts, BTreeMap::new())
+    };
     let semantics = args.source.semantics(&facts.reading)?;
     let now = args.source.now(&facts.reading)?;
-    let objects = objects(&args, &facts).await?;
 
     let rules = std::mem::take(&mut facts.reading.snapshot.rules);
     let denied = facts
@@ -131,32 +133,6 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     Ok(ExitStatus::Success)
 }
 
-/// The objects as they are served, where they are asked for.
-async fn objects(
-    args: &ListArgs,
-    facts: &Facts,
-) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
-    let raw = match args.output.output {
-        Format::Json | Format::Yaml => true,
-        Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
-    };
-    if !raw {
-        return Ok(BTreeMap::new());
-    }
-    let Some(Live { client, served }) = facts.live() else {
-        return Err(Failure::usage(
-            "-o json and -o yaml print the rules as a server has them, and --from has no server",
-        )
-        .hint("the files have them already"));
-    };
-    let rules = Rules::new(client, served).map_err(failed)?;
-    let stored = rules.list().await.map_err(failed)?;
-    Ok(stored
-        .into_iter()
-        .map(|stored| (stored.rule.name.to_string(), stored.object))
-        .collect())
-}
-
 fn refuse_unknown(names: &[String], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
     for name in names {
         if !rules.iter().any(|rule| rule.name.as_str() == name) {
@@ -167,6 +143,14 @@ fn refuse_unknown(names: &[String], rules: &[DeviceTaintRule]) -> Result<(), Fai
 }
 
 impl ListArgs {
+    /// Whether the rules are printed as they are, and not what is known about them.
+    fn wants_objects(&self) -> bool {
+        match self.output.output {
+            Format::Json | Format::Yaml => true,
+            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+        }
+    }
+
     fn wants(&self, rule: &DeviceTaintRule, now: jiff::Timestamp) -> bool {
         let named =
             self.names.is_empty() || self.names.iter().any(|name| name == rule.name.as_str());

@@ -1,9 +1,10 @@
 //! `remove`: take rules away.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, delete, stopped};
+use super::change::{ChangeArgs, Changed, delete, not_made, stopped};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
 use super::safety::{without_terminal, yes_or_refuse};
@@ -93,8 +94,11 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     let meant = args.meant()?;
     let live = connect(context).await?;
     let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
-    let found = args.find(&meant, &live, &rules, context).await?;
+    let (found, missing) = args.find(&meant, &live, &rules, context).await?;
     if found.is_empty() {
+        if let Some(failure) = all_missing(&missing) {
+            return Err(failure);
+        }
         context.printer.note("No resources found");
         return Ok(args.change.status(Changed::Nothing));
     }
@@ -104,9 +108,12 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     args.carry_out(&found, &rules, context).await?;
     tell_released(&found, scene, context);
     if args.wait && args.change.dry_run.is_real() {
-        args.wait(&found, &rules).await?;
+        args.wait(&found, &rules, context).await?;
     }
-    Ok(args.change.status(Changed::Something))
+    match all_missing(&missing) {
+        Some(failure) => Err(failure.hint("the others were found, and are deleted")),
+        None => Ok(args.change.status(Changed::Something)),
+    }
 }
 
 impl RemoveArgs {
@@ -174,13 +181,16 @@ impl RemoveArgs {
         Ok(Meant::Taints(selectors.collect::<Result<_, _>>()?, pattern))
     }
 
+    /// The rules that are meant, and why those that are named and not there are not among them: as
+    /// with `kubectl delete`, they keep nothing else from being deleted, so that an interrupted
+    /// command can be run again.
     async fn find(
         &self,
         meant: &Meant,
         live: &Live,
         rules: &Rules,
         context: &Context,
-    ) -> Result<Vec<DeviceTaintRule>, Failure> {
+    ) -> Result<(Vec<DeviceTaintRule>, Vec<Failure>), Failure> {
         let all: Vec<DeviceTaintRule> = rules
             .list()
             .await
@@ -192,42 +202,46 @@ impl RemoveArgs {
         let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| -> Vec<DeviceTaintRule> {
             all.iter().filter(|rule| wanted(rule)).cloned().collect()
         };
-        match meant {
-            Meant::All => Ok(all),
-            Meant::Expired => Ok(keep(&|rule| rule.metadata.is_expired(now))),
-            Meant::Labelled(selector) => Ok(keep(&|rule| selector.matches(&rule.metadata.labels))),
+        let (found, missing) = match meant {
+            Meant::Expired => (keep(&|rule| rule.metadata.is_expired(now)), Vec::new()),
+            Meant::Labelled(selector) => (
+                keep(&|rule| selector.matches(&rule.metadata.labels)),
+                Vec::new(),
+            ),
             Meant::Names(names) => {
-                for name in names {
-                    if !all.iter().any(|rule| rule.name.as_str() == name) {
-                        self.missing(no_such_rule(name, all.iter()), context)?;
-                    }
-                }
-                Ok(keep(&|rule| {
-                    names.iter().any(|name| name == rule.name.as_str())
-                }))
+                let is = |rule: &DeviceTaintRule, name: &String| rule.name.as_str() == name;
+                let missing = names
+                    .iter()
+                    .filter(|name| !all.iter().any(|rule| is(rule, name)))
+                    .map(|name| no_such_rule(name, all.iter()));
+                let found = keep(&|rule| names.iter().any(|name| is(rule, name)));
+                (found, missing.collect())
             }
             Meant::Taints(selectors, pattern) => {
-                for selector in selectors {
-                    if !all.iter().any(|rule| has(rule, selector, pattern)) {
-                        self.missing(no_such_taint(selector, pattern, &all), context)?;
-                    }
-                }
-                Ok(keep(&|rule| {
-                    selectors
-                        .iter()
-                        .any(|selector| has(rule, selector, pattern))
-                }))
+                let missing = selectors
+                    .iter()
+                    .filter(|selector| !all.iter().any(|rule| has(rule, selector, pattern)))
+                    .map(|selector| no_such_taint(selector, pattern, &all));
+                let found = keep(&|rule| {
+                    let mut selectors = selectors.iter();
+                    selectors.any(|selector| has(rule, selector, pattern))
+                });
+                (found, missing.collect())
             }
-        }
+            Meant::All => (all, Vec::new()),
+        };
+        Ok((found, self.objections(missing, context)))
     }
 
-    /// A rule that was named is not there.
-    fn missing(&self, failure: Failure, context: &Context) -> Result<(), Failure> {
+    /// The same, unless that is fine.
+    fn objections(&self, missing: Vec<Failure>, context: &Context) -> Vec<Failure> {
         if !self.ignore_not_found {
-            return Err(failure.hint("if that is fine, add --ignore-not-found"));
+            return missing;
         }
-        context.printer.note(&failure.to_string());
-        Ok(())
+        for failure in missing {
+            context.printer.note(&failure.to_string());
+        }
+        Vec::new()
     }
 
     fn ask(
@@ -260,16 +274,15 @@ impl RemoveArgs {
         rules: &Rules,
         context: &Context,
     ) -> Result<(), Failure> {
-        context
-            .ledger
-            .plan(found.iter().map(|rule| rule.name.to_string()));
+        let names = found.iter().map(|rule| rule.name.to_string());
+        self.change.plan(names, context);
         for rule in found {
             let name = rule.name.as_str();
-            context.ledger.begin(name);
+            self.change.begin(name, context);
             if let Some(mode) = self.change.dry_run.mode()
                 && let Err(failure) = delete(rules, rule, mode).await
             {
-                context.ledger.failed();
+                not_made(&failure, context);
                 return Err(stopped(failure, context));
             }
             self.change.tell(name, "deleted", context)?;
@@ -277,16 +290,39 @@ impl RemoveArgs {
         Ok(())
     }
 
-    async fn wait(&self, found: &[DeviceTaintRule], rules: &Rules) -> Result<(), Failure> {
+    async fn wait(
+        &self,
+        found: &[DeviceTaintRule],
+        rules: &Rules,
+        context: &Context,
+    ) -> Result<(), Failure> {
         let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
-        let ending = waiting::until(self.timeout, async || {
+        let on = format!(
+            "the rules go when nothing holds them any more; to wait on: kubectl devicetaint wait {} --for deleted",
+            names.join(" ")
+        );
+        context.ledger.advise([on.clone()]);
+        let ending = waiting::until(self.timeout, context, async || {
             waiting::not_deleted(rules, &names).await
         });
-        match ending.await? {
+        let ending = ending.await.map_err(|failure| stopped(failure, context))?;
+        match ending {
             Ending::Met => Ok(()),
-            Ending::TimedOut(left) => Err(timed_out(self.timeout, left)),
+            Ending::TimedOut(left) => Err(timed_out(self.timeout, left).hint(on)),
         }
     }
+}
+
+/// One failure for all that is not there, if anything is not.
+fn all_missing(missing: &[Failure]) -> Option<Failure> {
+    let texts: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let hints: BTreeSet<String> = missing
+        .iter()
+        .flat_map(|failure| failure.hints().iter().cloned())
+        .collect();
+    let failure = Failure::new(ExitStatus::Failed, texts.join("; "));
+    let failure = hints.into_iter().fold(failure, Failure::hint);
+    (!missing.is_empty()).then(|| failure.hint("if that is fine, add --ignore-not-found"))
 }
 
 /// Whether the rule taints exactly these devices with such a taint.

@@ -7,7 +7,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
 use crate::report::Guard;
 use crate::report::ImpactReport;
-use crate::report::impact::{Consent, ExpectedReport};
+use crate::report::impact::{Consent, ExpectedReport, UnreadableReport};
 
 /// Flags that say how much harm is agreed to.
 #[derive(clap::Args, Debug)]
@@ -67,7 +67,7 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::usage(named(error.to_string())))?;
     ExpectedReport::parse(&text).map_err(|error| {
-        let edited = error == crate::report::impact::UnreadableReport::Edited;
+        let edited = matches!(error, UnreadableReport::Edited { .. });
         let message = named(error.to_string());
         if edited {
             Failure::refused(message).hint("make a new report, and read it: `preview … -o json`")
@@ -189,6 +189,6 @@ fn unanswered(error: QuestionError) -> Failure {
         QuestionError::Interrupted => {
             Failure::new(ExitStatus::Interrupted, "interrupted; nothing was changed")
         }
-        QuestionError::Unreadable(_) => Failure::from(error),
+        QuestionError::Unreadable(_) => Failure::from(error).hint("nothing was changed"),
     }
 }

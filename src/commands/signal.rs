@@ -48,10 +48,5 @@ pub(super) async fn stoppable(
 fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     let failure = Failure::new(status, "interrupted");
     let account = context.ledger.account();
-    let failure = account.into_iter().fold(failure, Failure::hint);
-    if context.ledger.is_complete() {
-        failure
-    } else {
-        failure.hint("run the same command again to complete it")
-    }
+    account.into_iter().fold(failure, Failure::hint)
 }

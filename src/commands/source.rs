@@ -1,12 +1,15 @@
 //! Where the facts come from.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+
+use serde_json::Value;
 
 use super::arguments::SourceArgs;
 use super::connection::{Live, connect, failed};
 use super::context::Context;
-use crate::cluster::{self, Detail, FileSource, InputError, Limits};
+use crate::cluster::{self, Detail, FileSource, InputError, Limits, Rules};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Reading, Warning};
 use crate::output::Printer;
@@ -40,6 +43,34 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
         reading: reading.map_err(failed)?,
         live: Some(live),
     })
+}
+
+/// The same with the rules as they are served, or as they stand in the files, by name.
+pub(super) async fn read_with_rules(
+    args: &SourceArgs,
+    context: &Context,
+) -> Result<(Facts, BTreeMap<String, Value>), Failure> {
+    if !args.from.is_empty() {
+        let sources = sources(&args.from);
+        let read = cluster::read_with_rules(&sources, &mut io::stdin().lock(), &Limits::default());
+        let (reading, rules) = read.map_err(unreadable)?;
+        return Ok((
+            Facts {
+                reading,
+                live: None,
+            },
+            rules,
+        ));
+    }
+    let facts = read(args, context).await?;
+    let Some(Live { client, served }) = &facts.live else {
+        return Ok((facts, BTreeMap::new()));
+    };
+    let rules = Rules::new(client, served).map_err(failed)?;
+    let stored = rules.list().await.map_err(failed)?.into_iter();
+    let by_name = stored.map(|stored| (stored.rule.name.to_string(), stored.object));
+    let by_name = by_name.collect();
+    Ok((facts, by_name))
 }
 
 impl Facts {

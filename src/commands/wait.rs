@@ -11,7 +11,6 @@ use super::scene::Scene;
 use super::waiting::{self, Ending, Patience};
 use crate::cluster::{Rules, parse_duration};
 use crate::error::{ExitStatus, Failure};
-use crate::model::Effect;
 use crate::report::rules::resource_name;
 
 /// Wait until rules have evicted everybody, were seen by the controller, or are gone
@@ -73,15 +72,17 @@ impl What {
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
     let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
+    let again = "run the same command again to wait on".to_owned();
+    context.ledger.advise([again]);
     let ending = match args.what {
         What::Observed => {
-            waiting::until(args.timeout, async || {
+            waiting::until(args.timeout, context, async || {
                 waiting::not_observed(&rules, &args.names).await
             })
             .await?
         }
         What::Deleted => {
-            waiting::until(args.timeout, async || {
+            waiting::until(args.timeout, context, async || {
                 waiting::not_deleted(&rules, &args.names).await
             })
             .await?
@@ -89,16 +90,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         What::Evicted => {
             let scene = Scene::of(live, &args.version).await?;
             for name in &args.names {
-                let rule = scene.rule(name)?;
-                if rule.taint.effect != Effect::NoExecute {
-                    return Err(Failure::new(
-                        ExitStatus::Failed,
-                        format!(
-                            "rule {name} has effect {}, which evicts nobody",
-                            rule.taint.effect
-                        ),
-                    ));
-                }
+                waiting::refuse_harmless(scene.rule(name)?)?;
             }
             let patience = Patience {
                 timeout: args.timeout,

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 use super::connection::failed;
 use super::context::Context;
 use super::scene::{Scene, server_time};
-use crate::cluster::{self, Rules, node_health};
+use crate::cluster::{self, Rules, StoredRule, node_health};
 use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, NodeHealth, NodeName, Reading};
+use crate::model::{DeviceTaintRule, Effect, NodeHealth, NodeName, Reading};
 use crate::output::Account;
-use crate::report::life::{progress_line, remaining_line, slowest};
+use crate::report::life::{few, progress_line, remaining_line, slowest};
 
 /// How often is looked.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -38,6 +38,7 @@ pub(super) enum Ending {
 /// Looks again and again until `look` has nothing left to name, or the time is over.
 pub(super) async fn until(
     timeout: Duration,
+    context: &Context,
     mut look: impl AsyncFnMut() -> Result<Vec<String>, Failure>,
 ) -> Result<Ending, Failure> {
     let end = Instant::now() + timeout;
@@ -46,6 +47,7 @@ pub(super) async fn until(
         if left.is_empty() {
             return Ok(Ending::Met);
         }
+        context.ledger.left(&few(&left));
         if Instant::now() >= end {
             return Ok(Ending::TimedOut(left));
         }
@@ -79,11 +81,21 @@ pub(super) async fn not_observed(rules: &Rules, names: &[String]) -> Result<Vec<
 pub(super) async fn not_deleted(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
     let mut left = Vec::new();
     for name in names {
-        if rules.get(name).await.map_err(failed)?.is_some() {
-            left.push(format!("rule {name} is still there"));
+        if let Some(found) = rules.get(name).await.map_err(failed)? {
+            left.push(match finalizers(&found) {
+                None => format!("rule {name} is still there"),
+                Some(names) => format!("rule {name} is still there, waits for finalizer {names}"),
+            });
         }
     }
     Ok(left)
+}
+
+/// Who has to agree before the rule can go.
+fn finalizers(found: &StoredRule) -> Option<String> {
+    let names = found.object["metadata"]["finalizers"].as_array()?;
+    let names: Vec<&str> = names.iter().filter_map(|name| name.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 async fn present(rules: &Rules, name: &str) -> Result<DeviceTaintRule, Failure> {
@@ -94,6 +106,20 @@ async fn present(rules: &Rules, name: &str) -> Result<DeviceTaintRule, Failure> 
             format!("there is no rule {name}, or no longer"),
         )),
     }
+}
+
+/// Refuses to wait for a rule that evicts nobody, or no longer.
+pub(super) fn refuse_harmless(rule: &DeviceTaintRule) -> Result<(), Failure> {
+    if rule.taint.effect == Effect::NoExecute {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ExitStatus::Failed,
+        format!(
+            "rule {} has effect {}, which evicts nobody",
+            rule.name, rule.taint.effect
+        ),
+    ))
 }
 
 /// Waits until the rules have evicted everybody whom they evict: the controller says so about their
@@ -114,7 +140,9 @@ pub(super) async fn evicted(
     loop {
         let look = Look::take(scene, &devices, names).await?;
         most = most.max(look.remaining);
-        progress.say(&look.line(most));
+        let line = look.line(most);
+        progress.say(&line);
+        context.ledger.left(&line);
         if !look.open.is_empty() {
             quiet_since = None;
         } else if fresh {
@@ -164,7 +192,10 @@ impl Look {
     async fn take(scene: &Scene, devices: &Reading, names: &[String]) -> Result<Self, Failure> {
         let mut rules = Vec::new();
         for name in names {
-            rules.push(present(&scene.rules, name).await?);
+            let rule = present(&scene.rules, name).await?;
+            // Whoever pulls the brake meanwhile has to be told apart from a slow eviction.
+            refuse_harmless(&rule)?;
+            rules.push(rule);
         }
         let now = server_time(&scene.live)?;
         let considered: Vec<ConsideredTaint> = rules

@@ -41,7 +41,8 @@ pub fn confirm(prompt: &str) -> Result<bool, QuestionError> {
     let question = Confirm::new()
         .with_prompt(escape::line(prompt))
         .default(false);
-    let answer = question.interact_on_opt(&Term::stderr())?;
+    let terminal = Term::stderr();
+    let answer = answered(question.interact_on_opt(&terminal), &terminal)?;
     Ok(answer == Some(true))
 }
 
@@ -54,5 +55,17 @@ pub fn line(prompt: &str) -> Result<String, QuestionError> {
     let question = Input::<String>::new()
         .with_prompt(escape::line(prompt))
         .allow_empty(true);
-    Ok(question.interact_text_on(&Term::stderr())?)
+    let terminal = Term::stderr();
+    answered(question.interact_text_on(&terminal), &terminal)
+}
+
+/// The answer; without one, the terminal is left as it was found.
+fn answered<T>(answer: dialoguer::Result<T>, terminal: &Term) -> Result<T, QuestionError> {
+    answer.map_err(|error| {
+        // A question that was broken off leaves the cursor hidden, and behind the question. A terminal
+        // that is gone needs neither.
+        let _ = terminal.show_cursor();
+        let _ = terminal.write_line("");
+        error.into()
+    })
 }

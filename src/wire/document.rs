@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::error::DecodeError;
 use super::meta::ListMeta;
@@ -23,6 +24,9 @@ pub struct Documents {
     pub(super) items: Vec<Item>,
     pub(super) lists: Vec<ListHeader>,
     pub(super) found: BTreeMap<TypeMeta, usize>,
+    /// The only kind of interest, where objects are wanted as they are written.
+    pub(super) kept: Option<Kind>,
+    pub(super) written: Vec<Value>,
     /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
     pub(super) failure: Option<Failure>,
     /// Where the object at hand is: number of the document, then indices into lists.
@@ -66,6 +70,8 @@ pub struct Decoded {
     pub lists: Vec<ListHeader>,
     /// How many objects of each kind there were, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
+    /// Objects as they are written, where they were wanted so.
+    pub written: Vec<Value>,
     /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest time that had passed when the objects were read.
@@ -77,6 +83,16 @@ impl Documents {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing decoded yet. Objects of this kind will be kept as they are written, with the fields that
+    /// this plugin does not know, and no facts are made of any.
+    #[must_use]
+    pub fn keeping(kind: Kind) -> Self {
+        Self {
+            kept: Some(kind),
+            ..Self::default()
+        }
     }
 
     /// Decodes JSON: one object or list, or several in a row.
@@ -130,6 +146,7 @@ impl Documents {
             items: self.items,
             lists: self.lists,
             found: self.found,
+            written: self.written,
         }
     }
 

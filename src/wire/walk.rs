@@ -163,7 +163,11 @@ impl Documents {
         mut fields: Remaining<A>,
     ) -> Result<(), A::Error> {
         match lookup(&type_meta.api_version, &type_meta.kind) {
-            Lookup::Needed(version) => self.needed(version, fields)?,
+            Lookup::Needed(version) => match self.kept {
+                None => self.needed(version, fields)?,
+                Some(kind) if kind == version.kind => self.keep(&type_meta, fields)?,
+                Some(_) => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+            },
             Lookup::UnknownVersion(kind) => {
                 return Err(self.fail(DecodeError::Version {
                     object: format!("{kind} at {}", place(&self.position)),
@@ -205,6 +209,25 @@ impl Documents {
             Ok(item) => self.items.extend(item),
             Err(error) => return Err(self.fail(error)),
         }
+        Ok(())
+    }
+
+    /// Keeps an object as it is written, with what it is in front even where only its list said so.
+    fn keep<'de, A: MapAccess<'de>>(
+        &mut self,
+        type_meta: &TypeMeta,
+        mut fields: Remaining<A>,
+    ) -> Result<(), A::Error> {
+        let mut object = serde_json::Map::new();
+        object.insert(
+            "apiVersion".to_owned(),
+            type_meta.api_version.clone().into(),
+        );
+        object.insert("kind".to_owned(), type_meta.kind.clone().into());
+        while let Some((key, value)) = fields.next_entry()? {
+            object.insert(key, value);
+        }
+        self.written.push(Value::Object(object));
         Ok(())
     }
 

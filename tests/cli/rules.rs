@@ -1,6 +1,8 @@
 //! The life of a rule, as far as the command line alone can be wrong.
 
-use crate::harness::{EXAMPLE, devicetaint};
+use serde_json::{Value, json};
+
+use crate::harness::{EXAMPLE, Folder, devicetaint, example};
 
 fn refused(line: &str) -> String {
     let run = devicetaint(line);
@@ -145,8 +147,103 @@ fn rules_of_a_dump_are_listed_with_what_they_hit() {
     let none = devicetaint(&format!("list --from {EXAMPLE} -l a=b"));
     assert_eq!((none.code, none.stdout.as_str()), (0, ""));
     assert!(none.stderr.contains("No resources found"));
+}
+
+/// Rules as people save them: in a list of any kinds, in a typed list whose items do not say what they
+/// are, alone, and twice.
+const SAVED: [(&str, &str); 3] = [
+    (
+        "a.json",
+        r#"{"kind":"List","apiVersion":"v1","items":[
+            {"apiVersion":"v1","kind":"Node","metadata":{"name":"node-7"}},
+            {"apiVersion":"resource.k8s.io/v1alpha3","kind":"DeviceTaintRule",
+             "metadata":{"name":"twice","resourceVersion":"9","managedFields":[{"manager":"new"}],
+                         "labels":{"team":"ml"}},
+             "spec":{"deviceSelector":{"driver":"gpu.example.com"},
+                     "taint":{"key":"example.com/a","effect":"NoSchedule","severity":7}},
+             "future":{"field":[1,null,"x"]}}]}"#,
+    ),
+    (
+        "b.json",
+        r#"{"items":[{"metadata":{"name":"late","creationTimestamp":"2026-01-01T00:00:00Z"},
+              "spec":{"taint":{"key":"example.com/b","effect":"None"}}}],
+            "kind":"DeviceTaintRuleList","apiVersion":"resource.k8s.io/v1"}"#,
+    ),
+    (
+        "c.yaml",
+        "---\napiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata:\n  name: twice\n  resourceVersion: \"8\"\nspec:\n  taint:\n    key: example.com/old\n    effect: NoExecute\n---\napiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata:\n  name: alone\n  annotations: {note: \"yes\"}\nspec:\n  taint:\n    key: example.com/c\n    effect: Newest\n  more: [1.5, true]\n",
+    ),
+];
+
+#[test]
+fn rules_of_files_are_printed_as_they_stand_in_them() {
+    let folder = SAVED.iter().fold(Folder::new(), |folder, (name, text)| {
+        folder.with(name, text)
+    });
+    let list = |more: &str| folder.devicetaint(&format!("list --from . {more}"));
+    let printed = list("-o json").json();
+    assert_eq!(
+        printed,
+        json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": [
+            {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+             "metadata": {"name": "alone", "annotations": {"note": "yes"}},
+             "spec": {"taint": {"key": "example.com/c", "effect": "Newest"}, "more": [1.5, true]}},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "late", "creationTimestamp": "2026-01-01T00:00:00Z"},
+             "spec": {"taint": {"key": "example.com/b", "effect": "None"}}},
+            {"apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule",
+             "metadata": {"name": "twice", "resourceVersion": "9", "managedFields": [{"manager": "new"}],
+                          "labels": {"team": "ml"}},
+             "spec": {"deviceSelector": {"driver": "gpu.example.com"},
+                      "taint": {"key": "example.com/a", "effect": "NoSchedule", "severity": 7}},
+             "future": {"field": [1, null, "x"]}},
+        ]})
+    );
+    let yaml = list("twice -o yaml").stdout;
+    assert!(
+        yaml.contains("\n  future:\n    field:\n    - 1\n"),
+        "{yaml}"
+    );
+    assert!(!yaml.contains("alone"), "{yaml}");
+    let labelled = list("-l team=ml -o json").stdout;
+    assert!(
+        labelled.contains("twice") && !labelled.contains("late"),
+        "{labelled}"
+    );
+    assert_eq!(list("nobody -o json").code, 1);
+}
+
+#[test]
+fn what_was_printed_is_listed_like_the_files_it_is_from() {
     let raw = devicetaint(&format!("list --from {EXAMPLE} -o json"));
-    assert_eq!(raw.code, 2, "{}", raw.shown());
+    let list: Value = serde_yaml::from_str(&example()).expect("YAML");
+    let items = list["items"].as_array().expect("a list").iter();
+    let mut rules: Vec<&Value> = items
+        .filter(|item| item["kind"] == "DeviceTaintRule")
+        .collect();
+    rules.sort_by_key(|rule| rule["metadata"]["name"].as_str());
+    assert_eq!(raw.json()["items"], json!(rules));
+
+    let folder = Folder::new().with("rules.json", &raw.stdout);
+    let again = folder.devicetaint("list --from rules.json -o json");
+    assert_eq!(again.stdout, raw.stdout);
+    let streamed = folder.devicetaint_reading("list --from - -o json", raw.stdout.as_bytes());
+    assert_eq!(streamed.stdout, raw.stdout);
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_is_told_alike_in_every_format() {
+    let rule = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"a"},
+        "spec":{"taint":{"key":7}}}"#;
+    let folder = Folder::new().with("rule.json", rule);
+    let told = folder.devicetaint("list --from rule.json");
+    assert_eq!(told.code, 1, "{}", told.shown());
+    assert!(
+        told.stderr.contains("DeviceTaintRule a: spec.taint.key"),
+        "{}",
+        told.shown()
+    );
+    let raw = folder.devicetaint("list --from rule.json -o json");
+    assert_eq!(raw.shown(), told.shown());
 }
 
 #[test]

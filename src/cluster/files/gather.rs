@@ -3,6 +3,8 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::model::{Gap, Kind, Snapshot, Warning};
 use crate::wire::{Item, Object};
 
@@ -47,6 +49,38 @@ impl Gathering {
         }
         snapshot
     }
+}
+
+/// Rules as they are written; of two states of one, the newer counts, as for the facts.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct Written(BTreeMap<String, Value>);
+
+impl Written {
+    /// Adds those of one file.
+    pub(in crate::cluster) fn add(&mut self, objects: Vec<Value>) {
+        for object in objects {
+            match self.0.entry(text(&object, "name").to_owned()) {
+                Entry::Vacant(place) => {
+                    place.insert(object);
+                }
+                Entry::Occupied(mut place) => {
+                    let version = |object| text(object, "resourceVersion");
+                    if is_newer(version(&object), version(place.get())) {
+                        place.insert(object);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All of them.
+    pub(in crate::cluster) fn by_name(self) -> BTreeMap<String, Value> {
+        self.0
+    }
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
 }
 
 /// Resource versions are opaque by contract and growing numbers in practice (and by contract since

@@ -16,5 +16,5 @@ mod tests;
 pub use error::InputError;
 pub use manifest::read_rules;
 pub use observed::SavedNotes;
-pub use read::{Limits, read};
+pub use read::{Limits, read, read_with_rules};
 pub use sources::FileSource;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::bytes;
-use super::gather::{Gathering, gaps};
+use super::gather::{Gathering, Written, gaps};
 use super::observed::{notes, version_of};
 use super::{FileSource, InputError};
 use crate::model::{Kind, Minor, Reading, Source, Warning};
@@ -49,8 +50,38 @@ pub fn read(
             input.add(&file.name(), decode_file(&file, stdin, limits)?)?;
         }
     }
+    input.reading(&named(sources))
+}
+
+/// The same, and the rules as they stand in the files, by name: with all fields, also those that this
+/// plugin does not know.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_with_rules(
+    sources: &[FileSource],
+    stdin: &mut dyn Read,
+    limits: &Limits,
+) -> Result<(Reading, BTreeMap<String, Value>), InputError> {
+    let mut input = Input::default();
+    let mut rules = Written::default();
+    for source in sources {
+        for file in source.files()? {
+            let text = bytes::text(&file, stdin, limits)?;
+            let name = file.name();
+            input.add(&name, decode(&name, &text, Documents::new())?)?;
+            // Once more, so that mistakes are found and told as for everybody else.
+            let kept = Documents::keeping(Kind::DeviceTaintRule);
+            rules.add(decode(&name, &text, kept)?.written);
+        }
+    }
+    Ok((input.reading(&named(sources))?, rules.by_name()))
+}
+
+fn named(sources: &[FileSource]) -> String {
     let names: Vec<_> = sources.iter().map(FileSource::name).collect();
-    input.reading(&names.join(", "))
+    names.join(", ")
 }
 
 /// The objects of one file.
@@ -59,11 +90,11 @@ pub(in crate::cluster) fn decode_file(
     stdin: &mut dyn Read,
     limits: &Limits,
 ) -> Result<Decoded, InputError> {
-    decode(&file.name(), &bytes::text(file, stdin, limits)?)
+    let text = bytes::text(file, stdin, limits)?;
+    decode(&file.name(), &text, Documents::new())
 }
 
-fn decode(file: &str, text: &str) -> Result<Decoded, InputError> {
-    let mut documents = Documents::new();
+fn decode(file: &str, text: &str, mut documents: Documents) -> Result<Decoded, InputError> {
     // kubectl looks at the first character too.
     let decoded = if text.trim_start().starts_with('{') {
         documents.decode_json(text)

@@ -8,7 +8,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use super::digest::digest;
+use super::consistent::contradiction;
 use super::view::{ImpactReport, Pod, TaintImpact};
 use crate::report::metadata::API_VERSION;
 use crate::report::taint::spelled;
@@ -36,9 +36,12 @@ pub enum UnreadableReport {
         /// The version in it.
         found: String,
     },
-    /// The digest does not fit the content.
-    #[error("it was changed after it was written: its digest does not fit its content")]
-    Edited,
+    /// What is in it does not fit together.
+    #[error("it was changed after it was written: {contradiction}")]
+    Edited {
+        /// What does not fit what.
+        contradiction: String,
+    },
 }
 
 /// What keeps a change from being the one that was agreed to.
@@ -125,10 +128,10 @@ impl ExpectedReport {
             return Err(UnreadableReport::OtherKind { found: kind });
         }
         let report: ImpactReport = serde_json::from_value(value).map_err(not)?;
-        if digest(&report.taints, &report.pods) != report.metadata.digest {
-            return Err(UnreadableReport::Edited);
+        match contradiction(&report) {
+            Some(contradiction) => Err(UnreadableReport::Edited { contradiction }),
+            None => Ok(Self(report)),
         }
-        Ok(Self(report))
     }
 
     /// What speaks against a change that has the impact `found`; empty when nothing does.
@@ -249,6 +252,11 @@ mod tests {
             (
                 "outcome",
                 text(|value| value["pods"][0]["outcome"] = "EvictedNow".into()),
+                "it was changed",
+            ),
+            (
+                "time",
+                text(|value| value["pods"][3]["evictInSeconds"] = 86_400.into()),
                 "it was changed",
             ),
             (

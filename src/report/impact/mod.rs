@@ -12,10 +12,12 @@
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
 //! | How is it told to people? | `sections`, `headline` |
 //! | Who has to agree to it? | [`consent`] |
+//! | Does a report that was kept still say what was written? | `consistent` |
 //! | Is it more than what was agreed to? | [`expect`] |
 
 mod build;
 pub mod consent;
+mod consistent;
 mod digest;
 pub mod expect;
 mod headline;

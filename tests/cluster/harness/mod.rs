@@ -29,6 +29,8 @@ mod names;
 pub mod objects;
 mod plane;
 mod program;
+#[cfg(unix)]
+mod terminal;
 mod variant;
 mod wait;
 
@@ -39,5 +41,7 @@ pub use go_program::say;
 pub use names::{driver_name, random_suffix};
 pub use plane::ControlPlane;
 pub use program::build_program;
+#[cfg(unix)]
+pub use terminal::{CTRL_C, ENTER, Terminal};
 pub use variant::Variant;
 pub use wait::{DEADLINE, block_on, wait_for};

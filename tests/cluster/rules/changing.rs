@@ -169,6 +169,13 @@ fn more_than_the_kept_report_says_is_refused() {
     escalate(&name)
         .ended(4)
         .saying("was changed after it was written");
+    let now = "\"evictInSeconds\": ";
+    assert!(report.contains(now), "{report}");
+    std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
+    escalate(&name)
+        .ended(4)
+        .saying("was changed after it was written: the times of pod")
+        .saying("make a new report");
     std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
     escalate(&name).ended(2).saying("its version is");
     std::fs::write(&path, "no report").expect("a file");
@@ -308,44 +315,4 @@ fn the_controllers_word_in_between_is_no_conflict() {
         world.run(&format!("remove {name}")).ended(0);
         writing.store(false, std::sync::atomic::Ordering::Relaxed);
     });
-}
-
-#[test]
-fn on_a_terminal_a_question_is_asked() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let name = world.add(&format!("{KEY}=x"));
-    let answer = |keys: &str| {
-        let words = world.words(&format!("escalate {name} --to NoSchedule"));
-        let line = format!("{} {}", crate::harness::PLUGIN, words.join(" "));
-        let mut child = world
-            .plane
-            .command("script")
-            .args(["-qec", &line, "/dev/null"])
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .expect("script(1) can be run");
-        let mut stdin = child.stdin.take().expect("piped");
-        let keys = keys.to_owned();
-        let typist = std::thread::spawn(move || {
-            // The terminal keeps what is typed ahead.
-            let _ = std::io::Write::write_all(&mut stdin, keys.as_bytes());
-            std::thread::sleep(std::time::Duration::from_secs(4));
-        });
-        let output = child.wait_with_output().expect("it ends");
-        typist.join().expect("no panic");
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )
-    };
-    let (code, text) = answer("n");
-    assert_eq!(code, Some(4), "{text}");
-    assert!(
-        text.contains("Go on?") && text.contains("not confirmed"),
-        "{text}"
-    );
-    let (code, text) = answer("y");
-    assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("configured"), "{text}");
 }

@@ -1,8 +1,11 @@
 //! The life of a rule on the real control plane, through the program itself.
 
 mod adding;
+#[cfg(unix)]
+mod asked;
 mod bad_input;
 mod changing;
+mod every_step;
 mod interrupted;
 mod looking;
 mod proxy;

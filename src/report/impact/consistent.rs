@@ -1,0 +1,123 @@
+//! Does a report that was kept still say what it was written to say?
+//!
+//! The digest covers whom the taints hit. When each eviction is due stands in the report more than
+//! once, and the summary follows from the pods: whoever edits one of them by hand, or by a script,
+//! leaves a contradiction.
+
+use super::digest::digest;
+use super::summary::summary;
+use super::view::{ImpactReport, Outcome, Pod};
+use crate::report::time::Time;
+
+/// What in the report contradicts what else is in it; nothing in one that is as it was written.
+pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
+    if digest(&report.taints, &report.pods) != report.metadata.digest {
+        return Some("its digest does not fit its content".to_owned());
+    }
+    let observed_at = report.metadata.origin.observed_at;
+    if let Some(pod) = report
+        .pods
+        .iter()
+        .find(|pod| !has_one_time(pod, observed_at))
+    {
+        return Some(format!(
+            "the times of pod {}/{} do not fit each other",
+            pod.namespace, pod.name
+        ));
+    }
+    (summary(&report.pods, &report.devices) != report.summary)
+        .then(|| "its summary does not fit its pods".to_owned())
+}
+
+/// Whether outcome, time, seconds and causes of a pod are about the same moment.
+fn has_one_time(pod: &Pod, observed_at: Time) -> bool {
+    let Some(at) = pod.evict_at else {
+        return !pod.outcome.is_evicted() && pod.evict_in_seconds.is_none();
+    };
+    let outcome = if at <= observed_at {
+        Outcome::EvictedNow
+    } else {
+        Outcome::EvictedLater
+    };
+    let seconds = at.0.duration_since(observed_at.0).as_secs();
+    let earliest = pod.causes.iter().map(|cause| cause.at).min();
+    pod.outcome == outcome && pod.evict_in_seconds == Some(seconds) && earliest == Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::report::testing::Example;
+
+    fn contradiction_after(change: impl FnOnce(&mut ImpactReport)) -> Option<String> {
+        let mut report = Example::new().report();
+        change(&mut report);
+        contradiction(&report)
+    }
+
+    fn evicted_later(report: &mut ImpactReport) -> &mut Pod {
+        let mut pods = report.pods.iter_mut();
+        pods.find(|pod| pod.outcome == Outcome::EvictedLater)
+            .unwrap()
+    }
+
+    fn later(time: Time) -> Time {
+        Time(time.0 + SignedDuration::from_secs(1))
+    }
+
+    #[test]
+    fn a_report_as_it_was_written_has_no_contradiction() {
+        assert_eq!(contradiction_after(|_| ()), None);
+        // What else may be read and is not compared, may be left out.
+        assert_eq!(contradiction_after(|report| report.warnings.clear()), None);
+    }
+
+    #[test]
+    fn every_time_that_is_edited_alone_contradicts_the_others() {
+        type Edit = fn(&mut ImpactReport);
+        let edits: [(&str, Edit); 9] = [
+            ("time", |report| {
+                let pod = evicted_later(report);
+                pod.evict_at = pod.evict_at.map(later);
+            }),
+            ("seconds", |report| {
+                let pod = evicted_later(report);
+                pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 60);
+            }),
+            ("no seconds", |report| {
+                evicted_later(report).evict_in_seconds = None;
+            }),
+            ("no time", |report| evicted_later(report).evict_at = None),
+            ("time and seconds", |report| {
+                let pod = evicted_later(report);
+                pod.evict_at = pod.evict_at.map(later);
+                pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds + 1);
+            }),
+            ("causes", |report| evicted_later(report).causes.clear()),
+            ("observed", |report| {
+                let observed_at = &mut report.metadata.origin.observed_at;
+                *observed_at = later(*observed_at);
+            }),
+            ("first", |report| {
+                report.summary.first_eviction = report.summary.last_eviction;
+            }),
+            ("count", |report| report.summary.pods += 1),
+        ];
+        for (name, edit) in edits {
+            assert!(contradiction_after(edit).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_time_for_a_pod_that_stays_is_a_contradiction() {
+        let said = contradiction_after(|report| {
+            let mut pods = report.pods.iter_mut();
+            let stays = pods.find(|pod| !pod.outcome.is_evicted()).unwrap();
+            stays.evict_in_seconds = Some(0);
+        });
+        let said = said.unwrap();
+        assert!(said.starts_with("the times of pod team-a/"), "{said}");
+    }
+}

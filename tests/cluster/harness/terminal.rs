@@ -1,0 +1,119 @@
+//! A terminal with a shell in it, as people sit at it.
+
+use rexpect::session::{PtySession, spawn_command};
+
+use super::{ControlPlane, DEADLINE};
+
+const PROMPT: &str = "ready$ ";
+/// Ends a command that is typed: how it ended, and what the terminal is like then.
+const EPILOGUE: &str = "; echo \"[exit $?]\"; stty -a";
+
+/// Ctrl-C, as the keyboard sends it.
+pub const CTRL_C: &str = "\u{3}";
+/// Enter.
+pub const ENTER: &str = "\r";
+
+/// A pseudo-terminal in which a shell runs.
+pub struct Terminal {
+    session: PtySession,
+    /// What has been shown since the last command was typed.
+    shown: String,
+}
+
+impl Terminal {
+    /// Opens one with the administrator's kubeconfig.
+    pub fn open(plane: &ControlPlane) -> Self {
+        let mut command = plane.command("bash");
+        command
+            .args(["--norc", "--noprofile", "--noediting", "-i"])
+            .env("PS1", PROMPT)
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1");
+        let milliseconds = DEADLINE.as_millis().try_into().expect("it is short");
+        let session = spawn_command(command, Some(milliseconds)).expect("a terminal can be had");
+        let mut terminal = Self {
+            session,
+            shown: String::new(),
+        };
+        terminal.until(PROMPT);
+        terminal.press("stty sane cols 200\r");
+        terminal.until(PROMPT);
+        terminal
+    }
+
+    /// Types a command.
+    pub fn command(&mut self, words: &[String]) {
+        self.shown.clear();
+        let line = words.join(" ");
+        self.press(&format!("{line}{EPILOGUE}{ENTER}"));
+        // What is typed is shown once; what comes now is said by the command.
+        self.until("stty -a");
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        self.session.send(keys).expect("it takes keys");
+        self.session.flush().expect("it takes keys");
+    }
+
+    /// Waits until `text` is shown.
+    #[track_caller]
+    pub fn until(&mut self, text: &str) {
+        match self.session.exp_string(text) {
+            Ok(before) => {
+                self.shown.push_str(&before);
+                self.shown.push_str(text);
+            }
+            Err(error) => panic!("{error}\nafter {:?}", self.shown),
+        }
+    }
+
+    /// Waits until the command has ended: what it has shown, without escape sequences, if it ended with
+    /// `code` and left the terminal as it was.
+    #[track_caller]
+    pub fn ended(&mut self, code: i32) -> String {
+        self.until("[exit ");
+        self.until("]");
+        let shown = self.shown.clone();
+        assert!(shown.ends_with(&format!("[exit {code}]")), "{shown}");
+        self.until(PROMPT);
+        self.assert_usable(&shown);
+        without_escapes(&shown)
+    }
+
+    /// What is typed can be seen, line by line, and so can the cursor.
+    #[track_caller]
+    fn assert_usable(&mut self, shown: &str) {
+        let settings = &self.shown[shown.len()..];
+        let words: Vec<&str> = settings.split([' ', ';', '\r', '\n']).collect();
+        for word in ["echo", "icanon", "isig", "opost"] {
+            assert!(words.contains(&word), "{word}: {settings}");
+        }
+        let hidden = shown.rfind("\u{1b}[?25l");
+        assert!(hidden <= shown.rfind("\u{1b}[?25h"), "{shown:?}");
+        self.press("echo seen-$((40 + 2))\r");
+        self.until("echo seen-$((40 + 2))");
+        self.until("seen-42");
+        self.until(PROMPT);
+    }
+}
+
+/// The text between the escape sequences, which end with a letter.
+fn without_escapes(shown: &str) -> String {
+    let mut parts = shown.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part
+            .trim_start_matches(|c: char| !c.is_ascii_alphabetic())
+            .get(1..)
+            .unwrap_or_default()
+    })
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A shell does not end when it is asked to by a signal; one that is busy is not waited for.
+        let _ = self.session.send_line("exit");
+        self.session.process_mut().set_kill_timeout(Some(1000));
+    }
+}

@@ -1,0 +1,144 @@
+//! What is asked on a terminal, and what is typed there.
+
+use super::support::{KEY, World};
+use crate::harness::{CTRL_C, ControlPlane, ENTER, PLUGIN, Reference, Terminal, Variant, block_on};
+
+impl World<'_> {
+    /// The words of a command that is typed.
+    fn typed(&self, line: &str) -> Vec<String> {
+        let mut words = vec![PLUGIN.to_owned()];
+        words.extend(self.words(line));
+        words
+    }
+
+    fn effect(&self, name: &str) -> String {
+        let rule = block_on(self.rule(name)).expect("it is there");
+        let effect = rule["spec"]["taint"]["effect"].as_str();
+        effect.expect("an effect").to_owned()
+    }
+}
+
+#[test]
+fn a_yes_is_needed_and_everything_else_is_a_no() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    for (keys, code, said) in [
+        ("n", 4, "not confirmed; nothing was changed"),
+        (ENTER, 4, "not confirmed; nothing was changed"),
+        ("q", 4, "not confirmed; nothing was changed"),
+        (CTRL_C, 130, "interrupted; nothing was changed"),
+    ] {
+        terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
+        terminal.until("Go on? [y/N]");
+        terminal.press(keys);
+        let shown = terminal.ended(code);
+        assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
+        assert_eq!(world.effect(&name), "None", "{keys:?}");
+    }
+    terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
+    terminal.until("Go on? [y/N]");
+    terminal.press("y");
+    let shown = terminal.ended(0);
+    assert!(shown.contains("configured"), "{shown}");
+    assert_eq!(world.effect(&name), "NoSchedule");
+}
+
+#[test]
+fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        world.pod("train", "gpu-0").await;
+        let other = world.plane.namespace().await;
+        world.pod_in(&other, "infer", "gpu-0").await;
+    });
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    let prompt = "Type how many pods will be evicted, because pods in 2 namespaces are evicted";
+    for (keys, code, said) in [
+        (["3", ENTER], 4, "\"3\" is not 2; nothing was changed"),
+        (["two", ENTER], 4, "\"two\" is not 2; nothing was changed"),
+        (["y", ENTER], 4, "\"y\" is not 2; nothing was changed"),
+        (["", ENTER], 4, "\"\" is not 2; nothing was changed"),
+        (["", CTRL_C], 130, "interrupted; nothing was changed"),
+        (["2", CTRL_C], 130, "interrupted; nothing was changed"),
+    ] {
+        terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
+        terminal.until(prompt);
+        for keys in keys {
+            terminal.press(keys);
+        }
+        let shown = terminal.ended(code);
+        assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
+        assert_eq!(world.effect(&name), "None", "{keys:?}");
+    }
+    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
+    terminal.until(prompt);
+    for key in ["1", "2", "\u{7f}", "\u{7f}", " ", "2", ENTER] {
+        terminal.press(key);
+    }
+    let shown = terminal.ended(0);
+    assert!(shown.contains("configured"), "{shown}");
+    block_on(world.until_evicted("train"));
+}
+
+#[test]
+fn flags_answer_before_anybody_is_asked() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    let line = format!("escalate {name} --to NoSchedule");
+    for more in [
+        "--abort-if 'devices.selected>0'",
+        "--confirm-pods 7",
+        "--expect /dev/null",
+    ] {
+        terminal.command(&world.typed(&format!("{line} {more}")));
+        let shown = terminal.ended(if more.contains("expect") { 2 } else { 4 });
+        assert!(!shown.contains("Go on?"), "{shown}");
+    }
+    terminal.command(&world.typed(&format!("{line} --yes")));
+    let shown = terminal.ended(0);
+    assert!(!shown.contains("Go on?"), "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_a_wait_and_leaves_no_line_of_progress() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    let line = format!("escalate {name} --to NoExecute --yes --wait");
+    terminal.command(&world.typed(&line));
+    terminal.until("0 gone, 0 terminating, 1 left");
+    terminal.press(CTRL_C);
+    let shown = terminal.ended(130);
+    let (_, last) = shown.split_once("error: interrupted").expect("it is said");
+    for said in [
+        format!("hint: changed: {name} configured"),
+        "hint: left: 0 gone, 0 terminating, 1 left".to_owned(),
+        format!("to wait on: kubectl devicetaint wait {name} --for evicted"),
+        format!("kubectl devicetaint deescalate {name} --to None"),
+    ] {
+        assert!(last.contains(&said), "{said}: {shown}");
+    }
+    assert_eq!(world.effect(&name), "NoExecute");
+}
+
+#[test]
+fn all_rules_are_shown_before_they_are_deleted() {
+    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let world = block_on(World::new(&plane));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    for (keys, code) in [(ENTER, 4), (CTRL_C, 130), ("y", 0)] {
+        terminal.command(&world.typed("remove --all"));
+        terminal.until(&name);
+        terminal.until("Delete 1 rule? [y/N]");
+        terminal.press(keys);
+        terminal.ended(code);
+        let left = block_on(plane.get(&Reference::rule(&name))).is_some();
+        assert_eq!(left, code != 0, "{keys:?}");
+    }
+}

@@ -1,0 +1,371 @@
+//! Ctrl-C, SIGKILL and a server that goes away, at every request of every command that changes rules
+//! or waits for them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::proxy::{Harm, Proxy};
+use super::support::{Run, World};
+use crate::harness::{
+    ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix, wait_for,
+};
+
+const HOLD: &str = "example.com/hold";
+
+fn plane() -> ControlPlane {
+    ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
+}
+
+/// What there is to see of a rule: its effect, and whether somebody has deleted it.
+type State = Option<(String, bool)>;
+
+/// A command that is run again and again from the same start.
+struct Trial<'a> {
+    world: &'a World<'a>,
+    proxy: Proxy,
+    /// The rules that it is about, in the order of their names.
+    names: Vec<String>,
+    /// What they look like before.
+    effect: &'static str,
+    finalizers: Vec<&'static str>,
+    line: String,
+    /// What whoever interrupts it is told to do when there is nothing left to change.
+    way_on: Option<&'static str>,
+}
+
+impl<'a> Trial<'a> {
+    /// Rules with an effect, and a command; `RULES` stands for their names.
+    fn new(world: &'a World<'a>, rules: usize, effect: &'static str, line: &str) -> Self {
+        let names: Vec<String> = (0..rules)
+            .map(|number| format!("rule-{}-{number}", random_suffix()))
+            .collect();
+        let mut names = names;
+        names.sort_unstable();
+        Self {
+            world,
+            proxy: Proxy::start(world),
+            line: line.replace("RULES", &names.join(" ")),
+            names,
+            effect,
+            finalizers: Vec::new(),
+            way_on: None,
+        }
+    }
+
+    /// The same when it waits after the changes.
+    fn waiting(mut self, way_on: &'static str) -> Self {
+        self.way_on = Some(way_on);
+        self
+    }
+
+    /// The same with rules that stay when they are deleted.
+    fn held(mut self) -> Self {
+        self.finalizers = vec![HOLD];
+        self
+    }
+
+    fn run(&self, harm: Option<(usize, Harm)>) -> Run {
+        self.proxy.run(self.world, &self.line, harm)
+    }
+
+    /// Makes the rules what they were, under the same names.
+    fn reset(&self) {
+        for name in &self.names {
+            block_on(self.reset_one(name));
+        }
+    }
+
+    async fn reset_one(&self, name: &str) {
+        let plane = self.world.plane;
+        let reference = Reference::rule(name);
+        if self.state_of(name).await.is_some() {
+            let none = json!({"metadata": {"finalizers": []}});
+            plane.patch(&reference, &none).await;
+        }
+        if self.state_of(name).await.is_some() {
+            plane.delete(&reference).await;
+        }
+        wait_for("the rule is gone", DEADLINE, async || {
+            self.state_of(name).await.is_none().then_some(())
+        })
+        .await;
+        let mut rule = rule(name, &self.world.driver, self.effect);
+        rule["metadata"]["finalizers"] = json!(self.finalizers);
+        plane.create(&[rule]).await;
+    }
+
+    async fn state_of(&self, name: &str) -> State {
+        let rule: Value = self.world.plane.get(&Reference::rule(name)).await?;
+        let effect = rule["spec"]["taint"]["effect"].as_str().expect("an effect");
+        let deleted = rule["metadata"]["deletionTimestamp"].is_string();
+        Some((effect.to_owned(), deleted))
+    }
+
+    fn state(&self) -> BTreeMap<String, State> {
+        let state = |name: &String| (name.clone(), block_on(self.state_of(name)));
+        self.names.iter().map(state).collect()
+    }
+
+    /// How many requests an undisturbed run sends, and what the rules are after it.
+    fn undisturbed(&self, code: i32) -> (usize, BTreeMap<String, State>) {
+        self.reset();
+        self.run(None).ended(code);
+        (self.proxy.seen().len(), self.state())
+    }
+
+    /// Interrupts the command at every request: what it says is true, and the same command run again
+    /// ends as if nothing had happened.
+    fn interrupt(&self, harms: &[Harm], code: i32) {
+        let (requests, wanted) = self.undisturbed(code);
+        let mut left = 0;
+        for number in 1..=requests {
+            for &harm in harms {
+                self.reset();
+                let run = self.run(Some((number, harm)));
+                if self.proxy.seen().len() < number {
+                    // It waited, and looked less often this time.
+                    continue;
+                }
+                let at = format!("{harm:?} at request {number} of {}", self.line);
+                match harm {
+                    Harm::SignalBefore("INT") | Harm::SignalAfter("INT") => {
+                        let run = run.ended(130).saying("error: interrupted");
+                        self.check_account(&run, number, &at);
+                        left += usize::from(run.stderr.contains("hint: left: "));
+                    }
+                    _ => {
+                        run.ended(-1);
+                    }
+                }
+                let again = self.run(None);
+                assert_eq!(self.state(), wanted, "{at}: {again:#?}");
+                let gone = again.code == 1 && again.stderr.contains("no rule");
+                assert!(again.code == code || gone, "{at}: {again:#?}");
+            }
+        }
+        let waits = self.way_on.is_some();
+        assert_eq!(left > 0, waits, "whoever waits is told what for");
+    }
+
+    /// Compares what was said to be changed with what is.
+    fn check_account(&self, run: &Run, number: usize, at: &str) {
+        let said = |what: &str| -> Vec<&str> {
+            let prefix = format!("hint: {what}: ");
+            let line = run
+                .stderr
+                .lines()
+                .find_map(|line| line.strip_prefix(&prefix));
+            let words = line.into_iter().flat_map(|line| line.split([' ', ',']));
+            words.collect()
+        };
+        let nothing = run.stderr.contains("hint: nothing was changed");
+        let (changed, unknown, open) = (said("changed"), said("not known"), said("not changed"));
+        let start = Some((self.effect.to_owned(), false));
+        for (name, state) in self.state() {
+            let told: Vec<bool> = [&changed, &unknown, &open]
+                .map(|names| names.contains(&name.as_str()))
+                .into();
+            let fits = match told[..] {
+                [true, false, false] => state != start,
+                [false, true, false] => true,
+                [false, false, true] => state == start,
+                _ => nothing && state == start,
+            };
+            assert!(fits, "{at}: {name} is {state:?}: {run:#?}");
+        }
+        let method = &self.proxy.seen()[number - 1].method;
+        let changes = ["PATCH", "DELETE"].contains(&method.as_str());
+        assert!(changes || unknown.is_empty(), "{at}: {run:#?}");
+        let complete = unknown.is_empty() && open.is_empty();
+        let again = run.stderr.contains("again to complete it");
+        assert_eq!(again, !complete, "{at}: {run:#?}");
+        if let Some(way_on) = self.way_on
+            && complete
+            && !nothing
+        {
+            assert!(run.stderr.contains(way_on), "{at}: {run:#?}");
+        }
+    }
+}
+
+const INTERRUPTED: [Harm; 2] = [Harm::SignalBefore("INT"), Harm::SignalAfter("INT")];
+const KILLED: [Harm; 2] = [Harm::SignalBefore("KILL"), Harm::SignalAfter("KILL")];
+
+#[test]
+fn an_escalation_of_several_rules() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    block_on(world.pod("train", "gpu-0"));
+    let trial = Trial::new(&world, 3, "None", "escalate RULES --to NoExecute --yes");
+    trial.interrupt(&INTERRUPTED, 0);
+    trial.interrupt(&KILLED, 0);
+}
+
+#[test]
+fn a_deescalation_of_several_rules() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    block_on(world.pod("train", "gpu-0"));
+    let trial = Trial::new(&world, 3, "NoExecute", "deescalate RULES --to None");
+    trial.interrupt(&INTERRUPTED, 0);
+    trial.interrupt(&KILLED, 0);
+}
+
+#[test]
+fn a_removal_of_several_rules() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES");
+    trial.interrupt(&INTERRUPTED, 0);
+    trial.interrupt(&KILLED, 0);
+}
+
+/// A pod that is terminating, and stays so.
+fn terminating(world: &World<'_>, name: &str) {
+    block_on(async {
+        world.pod(name, "gpu-0").await;
+        let pod = Reference::pod(&world.namespace, name);
+        world.plane.delete(&pod).await;
+    });
+}
+
+#[test]
+fn an_escalation_that_waits() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    terminating(&world, "train");
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s";
+    Trial::new(&world, 2, "None", line)
+        .waiting("keep it, so that evictions go on; to wait on: kubectl devicetaint wait rule-")
+        .interrupt(&[Harm::SignalAfter("INT")], 5);
+}
+
+#[test]
+fn a_removal_that_waits() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    Trial::new(&world, 2, "NoSchedule", "remove RULES --wait --timeout 1s")
+        .held()
+        .waiting("to wait on: kubectl devicetaint wait rule-")
+        .interrupt(&[Harm::SignalAfter("INT")], 5);
+}
+
+#[test]
+fn a_wait_changes_nothing_and_says_what_for() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    terminating(&world, "train");
+    for what in ["evicted", "observed", "deleted"] {
+        let line = format!("wait RULES --for {what} --timeout 1s");
+        let trial = Trial::new(&world, 2, "NoExecute", &line);
+        let (requests, _) = trial.undisturbed(5);
+        let run = trial.run(Some((requests, Harm::SignalAfter("INT"))));
+        run.ended(130)
+            .saying("hint: nothing was changed")
+            .saying("hint: left: ")
+            .saying("run the same command again to wait on");
+        trial.run(Some((1, Harm::SignalBefore("TERM")))).ended(143);
+    }
+}
+
+#[test]
+fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    terminating(&world, "train");
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s --on-timeout revert";
+    let trial = Trial::new(&world, 2, "NoSchedule", line);
+    let (requests, wanted) = trial.undisturbed(5);
+    let first = &trial.names[0];
+    assert_eq!(wanted[first], Some(("NoSchedule".to_owned(), false)));
+    let patches: Vec<usize> = (1..=requests)
+        .filter(|number| trial.proxy.seen()[number - 1].method == "PATCH")
+        .collect();
+    assert_eq!(patches.len(), 4, "two rules there and back");
+
+    // While it waits, nothing is given back, nor by the same command run again.
+    trial.reset();
+    trial
+        .run(Some((patches[1] + 1, Harm::SignalAfter("INT"))))
+        .ended(130)
+        .saying("have effect NoExecute and keep it")
+        .saying(&format!("deescalate {}", trial.names.join(" ")));
+    trial
+        .run(None)
+        .ended(5)
+        .saying(&format!(
+            "warning: rule {first} had effect NoExecute already, so that --on-timeout revert will leave it so"
+        ))
+        .saying("so that it was not reverted; to stop it: kubectl devicetaint deescalate");
+
+    // While it gives back, it says how far it is.
+    trial.reset();
+    let run = trial
+        .run(Some((patches[3], Harm::SignalBefore("INT"))))
+        .ended(130);
+    let (one, two) = (first, &trial.names[1]);
+    let run = run
+        .saying(&format!("{one} reverted"))
+        .saying(&format!("not known: {two}"))
+        .saying(&format!("deescalate {two} --to NoSchedule"));
+    assert!(!run.stderr.contains("same command again"), "{run:#?}");
+}
+
+#[test]
+fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    terminating(&world, "train");
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout 60s --on-timeout revert";
+    let trial = Trial::new(&world, 1, "NoSchedule", line);
+    trial.reset();
+    let name = &trial.names[0];
+    let brake = std::thread::scope(|scope| {
+        let brake = scope.spawn(|| {
+            block_on(wait_for("it is escalated", DEADLINE, async || {
+                let state = trial.state_of(name).await?;
+                (state.0 == "NoExecute").then_some(())
+            }));
+            world.run(&format!("deescalate {name} --to None"))
+        });
+        trial
+            .run(None)
+            .ended(1)
+            .saying("has effect None, which evicts nobody")
+            .saying(&format!("changed: {name} configured"));
+        brake.join().expect("no panic")
+    });
+    brake.ended(0);
+    assert_eq!(trial.state()[name], Some(("None".to_owned(), false)));
+}
+
+#[test]
+fn a_server_that_goes_away_while_it_changes_or_waits() {
+    let plane = plane();
+    let world = block_on(World::new(&plane));
+    terminating(&world, "train");
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s --request-timeout 2s";
+    let trial = Trial::new(&world, 2, "None", line);
+    let (requests, wanted) = trial.undisturbed(5);
+    let mut seen = trial.proxy.seen().into_iter();
+    let patch = 1 + seen
+        .position(|seen| seen.method == "PATCH")
+        .expect("a change");
+
+    trial.reset();
+    trial
+        .run(Some((requests, Harm::Down)))
+        .ended(1)
+        .saying("changed: ")
+        .saying("to wait on: ");
+    trial.reset();
+    trial
+        .run(Some((patch + 1, Harm::Down)))
+        .ended(1)
+        .saying(&format!("changed: {} configured", trial.names[0]))
+        .saying(&format!("not known: {}", trial.names[1]))
+        .saying("run the same command again to complete it");
+    trial.run(None).ended(5);
+    assert_eq!(trial.state(), wanted);
+}
