@@ -9,7 +9,7 @@ use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::publish::{self, Publication, PublishArgs};
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
-use super::signal;
+use super::signal::Signals;
 use super::source::{self, Facts};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -121,9 +121,10 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let publication = Publication::new(live, &answer.considered, &answer.semantics)?;
+    let signals = Signals::listen();
     let compared = tokio::select! {
         compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
-        status = signal::received() => Err(publish::interrupted(status)),
+        status = signals.received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
         publication.clean_up().await
