@@ -10,3 +10,4 @@ mod pods;
 mod renewing;
 mod saving;
 mod server;
+mod ways;
