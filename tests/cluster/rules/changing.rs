@@ -26,7 +26,7 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
     assert!(waiting.stdout.contains("configured"), "{waiting:?}");
     let described = world.run(&format!("describe {name}")).ended(0).stdout;
     assert!(
-        described.contains("train") && described.contains("terminating since"),
+        described.contains("train") && described.contains("terminating for"),
         "{described}"
     );
 

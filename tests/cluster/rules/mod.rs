@@ -5,6 +5,7 @@ mod adding;
 mod asked;
 mod bad_input;
 mod changing;
+mod describing;
 mod every_step;
 mod interrupted;
 mod looking;
