@@ -168,7 +168,8 @@ fn more_than_the_kept_report_says_is_refused() {
     std::fs::write(&path, edited).expect("a file");
     escalate(&name)
         .ended(4)
-        .saying("was changed after it was written");
+        .saying("was changed after it was written")
+        .saying("nothing was changed");
     let now = "\"evictInSeconds\": ";
     assert!(report.contains(now), "{report}");
     std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
@@ -272,7 +273,15 @@ fn what_has_expired_is_listed_and_removed_once() {
         run.stdout.contains(&gone) && !run.stdout.contains(&stay),
         "{run:?}"
     );
-    world.run("remove --expired").ended(0);
+    world
+        .run("remove --expired")
+        .ended(0)
+        .saying("No resources found");
+    world.run("remove --expired --error-unchanged").ended(3);
+    world
+        .run(&format!("remove {gone}"))
+        .ended(1)
+        .saying("no rule");
     // The same again keeps the time that the first run has set.
     let again = world
         .run(&format!("add GPU1 {KEY}=x --expires 8h"))

@@ -9,6 +9,7 @@ mod describing;
 mod every_step;
 mod interrupted;
 mod looking;
+mod meanwhile;
 mod proxy;
 mod races;
 mod runbook;
