@@ -302,6 +302,8 @@ fn the_controllers_word_in_between_is_no_conflict() {
     let path = format!("{}/status", block_on(plane.path(&reference)));
     let writing = std::sync::atomic::AtomicBool::new(true);
     std::thread::scope(|scope| {
+        // Also when an assertion ends the test: whoever writes is waited for.
+        let done = Done(&writing);
         scope.spawn(|| {
             let mut generation = 0;
             while writing.load(std::sync::atomic::Ordering::Relaxed) {
@@ -322,6 +324,15 @@ fn the_controllers_word_in_between_is_no_conflict() {
             world.run(&format!("deescalate {name} --to None")).ended(0);
         }
         world.run(&format!("remove {name}")).ended(0);
-        writing.store(false, std::sync::atomic::Ordering::Relaxed);
+        drop(done);
     });
+}
+
+/// Ends the writing when it goes.
+struct Done<'a>(&'a std::sync::atomic::AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
 }
