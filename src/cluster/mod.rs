@@ -42,5 +42,8 @@ pub use read::{
     ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything, read_for_preview,
     read_pods, rule_events,
 };
-pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
+pub use rules::{
+    EvictionEvent, MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, eviction_events,
+    user_name,
+};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

@@ -139,7 +139,7 @@ pub(super) fn stopped(failure: Failure, context: &Context) -> Failure {
 }
 
 /// How often a change is tried again that only the controller's status came before.
-const STATUS_RACES: u32 = 20;
+const STATUS_RACES: u32 = 100;
 
 /// Patches a rule. When somebody else was first, looks again: if only the rule's status has changed,
 /// which the controller writes whenever it likes, the decision still stands, and the change is sent

@@ -65,7 +65,7 @@ impl From<Lower> for Effect {
 }
 
 /// How often the brake is pulled again when something else was first.
-const ATTEMPTS: u32 = 20;
+const ATTEMPTS: u32 = 100;
 
 pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;

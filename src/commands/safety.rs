@@ -70,7 +70,8 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
         let edited = matches!(error, UnreadableReport::Edited { .. });
         let message = named(error.to_string());
         if edited {
-            Failure::refused(message).hint("make a new report, and read it: `preview … -o json`")
+            Failure::refused(format!("{message}; nothing was changed"))
+                .hint("make a new report, and read it: `preview … -o json`")
         } else {
             Failure::usage(message).hint("write one with `preview … -o json`")
         }

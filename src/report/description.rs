@@ -49,7 +49,8 @@ pub struct RuleDescription {
     pub pods: usize,
     /// The pods that it has not got rid of, terminating ones included, and what each waits for.
     pub remaining: Vec<RemainingPod>,
-    /// What components reported about it, oldest first.
+    /// What components reported about it, and the controller about the pods that it hits, oldest
+    /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
     /// What could not be read.
     pub incomplete: Vec<Incomplete>,
@@ -105,6 +106,9 @@ pub struct RemainingPod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
+    /// The pod that it is about, as NAMESPACE/NAME; null for one about the rule itself.
+    #[serde(default)]
+    pub pod: Option<String>,
     /// Normal or Warning.
     pub kind: String,
     /// In one word.
@@ -323,5 +327,10 @@ fn event(event: &Event) -> String {
     let last = event
         .last
         .map_or_else(|| "<unknown>".to_owned(), |time| time.to_string());
-    format!("{last} {} {}: {}", event.kind, event.reason, event.message)
+    let about = event
+        .pod
+        .as_ref()
+        .map_or(String::new(), |pod| format!(" {pod}"));
+    let (kind, reason, message) = (&event.kind, &event.reason, &event.message);
+    format!("{last} {kind} {reason}{about}: {message}")
 }

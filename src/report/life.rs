@@ -27,13 +27,13 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
         Obstacle::Controller { since } => {
-            format!("to be evicted by the controller since {}", ago(*since))
+            format!("to be evicted by the controller, due for {}", ago(*since))
         }
         Obstacle::Tolerates { until } => {
             format!("tolerates the taint for {}, until {until}", left(*until))
         }
         Obstacle::GracePeriod { since, until } => format!(
-            "terminating since {}, its grace period ends in {}",
+            "terminating for {}, its grace period ends in {}",
             ago(*since),
             left(*until)
         ),
@@ -153,7 +153,7 @@ mod tests {
                     since: testing::after(-10),
                     until: testing::after(20),
                 },
-                "team-a/train-0 on node-7: terminating since 10s, its grace period ends in 20s",
+                "team-a/train-0 on node-7: terminating for 10s, its grace period ends in 20s",
             ),
             (
                 Obstacle::Finalizers(vec!["a/b".to_owned()]),

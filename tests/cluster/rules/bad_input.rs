@@ -25,7 +25,13 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(1)
-        .saying("cannot patch devicetaintrules.resource.k8s.io");
+        .saying("cannot patch devicetaintrules.resource.k8s.io")
+        .saying("changed: nothing")
+        .saying(&format!("not changed: {name}"));
+    world
+        .run(&format!("deescalate {name} --to NoSchedule"))
+        .ended(2)
+        .saying("nothing was changed");
     world
         .run(&format!("remove {name}"))
         .ended(1)

@@ -26,7 +26,7 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
     assert!(waiting.stdout.contains("configured"), "{waiting:?}");
     let described = world.run(&format!("describe {name}")).ended(0).stdout;
     assert!(
-        described.contains("train") && described.contains("terminating since"),
+        described.contains("train") && described.contains("terminating for"),
         "{described}"
     );
 
@@ -168,7 +168,8 @@ fn more_than_the_kept_report_says_is_refused() {
     std::fs::write(&path, edited).expect("a file");
     escalate(&name)
         .ended(4)
-        .saying("was changed after it was written");
+        .saying("was changed after it was written")
+        .saying("nothing was changed");
     let now = "\"evictInSeconds\": ";
     assert!(report.contains(now), "{report}");
     std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
@@ -272,7 +273,15 @@ fn what_has_expired_is_listed_and_removed_once() {
         run.stdout.contains(&gone) && !run.stdout.contains(&stay),
         "{run:?}"
     );
-    world.run("remove --expired").ended(0);
+    world
+        .run("remove --expired")
+        .ended(0)
+        .saying("No resources found");
+    world.run("remove --expired --error-unchanged").ended(3);
+    world
+        .run(&format!("remove {gone}"))
+        .ended(1)
+        .saying("no rule");
     // The same again keeps the time that the first run has set.
     let again = world
         .run(&format!("add GPU1 {KEY}=x --expires 8h"))
@@ -293,6 +302,8 @@ fn the_controllers_word_in_between_is_no_conflict() {
     let path = format!("{}/status", block_on(plane.path(&reference)));
     let writing = std::sync::atomic::AtomicBool::new(true);
     std::thread::scope(|scope| {
+        // Also when an assertion ends the test: whoever writes is waited for.
+        let done = Done(&writing);
         scope.spawn(|| {
             let mut generation = 0;
             while writing.load(std::sync::atomic::Ordering::Relaxed) {
@@ -313,6 +324,15 @@ fn the_controllers_word_in_between_is_no_conflict() {
             world.run(&format!("deescalate {name} --to None")).ended(0);
         }
         world.run(&format!("remove {name}")).ended(0);
-        writing.store(false, std::sync::atomic::Ordering::Relaxed);
+        drop(done);
     });
+}
+
+/// Ends the writing when it goes.
+struct Done<'a>(&'a std::sync::atomic::AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +26,8 @@ pub enum Harm {
     SignalAfter(&'static str),
     /// The server does what was asked, and the answer is lost.
     LoseAnswer,
+    /// Somebody else does something before the server sees the request.
+    Meanwhile,
     /// The server cannot be reached from this request on.
     Down,
 }
@@ -93,8 +95,29 @@ impl Proxy {
         self.state.lock().expect("no panic").seen.clone()
     }
 
-    /// Runs the program through the proxy, which does `harm` to the n-th request.
-    pub fn run(&self, world: &World<'_>, line: &str, harm: Option<(usize, Harm)>) -> Run {
+    /// Runs the program through the proxy, and does something before its n-th request is served.
+    pub fn run_while(
+        &self,
+        world: &World<'_>,
+        line: &str,
+        number: usize,
+        meanwhile: impl FnOnce() + Send,
+    ) -> Run {
+        let (at_reached, end) = self.arm(Some((number, Harm::Meanwhile)));
+        let child = self.spawn(world, line);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                if at_reached.recv_timeout(Duration::from_secs(60)).is_ok() {
+                    meanwhile();
+                    let _ = end.send(());
+                }
+            });
+            child.wait_with_output().expect("it ends").into()
+        })
+    }
+
+    /// Forgets the latest run, and decides what happens in the next.
+    fn arm(&self, harm: Option<(usize, Harm)>) -> (mpsc::Receiver<()>, mpsc::Sender<()>) {
         let (reached, at_reached) = mpsc::channel();
         let (end, ended) = mpsc::channel();
         *self.state.lock().expect("no panic") = State {
@@ -103,7 +126,11 @@ impl Proxy {
             reached: Some(reached),
             ended: Some(ended),
         };
-        let child = Command::new(PLUGIN)
+        (at_reached, end)
+    }
+
+    fn spawn(&self, world: &World<'_>, line: &str) -> Child {
+        Command::new(PLUGIN)
             .args(world.words(line))
             .env_clear()
             .env("KUBECONFIG", &self.kubeconfig)
@@ -111,11 +138,17 @@ impl Proxy {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the program starts");
+            .expect("the program starts")
+    }
+
+    /// Runs the program through the proxy, which does `harm` to the n-th request.
+    pub fn run(&self, world: &World<'_>, line: &str, harm: Option<(usize, Harm)>) -> Run {
+        let (at_reached, end) = self.arm(harm);
+        let child = self.spawn(world, line);
         let process = child.id();
         let signal = match harm {
             Some((_, Harm::SignalBefore(signal) | Harm::SignalAfter(signal))) => Some(signal),
-            Some((_, Harm::LoseAnswer | Harm::Down)) | None => None,
+            Some((_, Harm::LoseAnswer | Harm::Meanwhile | Harm::Down)) | None => None,
         };
         let killer = signal.map(|signal| {
             thread::spawn(move || {
@@ -178,6 +211,7 @@ fn serve(
             signal_and_wait(state);
             return Ok(());
         }
+        Some(Harm::Meanwhile) => signal_and_wait(state),
         Some(Harm::SignalAfter(_) | Harm::LoseAnswer) | None => {}
     }
     let mut request = Request::builder().method(method.as_str()).uri(&path);
@@ -202,7 +236,7 @@ fn serve(
             return Ok(());
         }
         Some(Harm::LoseAnswer) => return Ok(()),
-        Some(Harm::SignalBefore(_) | Harm::Down) | None => {}
+        Some(Harm::SignalBefore(_) | Harm::Meanwhile | Harm::Down) | None => {}
     }
     let mut stream = stream;
     write!(
