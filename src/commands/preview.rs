@@ -172,7 +172,7 @@ async fn look(
     context: &Context,
 ) -> Result<Answer, Failure> {
     let facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(&facts.reading)?;
+    let semantics = args.source.semantics(facts.reading.version)?;
     request.refuse_wide_manifests(&semantics)?;
     let selected = selected_devices(request, args, &facts.reading, &semantics)?;
     let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
