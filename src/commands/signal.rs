@@ -1,7 +1,13 @@
 //! Ctrl-C and SIGTERM, at any step.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use super::context::Context;
 use crate::error::{ExitStatus, Failure};
+
+/// Within which a signal that was sent is heard of.
+const DELIVERY: Duration = Duration::from_millis(100);
 
 /// Waits for somebody to stop the program.
 #[cfg(unix)]
@@ -12,8 +18,10 @@ pub(super) async fn received() -> ExitStatus {
         return keyboard().await;
     };
     tokio::select! {
-        status = keyboard() => status,
+        // A question that any signal breaks off sends SIGINT after it.
+        biased;
         _ = terminate.recv() => ExitStatus::Terminated,
+        status = keyboard() => status,
     }
 }
 
@@ -38,9 +46,17 @@ pub(super) async fn stoppable(
     work: impl Future<Output = Result<ExitStatus, Failure>>,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
+    let mut stop = pin!(received());
     tokio::select! {
-        outcome = work => outcome,
-        status = received() => Err(interrupted(status, context)),
+        outcome = work => match outcome {
+            Err(failure) if failure.status() == ExitStatus::Interrupted => {
+                // Whoever breaks off a question is known only now.
+                let status = tokio::time::timeout(DELIVERY, stop).await;
+                Err(failure.ending(status.unwrap_or(ExitStatus::Interrupted)))
+            }
+            outcome => outcome,
+        },
+        status = &mut stop => Err(interrupted(status, context)),
     }
 }
 
