@@ -140,6 +140,12 @@ impl Failure {
         self
     }
 
+    /// The same, ending otherwise.
+    #[must_use]
+    pub fn ending(self, status: ExitStatus) -> Self {
+        Self { status, ..self }
+    }
+
     /// The error, if it is an `E`.
     #[must_use]
     pub fn cause<E: Error + 'static>(&self) -> Option<&E> {

@@ -1,7 +1,13 @@
 //! Ctrl-C and SIGTERM, at any step.
 
+use std::pin::pin;
+use std::time::Duration;
+
 use super::context::Context;
 use crate::error::{ExitStatus, Failure};
+
+/// Within which a signal that was sent is heard of.
+const DELIVERY: Duration = Duration::from_millis(100);
 
 /// Hears Ctrl-C and SIGTERM, from the moment on that it is made: a signal that comes before anybody
 /// waits for it is not lost.
@@ -27,8 +33,10 @@ impl Signals {
     /// Waits for somebody to stop the program.
     pub(super) async fn received(mut self) -> ExitStatus {
         tokio::select! {
-            () = heard(&mut self.interrupt) => ExitStatus::Interrupted,
+            // A question that any signal breaks off sends SIGINT after it.
+            biased;
             () = heard(&mut self.terminate) => ExitStatus::Terminated,
+            () = heard(&mut self.interrupt) => ExitStatus::Interrupted,
         }
     }
 }
@@ -67,10 +75,17 @@ pub(super) async fn stoppable(
     work: impl Future<Output = Result<ExitStatus, Failure>>,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let signals = Signals::listen();
+    let mut stop = pin!(Signals::listen().received());
     tokio::select! {
-        outcome = work => outcome,
-        status = signals.received() => Err(interrupted(status, context)),
+        outcome = work => match outcome {
+            Err(failure) if failure.status() == ExitStatus::Interrupted => {
+                // Whoever breaks off a question is known only now.
+                let status = tokio::time::timeout(DELIVERY, stop).await;
+                Err(failure.ending(status.unwrap_or(ExitStatus::Interrupted)))
+            }
+            outcome => outcome,
+        },
+        status = &mut stop => Err(interrupted(status, context)),
     }
 }
 

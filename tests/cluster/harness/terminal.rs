@@ -56,13 +56,14 @@ impl Terminal {
         self.session.flush().expect("it takes keys");
     }
 
-    /// Waits until `text` is shown.
+    /// Waits until `text` is shown; gives what was shown before it.
     #[track_caller]
-    pub fn until(&mut self, text: &str) {
+    pub fn until(&mut self, text: &str) -> String {
         match self.session.exp_string(text) {
             Ok(before) => {
                 self.shown.push_str(&before);
                 self.shown.push_str(text);
+                before
             }
             Err(error) => panic!("{error}\nafter {:?}", self.shown),
         }

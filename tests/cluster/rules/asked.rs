@@ -45,6 +45,32 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
 }
 
 #[test]
+fn whoever_stops_the_program_at_a_question_is_told_apart() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
+        let line = world
+            .typed(&format!("escalate {name} --to NoSchedule"))
+            .join(" ");
+        terminal.command(&[format!("bash -c 'echo process $$.; exec {line}'")]);
+        terminal.until("process ");
+        let process = terminal.until(".");
+        terminal.until("Go on? [y/N]");
+        let sent = std::process::Command::new("kill")
+            .args([signal, process.as_str()])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "{process}");
+        let shown = terminal.ended(code);
+        assert!(
+            shown.contains("\nerror: interrupted; nothing was changed"),
+            "{shown}"
+        );
+        assert_eq!(world.effect(&name), "None");
+    }
+}
+
+#[test]
 fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(async {
@@ -104,7 +130,7 @@ fn flags_answer_before_anybody_is_asked() {
 }
 
 #[test]
-fn ctrl_c_ends_a_wait_and_leaves_no_line_of_progress() {
+fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
     let name = world.add(&format!("{KEY}=x"));
