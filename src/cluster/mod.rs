@@ -39,11 +39,8 @@ pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules, re
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{
-    ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything, read_for_preview,
-    read_pods, rule_events,
+    ObjectEvent, Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
+    read_for_preview, read_pods, rule_events,
 };
-pub use rules::{
-    EvictionEvent, MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, eviction_events,
-    user_name,
-};
+pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};

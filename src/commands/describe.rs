@@ -113,7 +113,7 @@ async fn read_events(
         let of_pods = eviction_events(client).await?.into_iter();
         events.extend(of_pods.filter_map(|found| {
             let pod = hit.get(found.uid.as_str())?.clone();
-            Some(view(found.event, Some(pod)))
+            Some(view(found, Some(pod)))
         }));
     }
     events.sort_by(|left, right| {

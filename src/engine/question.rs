@@ -27,21 +27,7 @@ impl ConsideredTaint {
     /// not. Other rules keep their time.
     #[must_use]
     pub fn of_rule(rule: &DeviceTaintRule, now: Timestamp) -> Self {
-        let effect = previewed(&rule.taint.effect);
-        let time_added = if effect == rule.taint.effect {
-            rule.taint.time_added.unwrap_or(now)
-        } else {
-            now
-        };
-        Self {
-            rule: Some(rule.name.clone()),
-            selector: rule.selector.clone(),
-            taint: Taint {
-                effect,
-                time_added: Some(time_added),
-                ..rule.taint.clone()
-            },
-        }
+        Self::of_changed_rule(rule, &previewed(&rule.taint.effect), now)
     }
 
     /// The taint of a rule that exists, with another effect from `now` on; with the effect that it

@@ -6,19 +6,29 @@ use super::api::{Consume, JSON, Read};
 use super::retry::Failure;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
-/// Reads a small JSON document.
+/// Reads a small JSON document that is no object, such as what the server has.
 pub(in crate::cluster) async fn document<T: DeserializeOwned>(
     client: &ApiClient,
     path: String,
 ) -> Result<T, ClusterError> {
+    let permission = Permission {
+        verb: "get",
+        group: String::new(),
+        resource: path.split('?').next().unwrap_or_default().to_owned(),
+    };
+    document_for(client, path, permission).await
+}
+
+/// Reads a small JSON document that the user needs `permission` for.
+pub(in crate::cluster) async fn document_for<T: DeserializeOwned>(
+    client: &ApiClient,
+    path: String,
+    permission: Permission,
+) -> Result<T, ClusterError> {
     let read = Read {
-        permission: Permission {
-            verb: "get",
-            group: String::new(),
-            resource: path.split('?').next().unwrap_or_default().to_owned(),
-        },
         path,
         accept: JSON,
+        permission,
     };
     let body = client.read(&read, Collect::default).await?;
     serde_json::from_slice(&body)

@@ -1,17 +1,17 @@
-//! What was reported about a rule.
+//! What was reported about a rule, and about the pods that are evicted.
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::lists::escaped;
-use crate::cluster::client::api::{JSON, Read};
-use crate::cluster::client::document::Collect;
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::document::document_for;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
 /// Something that a component noted about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectEvent {
+    /// UID of the object.
+    pub uid: String,
     /// `Normal` or `Warning`.
     pub kind: String,
     /// In one word.
@@ -28,19 +28,21 @@ struct EventList {
     items: Vec<Event>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct Event {
-    #[serde(default)]
+    involved_object: Involved,
     r#type: Option<String>,
-    #[serde(default)]
     reason: Option<String>,
-    #[serde(default)]
     message: Option<String>,
-    #[serde(default)]
     last_timestamp: Option<Timestamp>,
-    #[serde(default)]
     event_time: Option<Timestamp>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Involved {
+    uid: Option<String>,
 }
 
 /// The events about the rule called `name`, oldest first.
@@ -50,18 +52,33 @@ struct Event {
 /// As any read.
 pub async fn rule_events(client: &ApiClient, name: &str) -> Result<Vec<ObjectEvent>, ClusterError> {
     let selector = format!("involvedObject.kind=DeviceTaintRule,involvedObject.name={name}");
-    let read = Read {
-        path: format!("/api/v1/events?fieldSelector={}", escaped(&selector)),
-        accept: JSON,
-        permission: Permission {
-            verb: "list",
-            group: String::new(),
-            resource: "events".to_owned(),
-        },
+    events(client, &selector).await
+}
+
+/// Everything that was reported about evictions, in all namespaces, oldest first; the server forgets
+/// after an hour.
+///
+/// The controller notes nothing on rules: these events are about pods, and do not say which rule they
+/// are due to. All of them have one reason, whatever happened.
+///
+/// Upstream: `emitPodDeletionEvent` and `emitCancelPodDeletionEvent` in `device_taint_eviction.go`.
+///
+/// # Errors
+///
+/// As any read.
+pub async fn eviction_events(client: &ApiClient) -> Result<Vec<ObjectEvent>, ClusterError> {
+    let selector = "involvedObject.kind=Pod,reason=DeviceTaintManagerEviction";
+    events(client, selector).await
+}
+
+async fn events(client: &ApiClient, selector: &str) -> Result<Vec<ObjectEvent>, ClusterError> {
+    let path = format!("/api/v1/events?fieldSelector={}", escaped(selector));
+    let permission = Permission {
+        verb: "list",
+        group: String::new(),
+        resource: "events".to_owned(),
     };
-    let body = client.read(&read, Collect::default).await?;
-    let list: EventList = serde_json::from_slice(&body)
-        .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))?;
+    let list: EventList = document_for(client, path, permission).await?;
     let mut events: Vec<ObjectEvent> = list.items.into_iter().map(ObjectEvent::from).collect();
     events.sort_by(|left, right| (left.last, &left.reason).cmp(&(right.last, &right.reason)));
     Ok(events)
@@ -70,6 +87,7 @@ pub async fn rule_events(client: &ApiClient, name: &str) -> Result<Vec<ObjectEve
 impl From<Event> for ObjectEvent {
     fn from(event: Event) -> Self {
         Self {
+            uid: event.involved_object.uid.unwrap_or_default(),
             kind: event.r#type.unwrap_or_default(),
             reason: event.reason.unwrap_or_default(),
             message: event.message.unwrap_or_default(),

@@ -12,7 +12,7 @@ mod nodes;
 mod pods;
 
 pub use devices::{read_devices, read_for_preview};
-pub use events::{ObjectEvent, rule_events};
+pub use events::{ObjectEvent, eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;
 pub use pods::read_pods;

@@ -3,9 +3,7 @@
 use serde::Deserialize;
 
 use super::lists::escaped;
-use crate::cluster::client::api::{JSON, Read};
-use crate::cluster::client::document::Collect;
-use crate::cluster::client::retry::Failure;
+use crate::cluster::client::document::document_for;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{NodeHealth, NodeName};
 
@@ -33,22 +31,17 @@ struct NodeCondition {
 ///
 /// As any read.
 pub async fn node_health(client: &ApiClient, node: &NodeName) -> Result<NodeHealth, ClusterError> {
-    let read = Read {
-        path: format!("/api/v1/nodes/{}", escaped(node.as_str())),
-        accept: JSON,
-        permission: Permission {
-            verb: "get",
-            group: String::new(),
-            resource: "nodes".to_owned(),
-        },
+    let path = format!("/api/v1/nodes/{}", escaped(node.as_str()));
+    let permission = Permission {
+        verb: "get",
+        group: String::new(),
+        resource: "nodes".to_owned(),
     };
-    let body = match client.read(&read, Collect::default).await {
-        Ok(body) => body,
+    let node: Node = match document_for(client, path, permission).await {
+        Ok(node) => node,
         Err(ClusterError::NotFound { .. }) => return Ok(NodeHealth::Gone),
         Err(error) => return Err(error),
     };
-    let node: Node = serde_json::from_slice(&body)
-        .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))?;
     let ready = node
         .status
         .conditions

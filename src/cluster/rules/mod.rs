@@ -3,12 +3,10 @@
 //! Every change names the state that it was decided on and is sent once; one whose answer was lost is
 //! resolved by reading the rule again.
 
-mod eviction_events;
 mod identity;
 mod object;
 mod store;
 
-pub use eviction_events::{EvictionEvent, eviction_events};
 pub use identity::user_name;
 pub use object::{MANAGER, RuleDraft, RulePatch};
 pub use store::{Rules, StoredRule, WriteMode};
