@@ -16,7 +16,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kubectl_devicetaint::model::Kind;
-use kubectl_devicetaint::wire::{Documents, ProtobufList, versions_of};
+use kubectl_devicetaint::wire::{Detail, Documents, ProtobufList, versions_of};
 use serde_json::{Value, json};
 
 #[path = "decode/objects.rs"]
@@ -55,7 +55,7 @@ fn protobuf_lists() -> Vec<(Kind, Vec<u8>)> {
 
 fn decode_protobuf(kind: Kind, body: &[u8]) -> usize {
     let version = versions_of(kind).next().expect("a version");
-    let mut list = ProtobufList::new(version);
+    let mut list = ProtobufList::new(version, Detail::Attributes);
     let mut items = Vec::new();
     // What hyper hands over at a time.
     for chunk in body.chunks(16 << 10) {

@@ -34,12 +34,19 @@ const ROOMS: &[Room] = &[
     Room {
         module: "engine",
         modules: &["model"],
-        crates: &["cel_interpreter", "jiff", "kube_cel", "thiserror"],
+        crates: &[
+            "cel_interpreter",
+            "foldhash",
+            "jiff",
+            "kube_cel",
+            "thiserror",
+        ],
     },
     Room {
         module: "wire",
         modules: &["model"],
         crates: &[
+            "foldhash",
             "jiff",
             "prost",
             "serde",
@@ -59,6 +66,7 @@ const ROOMS: &[Room] = &[
             "futures",
             "http",
             "http_body_util",
+            "hyper_util",
             "jiff",
             "k8s_openapi",
             "kube",
@@ -72,6 +80,7 @@ const ROOMS: &[Room] = &[
             "thiserror",
             "tokio",
             "tower",
+            "tower_http",
         ],
     },
     Room {

@@ -27,6 +27,7 @@ mod read;
 mod rules;
 mod save;
 
+pub use crate::wire::Detail;
 pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
@@ -38,8 +39,8 @@ pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules, re
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{
-    Detail, ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything,
-    read_for_preview, read_pods, rule_events,
+    ObjectEvent, Saved, SavedList, node_health, read_devices, read_everything, read_for_preview,
+    read_pods, rule_events,
 };
 pub use rules::{
     EvictionEvent, MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, eviction_events,

@@ -92,23 +92,18 @@ pub(super) struct SourceArgs {
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(super) from: Vec<PathBuf>,
 
-    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: what the source shows, else the newest known
-    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
-    kubernetes: Option<Minor>,
-
-    /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
-    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source")]
-    feature_gates: Vec<bool>,
+    #[command(flatten)]
+    version: VersionArgs,
 
     /// Time of the question, as RFC 3339; default: the newest time in the files
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source")]
     now: Option<Timestamp>,
 }
 
-/// How a live cluster is understood.
+/// How the cluster is understood.
 #[derive(clap::Args, Debug)]
 pub(super) struct VersionArgs {
-    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: the server's own
+    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: what the source shows, else the newest known
     #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
     kubernetes: Option<Minor>,
 
@@ -118,39 +113,9 @@ pub(super) struct VersionArgs {
 }
 
 impl VersionArgs {
-    /// How the cluster behaves.
-    pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
-        self.semantics_of(reading.version)
-    }
-
-    /// How a server of this version behaves.
-    pub(super) fn semantics_of(&self, version: Option<Minor>) -> Result<Semantics, Failure> {
-        let pod_groups = self.feature_gates.last() == Some(&true);
-        let semantics = behaviour(self.kubernetes.or(version))?;
-        Ok(if pod_groups {
-            semantics.with_pod_groups()
-        } else {
-            semantics
-        })
-    }
-}
-
-fn behaviour(version: Option<Minor>) -> Result<Semantics, Failure> {
-    match version {
-        None => Ok(Semantics::newest()),
-        Some(version) => Semantics::of(version).ok_or_else(|| {
-            Failure::usage(format!(
-                "Kubernetes {version} has no device taints: they came with {}",
-                Semantics::OLDEST
-            ))
-        }),
-    }
-}
-
-impl SourceArgs {
-    /// How the cluster behaves.
-    pub(super) fn semantics(&self, reading: &Reading) -> Result<Semantics, Failure> {
-        let semantics = match self.kubernetes.or(reading.version) {
+    /// How a cluster of this version behaves, if no other is asked for.
+    pub(super) fn semantics(&self, version: Option<Minor>) -> Result<Semantics, Failure> {
+        let semantics = match self.kubernetes.or(version) {
             None => Semantics::newest(),
             Some(version) => Semantics::of(version).ok_or_else(|| {
                 Failure::usage(format!(
@@ -166,6 +131,22 @@ impl SourceArgs {
             semantics
         })
     }
+}
+
+/// What has to be read of devices: rules that select by expression need their attributes.
+pub(super) fn detail(semantics: &Semantics) -> Detail {
+    if semantics.selects_by_expression {
+        Detail::Attributes
+    } else {
+        Detail::Names
+    }
+}
+
+impl SourceArgs {
+    /// How the cluster behaves.
+    pub(super) fn semantics(&self, version: Option<Minor>) -> Result<Semantics, Failure> {
+        self.version.semantics(version)
+    }
 
     /// Says that `semantics` are those of an older version, where the version is newer than all
     /// that are known.
@@ -178,15 +159,6 @@ impl SourceArgs {
             ),
             fix: Some("update the plugin, if there is a newer one".to_owned()),
         })
-    }
-
-    /// What has to be read of devices: rules that select by expression need their attributes.
-    pub(super) fn detail(&self, served: Option<Minor>) -> Detail {
-        let semantics = self.kubernetes.or(served).and_then(Semantics::of);
-        match semantics {
-            Some(semantics) if !semantics.selects_by_expression => Detail::Names,
-            Some(_) | None => Detail::Attributes,
-        }
     }
 
     /// For which moment the question is answered; never this machine's clock.

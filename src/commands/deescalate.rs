@@ -141,7 +141,7 @@ impl DeescalateArgs {
     fn patch(&self, live: &Live, user: Option<&str>) -> RulePatch {
         let renews = self
             .version
-            .semantics_of(live.served.version)
+            .semantics(live.served.version)
             .is_ok_and(|semantics| semantics.server_renews_time_added);
         let mut change = RulePatch {
             effect: Some(self.to.into()),

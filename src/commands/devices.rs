@@ -57,7 +57,7 @@ Examples:
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let wanted = args.wanted()?;
     let mut facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(&facts.reading)?;
+    let semantics = args.source.semantics(facts.reading.version)?;
     let now = args.source.now(&facts.reading)?;
     facts
         .reading

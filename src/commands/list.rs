@@ -75,7 +75,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         let facts = source::read(&args.source, context).await?;
         (facts, BTreeMap::new())
     };
-    let semantics = args.source.semantics(&facts.reading)?;
+    let semantics = args.source.semantics(facts.reading.version)?;
     let now = args.source.now(&facts.reading)?;
 
     let rules = std::mem::take(&mut facts.reading.snapshot.rules);

@@ -9,7 +9,7 @@ use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
 use super::publish::{self, Publication, PublishArgs};
 use super::selection::{SelectorArgs, no_such_device, wrong_name};
-use super::signal;
+use super::signal::Signals;
 use super::source::{self, Facts};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -113,14 +113,18 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        answer.facts.tell(&context.printer);
-        return present(&answer.report, &args.output, context);
+        let Answer { facts, report, .. } = answer;
+        facts.tell(&context.printer);
+        // Nobody needs both a large cluster and a long text about it in memory.
+        drop(facts);
+        return present(&report, &args.output, context);
     };
 
     let publication = Publication::new(live, &answer.considered, &answer.semantics)?;
+    let signals = Signals::listen();
     let compared = tokio::select! {
         compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
-        status = signal::received() => Err(publish::interrupted(status)),
+        status = signals.received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
         publication.clean_up().await
@@ -168,7 +172,7 @@ async fn look(
     context: &Context,
 ) -> Result<Answer, Failure> {
     let facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(&facts.reading)?;
+    let semantics = args.source.semantics(facts.reading.version)?;
     request.refuse_wide_manifests(&semantics)?;
     let selected = selected_devices(request, args, &facts.reading, &semantics)?;
     let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::arguments::VersionArgs;
+use super::arguments::{VersionArgs, detail};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
 use crate::cluster::{self, ClusterError, Rules};
@@ -36,11 +36,8 @@ impl Scene {
     /// The same on a connection that is there already.
     pub(super) async fn of(live: Live, version: &VersionArgs) -> Result<Self, Failure> {
         let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
-        let reading =
-            cluster::read_devices(&live.client, &live.served, cluster::Detail::Attributes)
-                .await
-                .map_err(failed)?;
-        let semantics = version.semantics(&reading)?;
+        let semantics = version.semantics(live.served.version)?;
+        let reading = read_devices(&live, &semantics).await?;
         let now = server_time(&live)?;
         Ok(Self {
             live,
@@ -49,6 +46,11 @@ impl Scene {
             semantics,
             now,
         })
+    }
+
+    /// Everything but the pods, as it is now.
+    pub(super) async fn devices(&self) -> Result<Reading, Failure> {
+        read_devices(&self.live, &self.semantics).await
     }
 
     /// The cluster as it is now.
@@ -146,6 +148,12 @@ impl Scene {
             &Limits { guards, wholes },
         ))
     }
+}
+
+async fn read_devices(live: &Live, semantics: &Semantics) -> Result<Reading, Failure> {
+    cluster::read_devices(&live.client, &live.served, detail(semantics))
+        .await
+        .map_err(failed)
 }
 
 /// The server's clock, which decides what is due and what has expired.

@@ -9,34 +9,63 @@ use crate::error::{ExitStatus, Failure};
 /// Within which a signal that was sent is heard of.
 const DELIVERY: Duration = Duration::from_millis(100);
 
-/// Waits for somebody to stop the program.
+/// Hears Ctrl-C and SIGTERM, from the moment on that it is made: a signal that comes before anybody
+/// waits for it is not lost.
+pub(super) struct Signals {
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
 #[cfg(unix)]
-pub(super) async fn received() -> ExitStatus {
-    use tokio::signal::unix::{SignalKind, signal};
+impl Signals {
+    /// Listens from now on; must be called within a Tokio runtime.
+    pub(super) fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
 
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return keyboard().await;
-    };
-    tokio::select! {
-        // A question that any signal breaks off sends SIGINT after it.
-        biased;
-        _ = terminate.recv() => ExitStatus::Terminated,
-        status = keyboard() => status,
+        Self {
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            terminate: signal(SignalKind::terminate()).ok(),
+        }
+    }
+
+    /// Waits for somebody to stop the program.
+    pub(super) async fn received(mut self) -> ExitStatus {
+        tokio::select! {
+            // A question that any signal breaks off sends SIGINT after it.
+            biased;
+            () = heard(&mut self.terminate) => ExitStatus::Terminated,
+            () = heard(&mut self.interrupt) => ExitStatus::Interrupted,
+        }
     }
 }
 
-/// Waits for somebody to stop the program.
+/// Waits for the signal; for ever when it cannot be heard.
+#[cfg(unix)]
+async fn heard(signal: &mut Option<tokio::signal::unix::Signal>) {
+    if let Some(signal) = signal
+        && signal.recv().await.is_some()
+    {
+        return;
+    }
+    std::future::pending().await
+}
+
 #[cfg(not(unix))]
-pub(super) async fn received() -> ExitStatus {
-    keyboard().await
-}
-
-async fn keyboard() -> ExitStatus {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Nobody can be heard, so that nobody is waited for.
-        std::future::pending::<()>().await;
+impl Signals {
+    /// Listens as soon as somebody waits.
+    pub(super) fn listen() -> Self {
+        Self {}
     }
-    ExitStatus::Interrupted
+
+    /// Waits for somebody to stop the program; for ever when nobody can be heard.
+    pub(super) async fn received(self) -> ExitStatus {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        ExitStatus::Interrupted
+    }
 }
 
 /// Does what `work` does until somebody stops the program, who is then told how far it was.
@@ -46,7 +75,7 @@ pub(super) async fn stoppable(
     work: impl Future<Output = Result<ExitStatus, Failure>>,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let mut stop = pin!(received());
+    let mut stop = pin!(Signals::listen().received());
     tokio::select! {
         outcome = work => match outcome {
             Err(failure) if failure.status() == ExitStatus::Interrupted => {

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::arguments::SourceArgs;
+use super::arguments::{SourceArgs, detail};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
-use crate::cluster::{self, FileSource, InputError, Limits, Rules};
+use crate::cluster::{self, Detail, FileSource, InputError, Limits, Rules};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, Reading, Warning};
 use crate::output::Printer;
 
 /// What was read, and the cluster it is from, unless it is from files.
@@ -25,13 +25,19 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
     if !args.from.is_empty() {
         let sources = sources(&args.from);
         let reading = cluster::read(&sources, &mut io::stdin().lock(), &Limits::default());
+        let mut reading = reading.map_err(unreadable)?;
+        if detail(&args.semantics(reading.version)?) == Detail::Names {
+            // What a live cluster is not even asked for cannot be odd.
+            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
+            reading.warnings.retain(concerns_names);
+        }
         return Ok(Facts {
-            reading: reading.map_err(unreadable)?,
+            reading,
             live: None,
         });
     }
     let live = connect(context).await?;
-    let detail = args.detail(live.served.version);
+    let detail = detail(&args.semantics(live.served.version)?);
     let reading = cluster::read_devices(&live.client, &live.served, detail).await;
     Ok(Facts {
         reading: reading.map_err(failed)?,

@@ -152,7 +152,7 @@ pub(super) async fn evicted(
             }
         } else {
             // Nobody is left of those who were known: is there anybody new?
-            devices = read_devices(scene).await?;
+            devices = scene.devices().await?;
             fresh = true;
             continue;
         }
@@ -167,16 +167,6 @@ pub(super) async fn evicted(
         tokio::time::sleep(pause.min(end - Instant::now())).await;
         fresh = false;
     }
-}
-
-async fn read_devices(scene: &Scene) -> Result<Reading, Failure> {
-    cluster::read_devices(
-        &scene.live.client,
-        &scene.live.served,
-        cluster::Detail::Attributes,
-    )
-    .await
-    .map_err(failed)
 }
 
 /// What is the case at one moment.

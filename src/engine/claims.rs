@@ -3,30 +3,21 @@
 //! Everything about a claim that does not depend on which pod uses it: which of its devices are
 //! selected, and which taints would drive its users away, and when.
 
-use std::collections::HashMap;
-
+use foldhash::HashMap;
 use jiff::Timestamp;
 
-use super::devices::DeviceTable;
+use super::devices::{Allocated, DeviceTable};
 use super::select::RuleIndex;
 use super::tolerate::{Deadline, deadline, tolerates, tolerates_eviction};
 use super::{Cause, DeviceTaint, Origin};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
-
-/// A device of a claim that a considered taint selects.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SelectedResult<'a> {
-    pub(crate) result: &'a AllocationResult,
-    /// The device's place in the table.
-    pub(crate) device: u32,
-}
 
 /// A claim that a considered taint selects a device of, or that something evicts from.
 #[derive(Debug)]
 pub(crate) struct AffectedClaim<'a> {
     pub(crate) claim: &'a ResourceClaim,
     /// The devices that a considered taint selects, in the order of the allocation.
-    pub(crate) selected: Vec<SelectedResult<'a>>,
+    pub(crate) selected: Vec<Allocated<'a>>,
     /// Everything that evicts its users, unordered.
     pub(crate) causes: Vec<Cause<'a>>,
     /// Whether a considered `NoExecute` taint is tolerated forever on some device.
@@ -51,22 +42,17 @@ pub(crate) struct ClaimTable<'a> {
 }
 
 impl<'a> ClaimTable<'a> {
-    /// Evaluates every allocated claim.
+    /// Evaluates every claim that holds a device.
     ///
     /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
-    pub(crate) fn new(
-        claims: &'a [ResourceClaim],
-        devices: &DeviceTable<'a>,
-        rules: &RuleIndex<'a>,
-        now: Timestamp,
-    ) -> Self {
+    pub(crate) fn new(devices: &DeviceTable<'a>, rules: &RuleIndex<'a>, now: Timestamp) -> Self {
         let mut table = Self::default();
-        for claim in claims {
-            let Some(affected) = evaluate(claim, devices, rules, now) else {
+        for allocation in devices.allocations() {
+            let Some(affected) = evaluate(allocation, devices, rules, now) else {
                 continue;
             };
             let place = u32::try_from(table.affected.len()).unwrap_or(u32::MAX);
-            table.by_name.insert(key_of(&claim.name), place);
+            table.by_name.insert(key_of(&affected.claim.name), place);
             table.affected.push(affected);
         }
         table
@@ -83,26 +69,24 @@ pub(crate) fn key_of(name: &NamespacedName) -> (&str, &str) {
     (name.namespace.as_str(), name.name.as_str())
 }
 
+/// What the taints do to a claim, of which `allocation` has all devices.
 fn evaluate<'a>(
-    claim: &'a ResourceClaim,
+    allocation: &[Allocated<'a>],
     devices: &DeviceTable<'a>,
     rules: &RuleIndex<'a>,
     now: Timestamp,
 ) -> Option<AffectedClaim<'a>> {
     let mut affected = AffectedClaim {
-        claim,
+        claim: allocation.first()?.claim,
         selected: Vec::new(),
         causes: Vec::new(),
         tolerated: false,
         schedule_only: false,
         unpublished: false,
     };
-    for result in &claim.allocation.as_ref()?.results {
-        let Some(place) = devices.find(&result.device) else {
-            continue;
-        };
-        let device = place;
-        let entry = devices.entry(device);
+    for allocated in allocation {
+        let result = allocated.result;
+        let entry = devices.entry(allocated.device);
         for taint in entry.driver_taints() {
             affected.weigh(result, taint, now);
         }
@@ -116,7 +100,7 @@ fn evaluate<'a>(
         }
         affected.unpublished |= selected && !entry.reached;
         if selected {
-            affected.selected.push(SelectedResult { result, device });
+            push(&mut affected.selected, *allocated);
         }
     }
     (!affected.selected.is_empty() || !affected.causes.is_empty()).then_some(affected)
@@ -134,15 +118,27 @@ impl<'a> AffectedClaim<'a> {
             Deadline::Never => self.tolerated |= considered,
             Deadline::At(at) => {
                 self.schedule_only |= considered && only_schedulable(result, taint);
-                self.causes.push(Cause {
-                    origin,
-                    device: &result.device,
-                    taint,
-                    at,
-                });
+                let device = &result.device;
+                push(
+                    &mut self.causes,
+                    Cause {
+                        origin,
+                        device,
+                        taint,
+                        at,
+                    },
+                );
             }
         }
     }
+}
+
+/// Most claims hold one device with one taint: the first takes the space of one, not of four.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
 }
 
 /// Whether the scheduler takes `taint` as tolerated, and the eviction controller does not.

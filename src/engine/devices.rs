@@ -1,10 +1,14 @@
 //! Every device of the cluster, published or allocated, with the taints it gets.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::select::{DeviceKey, RuleIndex};
 use super::{DeviceTaint, Origin, Semantics};
-use crate::model::{Device, DeviceId, Gap, NodeName, ResourceClaim, ResourceSlice, Warning};
+use crate::model::{
+    AllocationResult, Device, DeviceId, Gap, NodeName, ResourceClaim, ResourceSlice, Warning,
+};
 
 /// A device in a slice of its pool's newest generation.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +33,14 @@ pub(crate) struct DeviceEntry<'a> {
 
 impl<'a> DeviceEntry<'a> {
     pub(crate) fn id(&self) -> DeviceId {
-        DeviceId {
-            driver: self.key.driver.into(),
-            pool: self.key.pool.into(),
-            device: self.key.device.into(),
+        match self.published {
+            // Shares the names.
+            Some(Published { slice, device }) => slice.id_of(device),
+            None => DeviceId {
+                driver: self.key.driver.into(),
+                pool: self.key.pool.into(),
+                device: self.key.device.into(),
+            },
         }
     }
 
@@ -53,10 +61,21 @@ impl<'a> DeviceEntry<'a> {
     }
 }
 
-/// All devices, found by name.
+/// A device that a claim holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocated<'a> {
+    pub(crate) claim: &'a ResourceClaim,
+    pub(crate) result: &'a AllocationResult,
+    /// The device's place in the table.
+    pub(crate) device: u32,
+}
+
+/// All devices.
 #[derive(Debug)]
 pub(crate) struct DeviceTable<'a> {
     pub(crate) entries: Vec<DeviceEntry<'a>>,
+    /// What the claims hold, claim by claim: looking devices up is most of the work, and done once.
+    pub(crate) allocated: Vec<Allocated<'a>>,
     by_key: HashMap<DeviceKey<'a>, u32>,
     /// What could not be evaluated about which rules select which device.
     pub(crate) gaps: BTreeSet<Gap>,
@@ -73,9 +92,11 @@ impl<'a> DeviceTable<'a> {
         rules: &RuleIndex<'_>,
         semantics: &Semantics,
     ) -> Self {
+        let published = slices.iter().map(|slice| slice.devices.len()).sum();
         let mut table = Self {
-            entries: Vec::new(),
-            by_key: HashMap::new(),
+            entries: Vec::with_capacity(published),
+            allocated: Vec::with_capacity(claims.len()),
+            by_key: HashMap::with_capacity(published),
             gaps: BTreeSet::new(),
         };
         for slice in current_slices(slices) {
@@ -83,12 +104,15 @@ impl<'a> DeviceTable<'a> {
                 table.publish(Published { slice, device });
             }
         }
-        for result in claims
-            .iter()
-            .filter_map(|claim| claim.allocation.as_ref())
-            .flat_map(|allocation| &allocation.results)
-        {
-            table.place_of(key_of(&result.device));
+        for claim in claims {
+            for result in claim.allocation.iter().flat_map(|found| &found.results) {
+                let device = table.place_of(key_of(&result.device));
+                table.allocated.push(Allocated {
+                    claim,
+                    result,
+                    device,
+                });
+            }
         }
         for entry in &mut table.entries {
             let published = entry
@@ -102,9 +126,10 @@ impl<'a> DeviceTable<'a> {
         table
     }
 
-    /// The device of that name; every allocated device is there.
-    pub(crate) fn find(&self, id: &DeviceId) -> Option<u32> {
-        self.by_key.get(&key_of(id)).copied()
+    /// The devices of each claim that holds any.
+    pub(crate) fn allocations(&self) -> impl Iterator<Item = &[Allocated<'a>]> {
+        self.allocated
+            .chunk_by(|left, right| std::ptr::eq(left.claim, right.claim))
     }
 
     pub(crate) fn entry(&self, place: u32) -> &DeviceEntry<'a> {
@@ -147,7 +172,7 @@ impl<'a> DeviceTable<'a> {
     }
 }
 
-pub(crate) fn key_of(id: &DeviceId) -> DeviceKey<'_> {
+fn key_of(id: &DeviceId) -> DeviceKey<'_> {
     DeviceKey {
         driver: id.driver.as_str(),
         pool: id.pool.as_str(),

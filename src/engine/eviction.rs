@@ -1,6 +1,6 @@
 //! Which pods does the controller delete?
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet, HashSetExt};
 
 use super::claims::{AffectedClaim, ClaimTable, key_of};
 use super::{Cause, ClaimUse, NotEvicted, PodImpact, Semantics, Verdict};
@@ -49,21 +49,13 @@ impl<'a> Court<'a, '_> {
         selected().next()?;
         let counting = || usages.iter().filter(|usage| usage.obstacle.is_none());
         let causes = merge(counting().flat_map(|usage| &usage.claim.causes));
+        let mut claims = Vec::with_capacity(usages.len());
+        claims.extend(selected().map(claim_use));
         Some(PodImpact {
             pod,
             verdict: self.verdict(pod, &usages, &causes),
             tolerates_schedule_only: counting().any(|usage| usage.claim.schedule_only),
-            claims: selected()
-                .map(|usage| ClaimUse {
-                    claim: &usage.claim.claim.name,
-                    results: usage
-                        .claim
-                        .selected
-                        .iter()
-                        .map(|selected| selected.result)
-                        .collect(),
-                })
-                .collect(),
+            claims,
             causes,
         })
     }
@@ -162,6 +154,14 @@ impl<'a> Court<'a, '_> {
     }
 }
 
+fn claim_use<'a>(usage: &Usage<'a, '_>) -> ClaimUse<'a> {
+    let selected = usage.claim.selected.iter();
+    ClaimUse {
+        claim: &usage.claim.claim.name,
+        results: selected.map(|selected| selected.result).collect(),
+    }
+}
+
 /// Whether `claim` is reserved for the PodGroup of `pod`, by name.
 ///
 /// Upstream: `resourceclaim.IsReservedForPod`.
@@ -187,9 +187,11 @@ fn merge<'a: 'b, 'b>(causes: impl Iterator<Item = &'b Cause<'a>>) -> Vec<Cause<'
                 right.taint,
             ))
         });
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         merged.retain(|cause| seen.insert((cause.origin, cause.device, cause.taint)));
     }
+    // It is kept for every pod.
+    merged.shrink_to_fit();
     merged
 }
 

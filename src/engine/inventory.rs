@@ -1,6 +1,6 @@
 //! Which devices are there, and who uses them?
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt};
 use std::fmt;
 
 use super::devices::DeviceTable;
@@ -59,14 +59,9 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceS
     );
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let mut holders: HashMap<u32, Vec<&'a ResourceClaim>> = HashMap::new();
-    for claim in &snapshot.claims {
-        let results = claim
-            .allocation
-            .iter()
-            .flat_map(|allocation| &allocation.results);
-        for place in results.filter_map(|result| table.find(&result.device)) {
-            holders.entry(place).or_default().push(claim);
-        }
+    for allocated in &table.allocated {
+        let held = holders.entry(allocated.device).or_default();
+        held.push(allocated.claim);
     }
     let mut states = Vec::with_capacity(table.entries.len());
     for place in table.sorted(|_| true) {

@@ -86,6 +86,20 @@ pub enum Obstacle {
     },
 }
 
+impl Obstacle {
+    /// Whether the pod has been deleted already.
+    #[must_use]
+    pub fn is_terminating(&self) -> bool {
+        match self {
+            Self::Controller { .. } | Self::Tolerates { .. } => false,
+            Self::GracePeriod { .. }
+            | Self::Finalizers(_)
+            | Self::Node(_)
+            | Self::Kubelet { .. } => true,
+        }
+    }
+}
+
 /// A pod that a rule has not got rid of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remaining<'a> {

@@ -31,7 +31,7 @@ pub fn preview<'a>(
 ) -> Impact<'a> {
     let rules = RuleIndex::new(rules_of(snapshot, considered), &snapshot.classes, semantics);
     let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
-    let claims = ClaimTable::new(&snapshot.claims, &devices, &rules, now);
+    let claims = ClaimTable::new(&devices, &rules, now);
     let reached = if semantics.stale_reservation_hides {
         Reached::new(snapshot, &claims, semantics)
     } else {
@@ -79,7 +79,7 @@ pub(crate) fn existing_rules<'a>(
     snapshot: &'a Snapshot,
     considered: &'a [ConsideredTaint],
 ) -> impl Iterator<Item = RuleTaint<'a>> {
-    let replaced: std::collections::HashSet<&str> = considered
+    let replaced: foldhash::HashSet<&str> = considered
         .iter()
         .filter_map(|considered| considered.rule.as_ref())
         .map(|name| name.as_str())

@@ -5,7 +5,7 @@
 //! of a device does not depend on how many rules there are. Rules of 1.33 and 1.34 may narrow that
 //! further by device class and expression, see [`Filter`].
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::filter::{Filter, Outcome};
 use super::{DeviceTaint, Origin, Semantics};
@@ -72,8 +72,8 @@ impl<'a> RuleIndex<'a> {
         let mut index = Self {
             rules,
             shapes: Vec::new(),
-            by_pattern: HashMap::new(),
-            filters: HashMap::new(),
+            by_pattern: HashMap::default(),
+            filters: HashMap::default(),
             semantics: *semantics,
         };
         for (place, rule) in (0u32..).zip(&index.rules) {

@@ -1,6 +1,8 @@
 //! How much of some drivers is in use: the whole that a share is taken of.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+
+use foldhash::{HashSet, HashSetExt};
 
 use super::Impact;
 use crate::model::{ClaimSource, DriverName, Pod, Snapshot};

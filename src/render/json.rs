@@ -1,5 +1,6 @@
 //! JSON for scripts.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -14,21 +15,28 @@ use crate::output::escape::is_hostile;
 pub fn render(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
-    Ok(escaped(&text, push_utf16))
+    Ok(match escaped(&text, push_utf16) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped,
+    })
 }
 
 /// Escapes what a string holds raw although it may not reach a terminal. Such characters stand in
 /// strings only, where JSON allows every character to be escaped.
-pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> String {
+pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> Cow<'_, str> {
+    let must_go = |character| is_hostile(character) && character != '\n';
+    if !json.chars().any(must_go) {
+        return Cow::Borrowed(json);
+    }
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
-        if is_hostile(character) && character != '\n' {
+        if must_go(character) {
             push(&mut text, character);
         } else {
             text.push(character);
         }
     }
-    text
+    Cow::Owned(text)
 }
 
 fn push_utf16(text: &mut String, character: char) {

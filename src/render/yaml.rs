@@ -31,7 +31,7 @@ pub fn render(value: &impl Serialize) -> Result<String, RenderError> {
         return Ok(text);
     }
     let json = serde_json::to_string_pretty(value)?;
-    Ok(escaped(&json, push_code_point) + "\n")
+    Ok(escaped(&json, push_code_point).into_owned() + "\n")
 }
 
 /// Unlike JSON, YAML knows code points beyond 16 bits, and no pairs of surrogates.

@@ -208,14 +208,12 @@ fn condition(rule: &DeviceTaintRule, pods: usize) -> Option<RuleCondition> {
 }
 
 fn remaining(left: &Remaining<'_>, effect: &Effect, now: Timestamp) -> RemainingPod {
-    let waits_for = match effect {
-        Effect::NoExecute => why(&left.obstacle, now),
-        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => {
-            format!(
-                "nothing, with effect {effect}; with NoExecute: {}",
-                why(&left.obstacle, now)
-            )
-        }
+    let why = why(&left.obstacle, now);
+    // What has been deleted goes whatever the rule does now.
+    let waits_for = if *effect == Effect::NoExecute || left.obstacle.is_terminating() {
+        why
+    } else {
+        format!("nothing, with effect {effect}; with NoExecute: {why}")
     };
     RemainingPod {
         namespace: left.pod.name.namespace.to_string(),
@@ -275,12 +273,23 @@ impl RuleDescription {
             ("Reason", optional(self.notes.reason.as_deref())),
             ("Ticket", optional(self.notes.ticket.as_deref())),
             ("Expires", optional(self.notes.expires.as_deref())),
-            ("Pods", self.pods.to_string()),
+            ("Pods", self.pods_in_words()),
         ];
         fields
             .into_iter()
             .map(|(name, value)| format!("{:<12} {value}", format!("{name}:")))
             .collect()
+    }
+
+    /// As many as are listed.
+    fn pods_in_words(&self) -> String {
+        match self.remaining.len().saturating_sub(self.pods) {
+            0 => self.pods.to_string(),
+            terminating => format!(
+                "{}, {terminating} of them terminating",
+                self.remaining.len()
+            ),
+        }
     }
 
     fn condition_lines(&self) -> Vec<String> {

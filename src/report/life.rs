@@ -51,22 +51,15 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction is: `2 to be evicted, 1 terminating`.
+/// How far an eviction is: `3 gone, 1 terminating, 2 left`.
 #[must_use]
 pub fn progress_line(remaining: &[Remaining<'_>], evicted: usize) -> String {
-    let terminating = remaining.iter().filter(|left| is_terminating(left)).count();
+    let terminating = remaining
+        .iter()
+        .filter(|left| left.obstacle.is_terminating())
+        .count();
     let waiting = remaining.len() - terminating;
     format!("{evicted} gone, {terminating} terminating, {waiting} left")
-}
-
-fn is_terminating(remaining: &Remaining<'_>) -> bool {
-    match remaining.obstacle {
-        Obstacle::Controller { .. } | Obstacle::Tolerates { .. } => false,
-        Obstacle::GracePeriod { .. }
-        | Obstacle::Finalizers(_)
-        | Obstacle::Node(_)
-        | Obstacle::Kubelet { .. } => true,
-    }
 }
 
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the

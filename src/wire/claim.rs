@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::context::Context;
-use super::error::FieldError;
+use super::error::{FieldError, each};
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
 use super::{DeviceToleration, ObjectMeta, Time};
@@ -151,13 +151,10 @@ impl AllocationResult {
             .devices
             .as_ref()
             .map_or(&[][..], |devices| &devices.results);
-        let results = results.iter().enumerate().map(|(index, result)| {
-            result
-                .to_model(context)
-                .map_err(|error| error.at("devices.results", index))
-        });
         Ok(model::Allocation {
-            results: results.collect::<Result<_, _>>()?,
+            results: each(results, "devices.results", |result| {
+                result.to_model(context)
+            })?,
         })
     }
 }

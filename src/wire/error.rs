@@ -123,3 +123,19 @@ impl FieldError {
         self.under(&format!("{parent}[{index}]"))
     }
 }
+
+/// What `convert` makes of each entry of the list `field`.
+///
+/// Takes no more memory than that: what is collected from fallible steps has a capacity of four, and
+/// most lists of a cluster have one entry.
+pub(super) fn each<T, U>(
+    entries: &[T],
+    field: &str,
+    mut convert: impl FnMut(&T) -> Result<U, FieldError>,
+) -> Result<Vec<U>, FieldError> {
+    let mut converted = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        converted.push(convert(entry).map_err(|error| error.at(field, index))?);
+    }
+    Ok(converted)
+}

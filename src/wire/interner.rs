@@ -1,7 +1,8 @@
 //! One copy of every name that repeats.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::HashSet;
 
 /// Hands out shared copies of texts: a cluster repeats a few thousand names millions of times.
 #[derive(Debug, Default)]

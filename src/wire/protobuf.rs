@@ -14,7 +14,7 @@ use super::error::DecodeError;
 use super::field::{Field, Value, complete, malformed, read_field};
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
-use super::shape::WireObject;
+use super::shape::{Detail, WireObject};
 use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
@@ -85,6 +85,7 @@ enum Step {
 #[derive(Debug)]
 pub struct ProtobufList {
     version: &'static Version,
+    detail: Detail,
     converter: Converter,
     state: State,
     buffer: Vec<u8>,
@@ -108,11 +109,12 @@ pub struct ListEnd {
 }
 
 impl ProtobufList {
-    /// Expects a list of objects at `version`.
+    /// Expects a list of objects at `version`, of which it keeps as much as `detail` says.
     #[must_use]
-    pub fn new(version: &'static Version) -> Self {
+    pub fn new(version: &'static Version, detail: Detail) -> Self {
         Self {
             version,
+            detail,
             converter: Converter::default(),
             state: State::Magic,
             buffer: Vec::new(),
@@ -309,8 +311,9 @@ impl ProtobufList {
     fn object(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
         let index = self.objects;
         self.objects += 1;
-        object(&mut self.converter, self.version, bytes, || {
-            format!("{} at items[{index}]", self.version.kind)
+        let (version, detail) = (self.version, self.detail);
+        object(&mut self.converter, version, detail, bytes, || {
+            format!("{} at items[{index}]", version.kind)
         })
     }
 
@@ -360,7 +363,8 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
         });
     }
     let mut converter = Converter::default();
-    let item = object(&mut converter, version, &unknown.raw, || {
+    let detail = Detail::Attributes;
+    let item = object(&mut converter, version, detail, &unknown.raw, || {
         version.kind.to_string()
     })?;
     Ok((item, converter.warnings()))
@@ -370,10 +374,11 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
 fn object(
     converter: &mut Converter,
     version: &Version,
+    detail: Detail,
     bytes: &[u8],
     position: impl Fn() -> String,
 ) -> Result<Option<Item>, DecodeError> {
-    WireObject::decode(version.shape, bytes)
+    WireObject::decode(version.shape, detail, bytes)
         .map_err(|error| undecodable(version, bytes, &error, &position))?
         .convert(converter, position)
 }

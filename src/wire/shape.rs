@@ -10,9 +10,19 @@ use super::object::{Converter, Item};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
-use super::slice_v1beta1;
 use super::versions::Shape;
+use super::{slice_names, slice_v1beta1};
 use crate::model::Kind;
+
+/// How much of each device to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Name, node and taints.
+    Names,
+    /// Attributes and capacities too: for selection by expression or class, and for the rules of
+    /// Kubernetes 1.33 and 1.34.
+    Attributes,
+}
 
 /// An object as it is on the wire, of any needed kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,11 +53,21 @@ impl WireObject {
     }
 
     /// Decodes an object from protobuf.
-    pub(super) fn decode(shape: Shape, bytes: &[u8]) -> Result<Self, prost::DecodeError> {
+    pub(super) fn decode(
+        shape: Shape,
+        detail: Detail,
+        bytes: &[u8],
+    ) -> Result<Self, prost::DecodeError> {
         match shape {
-            Shape::Slice => ResourceSlice::decode(bytes).map(Self::Slice),
+            Shape::Slice => match detail {
+                Detail::Names => {
+                    slice_names::ResourceSlice::decode(bytes).map(|slice| Self::Slice(slice.into()))
+                }
+                Detail::Attributes => ResourceSlice::decode(bytes).map(Self::Slice),
+            },
             Shape::SliceV1beta1 => {
-                slice_v1beta1::ResourceSlice::decode(bytes).map(|slice| Self::Slice(slice.into()))
+                let slice = slice_v1beta1::ResourceSlice::decode(bytes)?;
+                Ok(Self::Slice(ResourceSlice::from(slice).with(detail)))
             }
             Shape::Claim => ResourceClaim::decode(bytes).map(Self::Claim),
             Shape::Rule => DeviceTaintRule::decode(bytes).map(Self::Rule),

@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity};
 use super::context::Context;
-use super::error::FieldError;
+use super::error::{FieldError, each};
 use super::nullable::{entries, or_default};
 use super::object::{Object, ToObject};
+use super::shape::Detail;
 use super::{DeviceTaint, ObjectMeta};
 use crate::model;
 
@@ -94,6 +95,20 @@ pub struct Device {
     pub allow_multiple_allocations: Option<bool>,
 }
 
+impl ResourceSlice {
+    /// The same with no more than `detail` asks for.
+    pub(super) fn with(mut self, detail: Detail) -> Self {
+        let devices = self.spec.iter_mut().flat_map(|spec| &mut spec.devices);
+        if detail == Detail::Names {
+            for device in devices {
+                device.attributes.clear();
+                device.capacity.clear();
+            }
+        }
+        self
+    }
+}
+
 impl ToObject for ResourceSlice {
     fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
         self.metadata.as_ref().map(Cow::Borrowed)
@@ -121,7 +136,9 @@ impl ToObject for ResourceSlice {
                 slice_count: pool.resource_slice_count.unwrap_or_default(),
             },
             nodes: spec.nodes(context),
-            devices: spec.devices(context)?,
+            devices: each(&spec.devices, "spec.devices", |device| {
+                device.to_model(context)
+            })?,
         })))
     }
 }
@@ -134,29 +151,12 @@ impl ResourceSliceSpec {
             None => model::SliceNodes::Several,
         }
     }
-
-    fn devices(&self, context: &mut Context) -> Result<Vec<model::Device>, FieldError> {
-        self.devices
-            .iter()
-            .enumerate()
-            .map(|(index, device)| {
-                device
-                    .to_model(context)
-                    .map_err(|error| error.at("spec.devices", index))
-            })
-            .collect()
-    }
 }
 
 impl Device {
     fn to_model(&self, context: &mut Context) -> Result<model::Device, FieldError> {
-        let taints = self.taints.iter().enumerate().map(|(index, taint)| {
-            taint
-                .to_model(context)
-                .map_err(|error| error.at("taints", index))
-        });
         Ok(model::Device {
-            taints: taints.collect::<Result<_, _>>()?,
+            taints: each(&self.taints, "taints", |taint| taint.to_model(context))?,
             name: context.required(self.name.as_deref(), "name")?,
             node: context.optional(self.node_name.as_deref()),
             attributes: attributes(&self.attributes, context),

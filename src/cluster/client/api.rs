@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use kube::client::Body;
 use tokio::time::Instant;
 
 use super::retry::{ATTEMPTS, Failure, Patience, is_busy};
+use super::transport::{Access, Transport};
 use super::{failure, headers};
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Connection, Event, Observer, Permission};
@@ -38,7 +39,7 @@ pub struct ApiClient {
 }
 
 struct Shared {
-    client: kube::Client,
+    transport: Transport,
     server: Arc<Server>,
     context: Option<String>,
     request_timeout: Option<Duration>,
@@ -100,11 +101,11 @@ impl ApiClient {
     /// When certificates, keys or credentials cannot be used.
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
-        let client = kube::Client::try_from(connection.config)
+        let transport = Transport::new(connection.config, connection.renewal)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
             shared: Arc::new(Shared {
-                client,
+                transport,
                 server,
                 context: connection.context,
                 request_timeout: connection.request_timeout,
@@ -308,23 +309,38 @@ impl ApiClient {
         consumer.finish()
     }
 
+    /// Sends a request, and once more with new credentials if those it has are no longer accepted:
+    /// the server has not looked at it then.
     async fn send(&self, read: &Read, change: Option<&Change>) -> Result<Response<Body>, Failure> {
-        let request = Request::builder()
-            .uri(&read.path)
-            .header(ACCEPT, read.accept);
-        let request = match change {
-            None => request.body(Body::empty()),
-            Some(change) => request
-                .method(&change.method)
-                .header(CONTENT_TYPE, change.content_type)
-                .body(Body::from(change.body.clone())),
-        };
-        let request = request.map_err(|error| Failure::Unreadable(error.to_string()))?;
-        let answer = self.shared.client.send(request);
+        let Shared {
+            transport, server, ..
+        } = &*self.shared;
+        let access = transport.access();
+        let response = self.send_with(&access, read, change).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && transport
+                .renew(&access, server, self.shared.observer.as_ref())
+                .await?
+        {
+            return self.send_with(&transport.access(), read, change).await;
+        }
+        Ok(response)
+    }
+
+    async fn send_with(
+        &self,
+        access: &Access,
+        read: &Read,
+        change: Option<&Change>,
+    ) -> Result<Response<Body>, Failure> {
+        let answer = access.client.send(request(read, change)?);
         let response = self
             .in_time(read, answer)
             .await?
             .map_err(|error| failure::unanswered(&self.shared.server, &error))?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            self.shared.transport.accepted(access);
+        }
         self.hear(response.headers());
         Ok(response)
     }
@@ -417,6 +433,20 @@ impl ApiClient {
                 .unwrap_or_else(PoisonError::into_inner),
         )
     }
+}
+
+fn request(read: &Read, change: Option<&Change>) -> Result<Request<Body>, Failure> {
+    let request = Request::builder()
+        .uri(&read.path)
+        .header(ACCEPT, read.accept);
+    let request = match change {
+        None => request.body(Body::empty()),
+        Some(change) => request
+            .method(&change.method)
+            .header(CONTENT_TYPE, change.content_type)
+            .body(Body::from(change.body.clone())),
+    };
+    request.map_err(|error| Failure::Unreadable(error.to_string()))
 }
 
 /// How far an answer has come.

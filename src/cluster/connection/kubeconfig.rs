@@ -24,7 +24,7 @@ pub(in crate::cluster) struct Loaded {
 }
 
 /// What the current context comes down to, before flags change the cluster or the user.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cluster) struct Chosen {
     pub(in crate::cluster) context: Option<String>,
     pub(in crate::cluster) cluster_name: Option<String>,

@@ -22,7 +22,7 @@ use kube::config::Cluster;
 
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
-use super::{ConnectionOptions, Environment, in_cluster, proxy};
+use super::{ConnectionOptions, Environment, Renewal, in_cluster, proxy};
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Observer};
 
@@ -30,6 +30,8 @@ use crate::cluster::{ClusterError, Observer};
 #[derive(Clone, Debug)]
 pub struct Connection {
     pub(in crate::cluster) config: Config,
+    /// For credentials that expire.
+    pub(in crate::cluster) renewal: Option<Renewal>,
     /// Which server it leads to.
     pub server: Arc<Server>,
     /// The kubeconfig context, if one was used.
@@ -73,6 +75,7 @@ impl Connection {
                     .to_owned(),
             }),
             config: with_user(config, user),
+            renewal: Renewal::of(&chosen, environment),
             context: chosen.context,
             namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
             request_timeout: options.request_timeout,

@@ -56,6 +56,13 @@ impl<'a> Material<'a> {
         Ok(Some(certificates))
     }
 
+    /// Whether asking again later may give other credentials.
+    pub(in crate::cluster) fn expires(&self) -> bool {
+        let user = &self.chosen.user;
+        user.token.is_none()
+            && (non_empty(user.token_file.as_ref()).is_some() || user.exec.is_some())
+    }
+
     /// The user with everything that is in files or comes from a plugin filled in.
     pub(in crate::cluster) async fn user(
         &self,

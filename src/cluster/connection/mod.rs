@@ -14,8 +14,10 @@ pub(in crate::cluster) mod material;
 pub(in crate::cluster) mod options;
 pub(in crate::cluster) mod plugin;
 pub(in crate::cluster) mod proxy;
+pub(in crate::cluster) mod renewal;
 pub(in crate::cluster) mod timeout;
 
 pub use load::Connection;
 pub use options::{ConnectionOptions, Environment};
+pub(in crate::cluster) use renewal::Renewal;
 pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};

@@ -7,5 +7,7 @@ mod faults;
 mod kubeconfigs;
 mod plugins;
 mod pods;
+mod renewing;
 mod saving;
 mod server;
+mod ways;

@@ -53,6 +53,14 @@ impl Answer {
     }
 }
 
+/// What was asked for, by whom, and who is not let in.
+#[derive(Debug, Default)]
+struct Visitors {
+    /// Path and query, and the `Authorization` header.
+    requests: Vec<(String, String)>,
+    expired: Vec<String>,
+}
+
 type Scripts = Arc<Mutex<BTreeMap<String, Vec<Answer>>>>;
 
 /// A running server.
@@ -60,7 +68,7 @@ type Scripts = Arc<Mutex<BTreeMap<String, Vec<Answer>>>>;
 pub(super) struct Server {
     pub(super) url: String,
     scripts: Scripts,
-    requests: Arc<Mutex<Vec<String>>>,
+    visitors: Arc<Mutex<Visitors>>,
 }
 
 pub(super) const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
@@ -74,16 +82,16 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let scripts = Scripts::default();
-        let requests = Arc::<Mutex<Vec<String>>>::default();
+        let visitors = Arc::<Mutex<Visitors>>::default();
         tokio::spawn(accept(
             listener,
             Arc::clone(&scripts),
-            Arc::clone(&requests),
+            Arc::clone(&visitors),
         ));
         let server = Self {
             url,
             scripts,
-            requests,
+            visitors,
         };
         server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.37.0"}"#)]);
         server.answer(
@@ -122,7 +130,25 @@ impl Server {
 
     /// What was asked for, in order.
     pub(super) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("requests").clone()
+        let visitors = self.visitors.lock().expect("visitors");
+        let requests = visitors.requests.iter();
+        requests.map(|(target, _)| target.clone()).collect()
+    }
+
+    /// As whom `path` was asked for, in order.
+    pub(super) fn authorizations(&self, path: &str) -> Vec<String> {
+        let visitors = self.visitors.lock().expect("visitors");
+        let asked = visitors
+            .requests
+            .iter()
+            .filter(|(target, _)| target == path);
+        asked.map(|(_, who)| who.clone()).collect()
+    }
+
+    /// From now on this `Authorization` is nobody's.
+    pub(super) fn expire(&self, who: &str) {
+        let mut visitors = self.visitors.lock().expect("visitors");
+        visitors.expired.push(who.to_owned());
     }
 
     /// How often something that begins with `path` was asked for.
@@ -210,13 +236,13 @@ pub(super) fn claims() -> Vec<u8> {
     encode::list("resource.k8s.io/v1", "ResourceClaim", &items, "")
 }
 
-async fn accept(listener: TcpListener, scripts: Scripts, requests: Arc<Mutex<Vec<String>>>) {
+async fn accept(listener: TcpListener, scripts: Scripts, visitors: Arc<Mutex<Visitors>>) {
     while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(serve(stream, Arc::clone(&scripts), Arc::clone(&requests)));
+        tokio::spawn(serve(stream, Arc::clone(&scripts), Arc::clone(&visitors)));
     }
 }
 
-async fn serve(mut stream: TcpStream, scripts: Scripts, requests: Arc<Mutex<Vec<String>>>) {
+async fn serve(mut stream: TcpStream, scripts: Scripts, visitors: Arc<Mutex<Visitors>>) {
     let mut input = Vec::new();
     loop {
         while !input.ends_with(b"\r\n\r\n") {
@@ -229,12 +255,28 @@ async fn serve(mut stream: TcpStream, scripts: Scripts, requests: Arc<Mutex<Vec<
         let head = String::from_utf8_lossy(&input).into_owned();
         let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
         input.clear();
-        requests.lock().expect("requests").push(target.clone());
-        let answer = script_for(&scripts, &target);
+        let who = head
+            .lines()
+            .find_map(|line| line.strip_prefix("authorization: "))
+            .unwrap_or_default()
+            .to_owned();
+        let answer = if note(&visitors, &target, who) {
+            script_for(&scripts, &target)
+        } else {
+            Answer::refused(401, r#"{"kind":"Status","code":401}"#)
+        };
         if send(&mut stream, answer).await.is_none() {
             return;
         }
     }
+}
+
+/// Whether who asks is let in.
+fn note(visitors: &Mutex<Visitors>, target: &str, who: String) -> bool {
+    let mut visitors = visitors.lock().expect("visitors");
+    let known = !visitors.expired.contains(&who);
+    visitors.requests.push((target.to_owned(), who));
+    known
 }
 
 fn script_for(scripts: &Scripts, target: &str) -> Answer {

@@ -11,17 +11,7 @@ use crate::model::{
     DeviceClass, DeviceId, DeviceTaintRule, Gap, Kind, Reading, ResourceClaim, ResourceSlice,
     Snapshot, Source, Warning,
 };
-use crate::wire::Object;
-
-/// How much of each device to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Name, node and taints.
-    Names,
-    /// Attributes and capacities too: for selection by expression or class, and for the rules of
-    /// Kubernetes 1.33 and 1.34.
-    Attributes,
-}
+use crate::wire::{Detail, Object};
 
 /// Reads what a preview of the devices that `selects` chooses needs.
 ///
@@ -50,9 +40,13 @@ pub async fn read_devices(
     served: &Served,
     detail: Detail,
 ) -> Result<Reading, ClusterError> {
-    let reader = Reader { client, served };
+    let reader = Reader {
+        client,
+        served,
+        detail,
+    };
     let (slices, claims, rules) = join!(
-        reader.list(Kind::ResourceSlice, |object| slice(object, detail)),
+        reader.list(Kind::ResourceSlice, slice),
         reader.list(Kind::ResourceClaim, claim),
         reader.rules(),
     );
@@ -94,17 +88,12 @@ fn refers_to_class(rule: &DeviceTaintRule) -> bool {
     selector.is_some_and(|selector| selector.device_class.is_some())
 }
 
-fn slice(object: Object, detail: Detail) -> Option<ResourceSlice> {
-    let Object::ResourceSlice(mut slice) = object else {
-        return None;
-    };
-    if detail == Detail::Names {
-        for device in &mut slice.devices {
-            device.attributes.clear();
-            device.capacity.clear();
-        }
+fn slice(object: Object) -> Option<ResourceSlice> {
+    if let Object::ResourceSlice(slice) = object {
+        Some(slice)
+    } else {
+        None
     }
-    Some(slice)
 }
 
 fn claim(object: Object) -> Option<ResourceClaim> {
@@ -153,6 +142,7 @@ impl<T> Outcome<T> {
 struct Reader<'a> {
     client: &'a ApiClient,
     served: &'a Served,
+    detail: Detail,
 }
 
 impl Reader<'_> {
@@ -180,6 +170,7 @@ impl Reader<'_> {
             client: self.client,
             version: self.served.version_of(kind)?,
             scope: Scope::All,
+            detail: self.detail,
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::cluster::client::api::{Consume, JSON};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Warning};
-use crate::wire::{ListMeta, Version};
+use crate::wire::{Detail, ListMeta, Version};
 
 /// Everything that was read for saving.
 #[derive(Debug, Default)]
@@ -81,6 +81,7 @@ async fn read_list(
         client,
         version,
         scope: Scope::All,
+        detail: Detail::Attributes,
     };
     let start = || Page {
         version,

@@ -5,7 +5,8 @@ use crate::cluster::client::retry::{ATTEMPTS, Failure};
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Kind, NamespacedName, Warning};
 use crate::wire::{
-    DecodeError, Documents, Item, ListMeta, Object, ProtobufList, Version, decode_protobuf_object,
+    DecodeError, Detail, Documents, Item, ListMeta, Object, ProtobufList, Version,
+    decode_protobuf_object,
 };
 
 /// Objects to a page, where a list is read in pages.
@@ -57,6 +58,7 @@ pub(in crate::cluster) struct Listing<'a> {
     pub(in crate::cluster) client: &'a ApiClient,
     pub(in crate::cluster) version: &'static Version,
     pub(in crate::cluster) scope: Scope<'a>,
+    pub(in crate::cluster) detail: Detail,
 }
 
 impl Listing<'_> {
@@ -71,7 +73,7 @@ impl Listing<'_> {
         choose: impl Fn(Object) -> Option<T>,
     ) -> Result<List<T>, ClusterError> {
         let start = || Objects {
-            list: ProtobufList::new(self.version),
+            list: ProtobufList::new(self.version, self.detail),
             items: Vec::new(),
             choose: &choose,
         };

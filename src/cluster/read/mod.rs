@@ -11,7 +11,7 @@ pub(in crate::cluster) mod lists;
 mod nodes;
 mod pods;
 
-pub use devices::{Detail, read_devices, read_for_preview};
+pub use devices::{read_devices, read_for_preview};
 pub use events::{ObjectEvent, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;

@@ -22,7 +22,7 @@ use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
     ResourceClaim, Snapshot, Warning,
 };
-use crate::wire::{Object, Version};
+use crate::wire::{Detail, Object, Version};
 
 /// Up to so many pods are read one by one.
 const ONE_BY_ONE: usize = 50;
@@ -269,6 +269,7 @@ impl Reader<'_> {
             client: self.client,
             version: self.version,
             scope,
+            detail: Detail::Names,
         }
     }
 

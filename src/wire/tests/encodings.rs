@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::strategy::any_object;
 use crate::wire::ObjectMeta;
 use crate::wire::pod::{Pod, PodSpec};
-use crate::wire::shape::WireObject;
+use crate::wire::shape::{Detail, WireObject};
 use crate::wire::testing::{encode, shape_of};
 
 /// Leaves out `null`, as Go does; an absent field and `null` must be the same.
@@ -30,9 +30,22 @@ proptest! {
         let json = serde_json::to_string(&object).expect("JSON");
         let mut deserializer = serde_json::Deserializer::from_str(&json);
         let from_json = WireObject::deserialize(shape, &mut deserializer).expect(&json);
-        let from_protobuf = WireObject::decode(shape, &encode(&object)).expect("protobuf");
+        let from_protobuf = WireObject::decode(shape, Detail::Attributes, &encode(&object)).expect("protobuf");
         prop_assert_eq!(&from_json, &object);
         prop_assert_eq!(&from_protobuf, &object);
+    }
+
+    /// Live reads leave out what nothing selects by.
+    #[test]
+    fn a_slice_without_attributes_is_the_same_otherwise(object in any_object()) {
+        let shape = shape_of(&object);
+        let brief = WireObject::decode(shape, Detail::Names, &encode(&object)).expect("protobuf");
+        let expected = if let WireObject::Slice(slice) = object {
+            WireObject::Slice(slice.with(Detail::Names))
+        } else {
+            object
+        };
+        prop_assert_eq!(brief, expected);
     }
 
     #[test]
@@ -46,7 +59,7 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in any::<Vec<u8>>(), object in any_object()) {
-        let _ = WireObject::decode(shape_of(&object), &bytes);
+        let _ = WireObject::decode(shape_of(&object), Detail::Attributes, &bytes);
     }
 }
 

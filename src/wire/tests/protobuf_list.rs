@@ -7,7 +7,8 @@ use crate::model::Kind;
 use crate::wire::pod::{Pod, PodResourceClaim, PodSpec};
 use crate::wire::testing::{envelope, field};
 use crate::wire::{
-    DecodeError, Item, ListEnd, ObjectMeta, ProtobufList, decode_protobuf_object, versions_of,
+    DecodeError, Detail, Item, ListEnd, ObjectMeta, ProtobufList, decode_protobuf_object,
+    versions_of,
 };
 
 fn pod(name: &str) -> Pod {
@@ -44,7 +45,7 @@ fn list(metadata_first: bool) -> Vec<u8> {
 
 fn decode(body: &[u8], chunk: usize) -> Result<(Vec<Item>, ListEnd), DecodeError> {
     let version = versions_of(Kind::Pod).next().expect("a version");
-    let mut list = ProtobufList::new(version);
+    let mut list = ProtobufList::new(version, Detail::Attributes);
     let mut items = Vec::new();
     for chunk in body.chunks(chunk) {
         items.extend(list.push(chunk)?);
@@ -74,7 +75,7 @@ fn chunks_make_no_difference() {
 fn objects_are_given_as_soon_as_they_are_complete() {
     let body = list(true);
     let version = versions_of(Kind::Pod).next().expect("a version");
-    let mut list = ProtobufList::new(version);
+    let mut list = ProtobufList::new(version, Detail::Attributes);
     let half = list.push(&body[..body.len() / 2]).expect("half a list");
     assert!(!half.is_empty());
 }

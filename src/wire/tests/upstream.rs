@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use prost::Message;
 
 use crate::wire::protobuf::Unknown;
-use crate::wire::shape::WireObject;
+use crate::wire::shape::{Detail, WireObject};
 use crate::wire::versions::{Lookup, Version, lookup};
 use crate::wire::yaml;
 
@@ -54,7 +54,12 @@ impl Golden {
     }
 
     fn protobuf(&self) -> WireObject {
-        WireObject::decode(self.version().shape, &self.unknown().raw).expect(&self.name)
+        WireObject::decode(
+            self.version().shape,
+            Detail::Attributes,
+            &self.unknown().raw,
+        )
+        .expect(&self.name)
     }
 
     fn json(&self) -> WireObject {
@@ -116,6 +121,22 @@ fn find_empty(value: &serde_json::Value, path: &str, empty: &mut Vec<String>) {
         | serde_json::Value::Number(_)
         | serde_json::Value::String(_) => {}
     }
+}
+
+#[test]
+fn slices_without_attributes_are_the_same_otherwise() {
+    let mut slices = 0;
+    for golden in golden() {
+        let WireObject::Slice(slice) = golden.protobuf() else {
+            continue;
+        };
+        let brief =
+            WireObject::decode(golden.version().shape, Detail::Names, &golden.unknown().raw);
+        let expected = WireObject::Slice(slice.with(Detail::Names));
+        assert_eq!(brief, Ok(expected), "{}", golden.name);
+        slices += 1;
+    }
+    assert!(slices > 2, "{slices}");
 }
 
 #[test]

@@ -8,7 +8,8 @@
 #[derive(Clone, Debug)]
 pub struct Variant {
     apis: &'static str,
-    gates_off: Vec<&'static str>,
+    /// Feature gates that are not as the release has them.
+    gates: Vec<(&'static str, bool)>,
     controllers: bool,
     only_controller: Option<&'static str>,
     scheduler: bool,
@@ -18,7 +19,7 @@ impl Default for Variant {
     fn default() -> Self {
         Self {
             apis: "v1,v1beta2,v1beta1,v1alpha3",
-            gates_off: Vec::new(),
+            gates: Vec::new(),
             controllers: true,
             only_controller: None,
             scheduler: true,
@@ -66,6 +67,25 @@ impl Variant {
         Self::serving("v1,-v1/devicetaintrules,v1beta2")
     }
 
+    /// What it takes to have rules in a server of 1.36, whose components these have to be.
+    pub fn release_1_36() -> Self {
+        Self {
+            apis: "v1,v1beta2",
+            ..Self::default()
+        }
+        .with_gate_on("DRADeviceTaintRules")
+    }
+
+    /// The same of 1.35.
+    pub fn release_1_35() -> Self {
+        Self {
+            apis: "v1,v1alpha3",
+            ..Self::default()
+        }
+        .with_gate_on("DRADeviceTaints")
+        .with_gate_on("DRADeviceTaintRules")
+    }
+
     /// Slices and claims are served, rules are not.
     pub fn without_rules() -> Self {
         Self::serving("v1,-v1/devicetaintrules")
@@ -90,7 +110,12 @@ impl Variant {
 
     /// Turns a feature gate off in all components.
     pub fn with_gate_off(mut self, gate: &'static str) -> Self {
-        self.gates_off.push(gate);
+        self.gates.push((gate, false));
+        self
+    }
+
+    fn with_gate_on(mut self, gate: &'static str) -> Self {
+        self.gates.push((gate, true));
         self
     }
 
@@ -133,11 +158,11 @@ impl Variant {
     /// The flags of `controlplane up`.
     pub(super) fn flags(&self) -> Vec<String> {
         let mut result = vec![format!("--apis={}", self.apis)];
-        if !self.gates_off.is_empty() {
+        if !self.gates.is_empty() {
             let gates: Vec<_> = self
-                .gates_off
+                .gates
                 .iter()
-                .map(|gate| format!("{gate}=false"))
+                .map(|(gate, on)| format!("{gate}={on}"))
                 .collect();
             result.push(format!("--feature-gates={}", gates.join(",")));
         }

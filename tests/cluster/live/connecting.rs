@@ -118,8 +118,9 @@ async fn a_silent_server_is_given_up_after_the_timeout() {
 async fn interrupting_ends_at_once() {
     let plane = ControlPlane::shared();
     let scene = Scene::new(plane, V1).await;
-    let (listener, server) = silent();
     for command in ["devices", "snapshot"] {
+        // A listener of its own: the plugin opens more connections than one.
+        let (listener, server) = silent();
         let mut child = scene
             .command(&kubeconfig_to(plane, &server), &[command])
             .stdout(Stdio::null())

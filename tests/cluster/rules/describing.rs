@@ -133,7 +133,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "Reason: update",
             "Ticket: OPS-7",
             "Expires: TIME",
-            "Pods: 1",
+            "Pods: 7, 6 of them terminating",
             "",
             "Condition EvictionInProgress:",
             "True, PodsPendingEviction",
@@ -174,7 +174,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
     }));
     for line in [
         "Changed by: admin",
-        "NAMESPACE f-slow NODE-down nothing, with effect None; with NoExecute: terminating for LONG, its grace period ends in LONG",
+        "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
         "NAMESPACE g-patient NODE nothing, with effect None; with NoExecute: tolerates the taint for LONG, until TIME",
     ] {
         assert!(

@@ -12,6 +12,7 @@ mod looking;
 mod meanwhile;
 mod proxy;
 mod races;
+mod releases;
 mod runbook;
 mod support;
 mod versions;

@@ -1,0 +1,200 @@
+//! The ways to a server and into it that are kube's own: that what a kubeconfig says arrives there.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::{PrivateKeyDer, pem::PemObject};
+use tokio_rustls::rustls::{RootCertStore, ServerConfig, crypto::ring, server};
+
+use super::server::Server;
+use crate::cluster::client::document::document;
+use crate::cluster::{
+    ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Observer, Silent,
+};
+
+const PATH: &str = "/version";
+
+/// Asks for the version with a kubeconfig of this cluster and user.
+async fn ask(
+    folder: &Path,
+    cluster: &str,
+    user: &str,
+    environment: &Environment,
+) -> Result<serde_json::Value, ClusterError> {
+    let path = folder.join("config");
+    let content = format!(
+        "clusters: [{{name: c, cluster: {cluster}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         current-context: c\n\
+         users: [{{name: u, user: {user}}}]\n"
+    );
+    std::fs::write(&path, content).expect("a kubeconfig");
+    let options = ConnectionOptions {
+        kubeconfig: Some(path),
+        ..ConnectionOptions::default()
+    };
+    let connection = Connection::load(&options, environment, &Silent).await?;
+    let observer: Arc<dyn Observer> = Arc::new(Silent);
+    document(&ApiClient::new(connection, observer)?, PATH.to_owned()).await
+}
+
+/// A proxy that leads everything to `target`; gives its address, and what it was asked for.
+async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = pass(stream, &target, &noted).await;
+        }
+    });
+    (address, asked)
+}
+
+async fn pass(mut stream: TcpStream, target: &str, asked: &Mutex<Vec<String>>) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    asked.lock().expect("no panic").push(head);
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+    let mut server = TcpStream::connect(target).await?;
+    tokio::spawn(async move { copy_bidirectional(&mut stream, &mut server).await });
+    Ok(())
+}
+
+fn address_of(server: &Server) -> String {
+    let url = server.options().server.expect("a URL");
+    url.trim_start_matches("http://").to_owned()
+}
+
+#[tokio::test]
+async fn proxy_of_the_cluster_is_used_with_its_password() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start().await;
+    let (proxy, asked) = proxy(address_of(&server)).await;
+    let cluster = format!(
+        "{{server: 'http://api.example.com:6443', proxy-url: 'http://alice:hunter2@{proxy}'}}"
+    );
+    let answer = ask(folder.path(), &cluster, "{}", &Environment::default()).await;
+    answer.expect("the proxy leads there");
+    let asked = asked.lock().expect("no panic").join("\n");
+    assert!(
+        asked.starts_with("CONNECT api.example.com:6443 HTTP/1.1\r\n"),
+        "{asked}"
+    );
+    let password = STANDARD.encode("alice:hunter2");
+    assert!(asked.contains(&format!("Basic {password}")), "{asked}");
+}
+
+#[tokio::test]
+async fn proxy_of_the_environment_is_used_unless_it_spares_the_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start().await;
+    let (proxy, asked) = proxy(address_of(&server)).await;
+    let mut environment = Environment {
+        http_proxy: Some(proxy),
+        ..Environment::default()
+    };
+    let cluster = "{server: 'http://api.example.invalid:6443'}";
+    let answer = ask(folder.path(), cluster, "{}", &environment).await;
+    answer.expect("the proxy leads there");
+    environment.no_proxy = Some("example.invalid".to_owned());
+    let answer = ask(folder.path(), cluster, "{}", &environment).await;
+    let error = answer.expect_err("there is no such host");
+    assert!(matches!(error, ClusterError::Unreachable { .. }), "{error}");
+    assert_eq!(asked.lock().expect("no panic").len(), 1);
+}
+
+#[tokio::test]
+async fn token_of_an_identity_provider_is_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start().await;
+    let claims = URL_SAFE_NO_PAD.encode(r#"{"exp":4102444800}"#);
+    let token = format!("{}.{claims}.c2ln", URL_SAFE_NO_PAD.encode("{}"));
+    let user = format!(
+        "{{auth-provider: {{name: oidc, config: {{id-token: {token}, idp-issuer-url: 'https://id.example.com', client-id: k}}}}}}"
+    );
+    let cluster = format!("{{server: 'http://{}'}}", address_of(&server));
+    let answer = ask(folder.path(), &cluster, &user, &Environment::default()).await;
+    answer.expect("an answer");
+    assert_eq!(server.authorizations(PATH), [format!("Bearer {token}")]);
+}
+
+/// A certificate authority, and a server that lets in only whom it has certified.
+async fn guarded() -> (String, rcgen::CertifiedIssuer<'static, rcgen::KeyPair>) {
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).expect("parameters");
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let authority = rcgen::CertifiedIssuer::self_signed(parameters, key).expect("an authority");
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).expect("a root");
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        server::WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .build()
+            .expect("a verifier");
+    let (certificate, key) = certified(&authority, "localhost");
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("a certificate with its key");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let _ = stream.read(&mut [0; 4096]).await;
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    (address, authority)
+}
+
+/// A certificate for `name` and its key as PEM.
+fn certified(
+    authority: &rcgen::CertifiedIssuer<'static, rcgen::KeyPair>,
+    name: &str,
+) -> (rcgen::Certificate, String) {
+    let parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("parameters");
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = parameters.signed_by(&key, authority).expect("a signature");
+    (certificate, key.serialize_pem())
+}
+
+#[tokio::test]
+async fn client_certificate_opens_a_server_that_asks_for_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (address, authority) = guarded().await;
+    let cluster = format!(
+        "{{server: 'https://{address}', tls-server-name: localhost, certificate-authority-data: {}}}",
+        STANDARD.encode(authority.pem())
+    );
+    let (certificate, key) = certified(&authority, "alice");
+    std::fs::write(folder.path().join("alice.pem"), certificate.pem()).expect("a file");
+    let user = format!(
+        "{{client-certificate: alice.pem, client-key-data: {}}}",
+        STANDARD.encode(key)
+    );
+    let environment = Environment::default();
+    let answer = ask(folder.path(), &cluster, &user, &environment).await;
+    answer.expect("alice is let in");
+    let answer = ask(folder.path(), &cluster, "{token: t}", &environment).await;
+    let error = answer.expect_err("nobody else is");
+    assert!(matches!(error, ClusterError::Tls { .. }), "{error:?}");
+}
