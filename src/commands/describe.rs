@@ -1,17 +1,18 @@
 //! `describe`: all about one rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::arguments::{OutputArgs, VersionArgs};
-use super::connection::failed;
+use jiff::Timestamp;
+
+use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
-use super::scene::Scene;
-use super::waiting::nodes_of;
-use crate::cluster::{ClusterError, ObjectEvent, eviction_events, rule_events};
+use super::source::{self, Facts};
+use super::waiting::{gap_of, nodes_of};
+use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
 use crate::engine::life::remaining;
-use crate::engine::{Cause, ConsideredTaint};
+use crate::engine::{self, Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Gap, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, Gap, NodeHealth, NodeName};
 use crate::render::{Page, render};
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
@@ -27,7 +28,7 @@ pub(super) struct DescribeArgs {
     name: String,
 
     #[command(flatten)]
-    version: VersionArgs,
+    source: SourceArgs,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -36,36 +37,43 @@ pub(super) struct DescribeArgs {
 const EXAMPLES: &str = "\
 Examples:
   # Why does the eviction not end?
-  kubectl devicetaint describe drain-node-7";
+  kubectl devicetaint describe drain-node-7
+
+  # What was it like when this was saved?
+  kubectl devicetaint describe drain-node-7 --from cluster.json.gz";
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let scene = Scene::open(&args.version, context).await?;
-    let rule = scene.rule(&args.name)?.clone();
-    let considered = [ConsideredTaint::of_rule(&rule, scene.now)];
-    let mut reading = scene.with_pods(&considered).await.map_err(failed)?;
-    let (events, gap) = events(&scene, &args.name, &reading, &considered).await;
-    reading.gaps.extend(gap);
-    let impact = scene.impact(&reading, &considered);
-    let left = remaining(&impact, &BTreeMap::new(), scene.now);
-    let nodes = nodes_of(&left, &scene).await;
-    let left = remaining(&impact, &nodes, scene.now);
+    let facts = source::read(&args.source, context).await?;
+    let semantics = args.source.semantics(facts.reading.version)?;
+    let now = args.source.now(&facts.reading)?;
+    let rule = facts.rule(&args.name)?.clone();
+    let considered = [ConsideredTaint::of_rule(&rule, now)];
+    let selected: BTreeSet<DeviceId> = {
+        let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+        impact.devices.into_iter().map(|device| device.id).collect()
+    };
+    let facts = facts.with_pods(|id| selected.contains(id)).await?;
+
+    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+    let beside = beside(&rule, &impact, &facts, now).await;
+    let gaps = [facts.reading.gaps.clone(), beside.gaps].concat();
     let description = RuleDescription::new(
         &Subject {
             rule: &rule,
             impact: &impact,
-            remaining: &left,
-            gaps: &reading.gaps,
+            remaining: &remaining(&impact, &beside.nodes, now),
+            gaps: &gaps,
         },
-        events,
-        scene.now,
+        beside.events,
+        now,
     );
-    scene.live.tell(&context.printer);
+    facts.tell(&context.printer);
     let page = Page {
         format: args.output.output,
         width: context.width,
     };
     context.printer.emit(&render(&description, page)?)?;
-    if args.output.strict && !reading.gaps.is_empty() {
+    if args.output.strict && !gaps.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
             "the answer is incomplete",
@@ -74,35 +82,50 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     Ok(ExitStatus::Success)
 }
 
-/// What was reported about the rule and about the pods that it hits, and what of it cannot be read.
-async fn events(
-    scene: &Scene,
-    rule: &str,
-    reading: &Reading,
-    considered: &[ConsideredTaint],
-) -> (Vec<Event>, Option<Gap>) {
-    match read_events(scene, rule, reading, considered).await {
-        Ok(events) => (events, None),
-        Err(error) => {
-            let gap = Gap {
-                what: "events".to_owned(),
-                why: error.to_string(),
-            };
-            (Vec::new(), Some(gap))
-        }
+/// What only a cluster has, beside the facts.
+#[derive(Default)]
+struct Beside {
+    events: Vec<Event>,
+    nodes: BTreeMap<NodeName, NodeHealth>,
+    gaps: Vec<Gap>,
+}
+
+/// Events, and how the nodes are of pods that should have ended; saved files have neither.
+async fn beside(
+    rule: &DeviceTaintRule,
+    impact: &Impact<'_>,
+    facts: &Facts,
+    now: Timestamp,
+) -> Beside {
+    let Some(live) = facts.live() else {
+        let gap = Gap {
+            what: "events".to_owned(),
+            why: "they are not read from files".to_owned(),
+        };
+        return Beside {
+            gaps: vec![gap],
+            ..Beside::default()
+        };
+    };
+    let events = read_events(rule, impact, &live.client).await;
+    let left = remaining(impact, &BTreeMap::new(), now);
+    let (nodes, unknown) = nodes_of(&left, &live.client).await;
+    let gap = events.as_ref().err().map(|error| gap_of("events", error));
+    Beside {
+        events: events.unwrap_or_default(),
+        nodes,
+        gaps: gap.into_iter().chain(unknown).collect(),
     }
 }
 
+/// What was reported about the rule and about the pods that it hits.
 async fn read_events(
-    scene: &Scene,
-    rule: &str,
-    reading: &Reading,
-    considered: &[ConsideredTaint],
+    rule: &DeviceTaintRule,
+    impact: &Impact<'_>,
+    client: &ApiClient,
 ) -> Result<Vec<Event>, ClusterError> {
-    let client = &scene.live.client;
-    let of_rule = rule_events(client, rule).await?;
+    let of_rule = rule_events(client, rule.name.as_str()).await?;
     let mut events: Vec<Event> = of_rule.into_iter().map(|event| view(event, None)).collect();
-    let impact = scene.impact(reading, considered);
     let hit: BTreeMap<&str, String> = impact
         .pods
         .iter()

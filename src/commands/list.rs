@@ -9,7 +9,7 @@ use super::context::Context;
 use super::source;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Kind};
+use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::rules::{Headers, RuleList, SortBy, rows};
@@ -78,15 +78,8 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let semantics = args.source.semantics(facts.reading.version)?;
     let now = args.source.now(&facts.reading)?;
 
+    facts.refuse_without_rules()?;
     let rules = std::mem::take(&mut facts.reading.snapshot.rules);
-    let denied = facts
-        .reading
-        .gaps
-        .iter()
-        .find(|gap| gap.what == Kind::DeviceTaintRule.plural());
-    if let Some(gap) = denied {
-        return Err(Failure::new(ExitStatus::Failed, gap.why.clone()));
-    }
     refuse_unknown(&args.names, &rules)?;
     let considered: Vec<ConsideredTaint> = rules
         .iter()

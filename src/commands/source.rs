@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::arguments::{SourceArgs, detail};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
+use super::scene::no_such_rule;
 use crate::cluster::{self, Detail, FileSource, InputError, Limits, Rules};
-use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Reading, Warning};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
 use crate::output::Printer;
 
 /// What was read, and the cluster it is from, unless it is from files.
@@ -25,16 +26,7 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
     if !args.from.is_empty() {
         let sources = sources(&args.from);
         let reading = cluster::read(&sources, &mut io::stdin().lock(), &Limits::default());
-        let mut reading = reading.map_err(unreadable)?;
-        if detail(&args.semantics(reading.version)?) == Detail::Names {
-            // What a live cluster is not even asked for cannot be odd.
-            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
-            reading.warnings.retain(concerns_names);
-        }
-        return Ok(Facts {
-            reading,
-            live: None,
-        });
+        return Facts::of_files(reading.map_err(unreadable)?, args);
     }
     let live = connect(context).await?;
     let detail = detail(&args.semantics(live.served.version)?);
@@ -54,13 +46,7 @@ pub(super) async fn read_with_rules(
         let sources = sources(&args.from);
         let read = cluster::read_with_rules(&sources, &mut io::stdin().lock(), &Limits::default());
         let (reading, rules) = read.map_err(unreadable)?;
-        return Ok((
-            Facts {
-                reading,
-                live: None,
-            },
-            rules,
-        ));
+        return Ok((Facts::of_files(reading, args)?, rules));
     }
     let facts = read(args, context).await?;
     let Some(Live { client, served }) = &facts.live else {
@@ -74,6 +60,37 @@ pub(super) async fn read_with_rules(
 }
 
 impl Facts {
+    fn of_files(mut reading: Reading, args: &SourceArgs) -> Result<Self, Failure> {
+        if detail(&args.semantics(reading.version)?) == Detail::Names {
+            // What a live cluster is not even asked for cannot be odd.
+            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
+            reading.warnings.retain(concerns_names);
+        }
+        Ok(Self {
+            reading,
+            live: None,
+        })
+    }
+
+    /// The rule of that name, or why it cannot be shown.
+    pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
+        self.refuse_without_rules()?;
+        let rules = &self.reading.snapshot.rules;
+        match rules.iter().find(|rule| rule.name.as_str() == name) {
+            Some(rule) => Ok(rule),
+            None => Err(no_such_rule(name, rules.iter())),
+        }
+    }
+
+    /// Refuses to say anything about rules that could not be read.
+    pub(super) fn refuse_without_rules(&self) -> Result<(), Failure> {
+        let mut gaps = self.reading.gaps.iter();
+        match gaps.find(|gap| gap.what == Kind::DeviceTaintRule.plural()) {
+            Some(gap) => Err(Failure::new(ExitStatus::Failed, gap.why.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// The same with the pods that use a device that `selects` chooses. Files have them already.
     pub(super) async fn with_pods(
         self,

@@ -8,11 +8,11 @@ use tokio::time::Instant;
 use super::connection::failed;
 use super::context::Context;
 use super::scene::{Scene, server_time};
-use crate::cluster::{self, Rules, StoredRule, node_health};
+use crate::cluster::{self, ApiClient, ClusterError, Rules, StoredRule, node_health};
 use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, NodeHealth, NodeName, Reading};
+use crate::model::{DeviceTaintRule, Effect, Gap, NodeHealth, NodeName, Reading};
 use crate::output::Account;
 use crate::report::life::{few, progress_line, remaining_line, slowest};
 
@@ -203,7 +203,8 @@ impl Look {
         .map_err(failed)?;
         let impact = engine::preview(&reading.snapshot, &considered, now, &scene.semantics);
         let left = remaining(&impact, &BTreeMap::new(), now);
-        let nodes = nodes_of(&left, scene).await;
+        // Without the nodes, a pod that has not ended is still one that is left.
+        let (nodes, _) = nodes_of(&left, &scene.live.client).await;
         let left = remaining(&impact, &nodes, now);
 
         let mut open: Vec<String> = left.iter().map(|pod| remaining_line(pod, now)).collect();
@@ -272,12 +273,13 @@ fn unsettled(rule: &DeviceTaintRule, pods_left: usize, scene: &Scene) -> Option<
     }
 }
 
-/// How the nodes are of pods that should have ended; what cannot be read is taken to be well.
+/// How the nodes are of pods that should have ended, as far as that can be read, and why not of all.
 pub(super) async fn nodes_of(
     left: &[Remaining<'_>],
-    scene: &Scene,
-) -> BTreeMap<NodeName, NodeHealth> {
+    client: &ApiClient,
+) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
     let mut nodes = BTreeMap::new();
+    let mut gap = None;
     for pod in left {
         let overdue = match pod.obstacle {
             Obstacle::Kubelet { .. } | Obstacle::Node(_) => true,
@@ -288,10 +290,22 @@ pub(super) async fn nodes_of(
         };
         if let Some(node) = pod.pod.node.as_ref().filter(|_| overdue)
             && !nodes.contains_key(node)
-            && let Ok(health) = node_health(&scene.live.client, node).await
         {
-            nodes.insert(node.clone(), health);
+            match node_health(client, node).await {
+                Ok(health) => {
+                    nodes.insert(node.clone(), health);
+                }
+                Err(error) => gap = Some(gap_of("nodes", &error)),
+            }
         }
     }
-    nodes
+    (nodes, gap)
+}
+
+/// What is not known since it cannot be read.
+pub(super) fn gap_of(what: &str, error: &ClusterError) -> Gap {
+    Gap {
+        what: what.to_owned(),
+        why: error.to_string(),
+    }
 }

@@ -247,6 +247,63 @@ fn a_rule_that_cannot_be_read_is_told_alike_in_every_format() {
 }
 
 #[test]
+fn a_rule_of_a_dump_is_described_as_it_was() {
+    let run = devicetaint(&format!("describe node-10-decommission --from {EXAMPLE}"));
+    insta::assert_snapshot!(run.shown(), @r"
+    Name:        node-10-decommission
+    Taint:       example.com/decommission:NoExecute
+    Since:       2026-11-20T10:05:00Z (10m ago)
+    Devices:     gpu.example.com/node-10/*
+    Selected:    4 devices published, 1 allocated
+    Created:     2026-11-20T09:30:00Z (45m ago)
+    Created by:  <none>
+    Changed by:  <none>
+    Reason:      <none>
+    Ticket:      <none>
+    Expires:     <none>
+    Pods:        1
+
+    Condition EvictionInProgress:
+      True, PodsPendingEviction
+      1 pod needs to be evicted in 1 namespace. 1 pod evicted since starting the controller.
+      current
+
+    NAMESPACE   POD          NODE      WAITS-FOR
+    research    fold-jsg5p   node-10   tolerates the taint for 20m, until 2026-11-20T10:35:00Z
+
+    Incomplete:
+      events: they are not read from files
+    [exit status: 0]
+    ");
+    let strict = devicetaint(&format!("describe node-8-power --from {EXAMPLE} --strict"));
+    assert_eq!(strict.code, 6, "{}", strict.shown());
+    let later =
+        format!("describe node-10-decommission --from {EXAMPLE} --now 2026-11-20T10:40:00Z");
+    let later = devicetaint(&later).stdout;
+    assert!(
+        later.contains("to be evicted by the controller, due for 5m"),
+        "{later}"
+    );
+    let unknown = devicetaint(&format!("describe node-8-powr --from {EXAMPLE}"));
+    assert_eq!(unknown.code, 1);
+    assert!(
+        unknown.stderr.contains("did you mean node-8-power?"),
+        "{}",
+        unknown.shown()
+    );
+    let class = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+        "metadata": {"name": "gpu", "creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": {}});
+    let folder = Folder::new().with("class.json", class.to_string());
+    let none = folder.devicetaint("describe node-8-power --from class.json");
+    assert_eq!(none.code, 1);
+    assert!(
+        none.stderr.contains("the input holds no DeviceTaintRule"),
+        "{}",
+        none.shown()
+    );
+}
+
+#[test]
 fn every_command_of_a_rules_life_has_examples() {
     for command in [
         "add",

@@ -187,4 +187,17 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
         let free = json!({"metadata": {"finalizers": []}});
         plane.patch(&held, &free).await;
     });
+
+    let user = block_on(plane.kubeconfig_for(&[
+        json!({"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}),
+        json!({"apiGroups": [""], "resources": ["pods", "events"], "verbs": ["get", "list"]}),
+    ]));
+    let world = world.seen_by(&user.kubeconfig);
+    let run = world.run(&format!("describe {name} --strict")).ended(6);
+    assert!(
+        run.stdout
+            .contains("Incomplete:\n  nodes: cannot get nodes"),
+        "{run:#?}"
+    );
+    assert!(run.stdout.contains("Cancelling deletion"), "{run:#?}");
 }
