@@ -70,10 +70,10 @@ impl What {
 }
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let live = connect(context).await?;
-    let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
     let again = "run the same command again to wait on".to_owned();
     context.ledger.advise([again]);
+    let live = connect(context).await?;
+    let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
     let ending = match args.what {
         What::Observed => {
             waiting::until(args.timeout, context, async || {
