@@ -212,7 +212,7 @@ pub enum ClusterError {
         path: String,
     },
     /// The server does not accept the object as it would be.
-    #[error("{path} would not be valid: {message}")]
+    #[error("the server does not accept it: {message}")]
     Invalid {
         /// Path of the object.
         path: String,

@@ -24,7 +24,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, Effect, RuleMetadata, Taint};
 use crate::naming::labels::parse_label;
 use crate::naming::taint::{self, TaintPattern};
-use crate::naming::{NamingError, device, rule};
+use crate::naming::{NamingError, device, rule, validate};
 use crate::render::{Format, Page, render};
 use crate::report::rules::ObjectList;
 use crate::report::table::counted;
@@ -366,6 +366,9 @@ impl AddArgs {
             return Err(Failure::usage(
                 "--name is for one rule, and these would be several",
             ));
+        }
+        if let Some(name) = &self.name {
+            validate::rule(name).map_err(wrong_name)?;
         }
         let batch = rule::batch(selectors, taint);
         let drafts = selectors.iter().map(|selector| RuleDraft {

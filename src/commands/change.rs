@@ -134,6 +134,10 @@ pub(super) fn not_made(failure: &Failure, context: &Context) {
 
 /// The command cannot go on: why, and what became of its changes.
 pub(super) fn stopped(failure: Failure, context: &Context) -> Failure {
+    if matches!(failure.cause(), Some(ClusterError::Invalid { .. })) {
+        let advice = "correct it, and run the command again";
+        context.ledger.advise([advice.to_owned()]);
+    }
     let account = context.ledger.account();
     account.into_iter().fold(failure, Failure::hint)
 }

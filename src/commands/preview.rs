@@ -460,8 +460,9 @@ pub(super) fn refuse_missing(
             .into_iter()
             .map(|device| device.id)
             .collect();
-        return Err(no_such_device(selector, &known)
-            .hint("to preview it all the same, add --allow-missing"));
+        return Err(
+            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
+        );
     }
     Ok(())
 }

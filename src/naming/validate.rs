@@ -54,6 +54,15 @@ pub fn device(value: &str) -> Result<(), NamingError> {
     check("device", value, MAX_LABEL, is_label, LABEL)
 }
 
+/// Whether `value` can be a rule's name: that of any object without special rules.
+///
+/// # Errors
+///
+/// Too long, or no DNS subdomain.
+pub fn rule(value: &str) -> Result<(), NamingError> {
+    check("rule", value, MAX_SUBDOMAIN, is_subdomain, SUBDOMAIN)
+}
+
 /// Whether `value` can be a taint's key: a label key.
 ///
 /// # Errors
@@ -164,7 +173,7 @@ mod tests {
             &'static str,
             bool,
         );
-        let rows: [Row; 16] = [
+        let rows: [Row; 19] = [
             ("driver", driver, "gpu.example.com", true),
             ("driver in upper case", driver, "GPU.Example.com", true),
             ("driver with underscore", driver, "gpu_x", false),
@@ -172,6 +181,9 @@ mod tests {
             ("pool of several parts", pool, "rack-1/node.a", true),
             ("pool with empty part", pool, "rack-1//a", false),
             ("pool in upper case", pool, "Rack", false),
+            ("rule", rule, "drain-node-7.gpu", true),
+            ("rule in upper case", rule, "Drain", false),
+            ("rule with a space", rule, "drain node", false),
             ("device", device, "gpu-0", true),
             ("device with dot", device, "gpu.0", false),
             ("device that ends with a dash", device, "gpu-", false),

@@ -341,7 +341,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     error: no device matches gpu.exmple.com/node-7/gpu-0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, nic.example.com/node-7/gpu-0?
     hint: list what there is with `kubectl devicetaint devices`
-    hint: to preview it all the same, add --allow-missing
+    hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("gpu.example.com/nod-7/gpu-0").shown(), @"
@@ -349,7 +349,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     error: no device matches gpu.example.com/nod-7/gpu-0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-1/gpu-0, gpu.example.com/node-2/gpu-0?
     hint: list what there is with `kubectl devicetaint devices`
-    hint: to preview it all the same, add --allow-missing
+    hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu0").shown(), @"
@@ -357,7 +357,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     error: no device matches gpu.example.com/node-7/gpu0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
     hint: list what there is with `kubectl devicetaint devices`
-    hint: to preview it all the same, add --allow-missing
+    hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("--pool node-70").shown(), @"
@@ -365,7 +365,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     error: no device matches */node-70/*: none is published or allocated
     hint: did you mean one of */node-10/*, */node-7/*, */node-1/*?
     hint: list what there is with `kubectl devicetaint devices`
-    hint: to preview it all the same, add --allow-missing
+    hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
 }
