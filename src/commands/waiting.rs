@@ -135,14 +135,13 @@ pub(super) async fn evicted(
     let mut progress = Account::new(&context.printer);
     let mut devices = scene.reading.clone();
     let mut fresh = false;
-    let mut most = 0;
+    let mut all = 0;
     let mut quiet_since = None;
     loop {
-        let look = Look::take(scene, &devices, names).await?;
-        most = most.max(look.remaining);
-        let line = look.line(most);
-        progress.say(&line);
-        context.ledger.left(&line);
+        let look = Look::take(scene, &devices, names, all).await?;
+        all = look.all;
+        progress.say(&look.counts, &look.line());
+        context.ledger.left(&look.line());
         if !look.open.is_empty() {
             quiet_since = None;
         } else if fresh {
@@ -173,13 +172,22 @@ pub(super) async fn evicted(
 struct Look {
     /// What keeps the rules from being done, one line each.
     open: Vec<String>,
-    remaining: usize,
-    progress: (usize, String, Option<String>),
+    /// How many pods were to go, as far as was ever seen.
+    all: usize,
+    counts: String,
+    /// What the pod waits for that will take longest.
+    slowest: Option<String>,
 }
 
 impl Look {
     /// Reads the rules and the pods that use the devices as they were in `devices`.
-    async fn take(scene: &Scene, devices: &Reading, names: &[String]) -> Result<Self, Failure> {
+    /// At least `all` pods were to go.
+    async fn take(
+        scene: &Scene,
+        devices: &Reading,
+        names: &[String],
+        all: usize,
+    ) -> Result<Self, Failure> {
         let mut rules = Vec::new();
         for name in names {
             let rule = present(&scene.rules, name).await?;
@@ -217,27 +225,21 @@ impl Look {
                 .iter()
                 .map(|gap| format!("{}: {}", gap.what, gap.why)),
         );
+        let all = all.max(left.len());
         Ok(Self {
             open,
-            remaining: left.len(),
-            progress: (
-                left.len(),
-                progress_line(&left, 0),
-                slowest(&left).map(|pod| remaining_line(pod, now)),
-            ),
+            all,
+            counts: progress_line(&left, all),
+            slowest: slowest(&left).map(|pod| remaining_line(pod, now)),
         })
     }
 
-    fn line(&self, most: usize) -> String {
-        let (left, counts, slowest) = &self.progress;
-        let gone = most.saturating_sub(*left);
-        let counts = counts.replacen("0 gone", &format!("{gone} gone"), 1);
-        match slowest {
-            Some(slowest) => format!("{counts}; slowest: {slowest}"),
-            None => match self.open.first() {
-                Some(open) => format!("{counts}; {open}"),
-                None => counts,
-            },
+    fn line(&self) -> String {
+        let counts = &self.counts;
+        match (&self.slowest, self.open.first()) {
+            (Some(slowest), _) => format!("{counts}; slowest: {slowest}"),
+            (None, Some(open)) => format!("{counts}; {open}"),
+            (None, None) => counts.clone(),
         }
     }
 

@@ -51,15 +51,16 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction is: `3 gone, 1 terminating, 2 left`.
+/// How far an eviction of `all` pods is: `3 gone, 1 terminating, 2 left`.
 #[must_use]
-pub fn progress_line(remaining: &[Remaining<'_>], evicted: usize) -> String {
+pub fn progress_line(remaining: &[Remaining<'_>], all: usize) -> String {
     let terminating = remaining
         .iter()
         .filter(|left| left.obstacle.is_terminating())
         .count();
     let waiting = remaining.len() - terminating;
-    format!("{evicted} gone, {terminating} terminating, {waiting} left")
+    let gone = all.saturating_sub(remaining.len());
+    format!("{gone} gone, {terminating} terminating, {waiting} left")
 }
 
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the
@@ -187,7 +188,7 @@ mod tests {
             }),
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
-        assert_eq!(progress_line(&all, 2), "2 gone, 1 terminating, 2 left");
+        assert_eq!(progress_line(&all, 5), "2 gone, 1 terminating, 2 left");
     }
 
     #[test]
