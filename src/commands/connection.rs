@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::context::Context;
 use crate::cluster::{
     ApiClient, ClusterError, Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Event,
-    Observer, Served, cluster_role_for, discover, parse_request_timeout,
+    Observer, Permission, Served, cluster_role_for, discover, parse_request_timeout,
 };
 use crate::error::Failure;
 use crate::output::Printer;
@@ -161,18 +161,33 @@ pub(super) async fn connect(context: &Context) -> Result<Live, Failure> {
 
 /// A cluster that does not do what is asked, with the way out.
 pub(super) fn failed(error: ClusterError) -> Failure {
+    let denied: Vec<Permission> = error.denied().into_iter().cloned().collect();
+    failed_for_want_of(&denied, error)
+}
+
+/// The same, with the role that would have allowed all of what was denied.
+fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
+    let forbidden = error.denied().is_some();
     let hints = error.hints();
-    let role = error
-        .denied()
-        .map(|denied| cluster_role_for(std::slice::from_ref(denied)));
     let failure = hints.into_iter().fold(Failure::from(error), Failure::hint);
-    match role {
-        Some(role) => failure.attach(format!("This role would allow it:\n{role}")),
-        None => failure,
+    if !forbidden {
+        return failure;
     }
+    let role = cluster_role_for(denied);
+    failure.attach(format!("This role would allow it:\n{role}"))
 }
 
 impl Live {
+    /// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
+    /// others too.
+    pub(super) fn failed(&self, error: ClusterError) -> Failure {
+        let mut denied = self.client.denied();
+        denied.extend(error.denied().cloned());
+        denied.sort_unstable();
+        denied.dedup();
+        failed_for_want_of(&denied, error)
+    }
+
     /// Says what the server warned of, and which role would have allowed more.
     pub(super) fn tell(&self, printer: &Printer<'_>) {
         for warning in self.client.warnings() {

@@ -153,7 +153,7 @@ impl Scene {
 async fn read_devices(live: &Live, semantics: &Semantics) -> Result<Reading, Failure> {
     cluster::read_devices(&live.client, &live.served, detail(semantics))
         .await
-        .map_err(failed)
+        .map_err(|error| live.failed(error))
 }
 
 /// The server's clock, which decides what is due and what has expired.

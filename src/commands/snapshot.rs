@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures::channel::oneshot;
 
-use super::connection::{connect, failed};
+use super::connection::connect;
 use super::context::Context;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
@@ -60,7 +60,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
     let live = connect(context).await?;
     let saved = cluster::read_everything(&live.client, &live.served)
         .await
-        .map_err(failed)?;
+        .map_err(|error| live.failed(error))?;
     let notes = SavedNotes {
         observed_at: live.client.server_time(),
         server_version: live.served.git_version.clone(),

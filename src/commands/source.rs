@@ -32,7 +32,7 @@ pub(super) async fn read(args: &SourceArgs, context: &Context) -> Result<Facts, 
     let detail = detail(&args.semantics(live.served.version)?);
     let reading = cluster::read_devices(&live.client, &live.served, detail).await;
     Ok(Facts {
-        reading: reading.map_err(failed)?,
+        reading: reading.map_err(|error| live.failed(error))?,
         live: Some(live),
     })
 }
@@ -101,7 +101,7 @@ impl Facts {
         };
         let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
         Ok(Self {
-            reading: reading.map_err(failed)?,
+            reading: reading.map_err(|error| live.failed(error))?,
             live: Some(live),
         })
     }

@@ -5,6 +5,7 @@
 //!
 //! Upstream: `ClientConfigLoadingRules` and `DirectClientConfig` in `client-go/tools/clientcmd`.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
@@ -42,10 +43,7 @@ pub(in crate::cluster) fn load(
     environment: &Environment,
 ) -> Result<Loaded, ClusterError> {
     if let Some(path) = &options.kubeconfig {
-        let config = read(path)?.ok_or_else(|| ClusterError::KubeconfigUnreadable {
-            path: path.clone(),
-            source: std::io::ErrorKind::NotFound.into(),
-        })?;
+        let config = read(path)?;
         return Ok(Loaded {
             config,
             found: vec![path.clone()],
@@ -65,11 +63,16 @@ pub(in crate::cluster) fn load(
     let mut config = Kubeconfig::default();
     let mut found = Vec::new();
     for path in &searched {
-        if let Some(next) = read(path)? {
-            config = config
-                .merge(next)
-                .map_err(|error| malformed(path, &error))?;
-            found.push(path.clone());
+        match read(path) {
+            Ok(next) => {
+                config = config
+                    .merge(next)
+                    .map_err(|error| malformed(path, &error))?;
+                found.push(path.clone());
+            }
+            Err(ClusterError::KubeconfigUnreadable { source, .. })
+                if source.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(Loaded {
@@ -79,21 +82,14 @@ pub(in crate::cluster) fn load(
     })
 }
 
-/// The file's content, or `None` when it does not exist.
-fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
+/// The file's content.
+fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
     match Kubeconfig::read_from(path) {
         Ok(mut config) => {
             config.current_context = config.current_context.filter(|name| !name.is_empty());
-            Ok(Some(config))
+            Ok(config)
         }
-        Err(KubeconfigError::ReadConfig(error, _))
-            if error.kind() == std::io::ErrorKind::NotFound =>
-        {
-            Ok(None)
-        }
-        Err(KubeconfigError::ReadConfig(source, _))
-            if source.kind() != std::io::ErrorKind::InvalidData =>
-        {
+        Err(KubeconfigError::ReadConfig(source, _)) if source.kind() != ErrorKind::InvalidData => {
             Err(ClusterError::KubeconfigUnreadable {
                 path: path.to_owned(),
                 source,
