@@ -76,7 +76,6 @@ pub(crate) struct DeviceTable<'a> {
     pub(crate) entries: Vec<DeviceEntry<'a>>,
     /// What the claims hold, claim by claim: looking devices up is most of the work, and done once.
     pub(crate) allocated: Vec<Allocated<'a>>,
-    by_key: HashMap<DeviceKey<'a>, u32>,
     /// What could not be evaluated about which rules select which device.
     pub(crate) gaps: BTreeSet<Gap>,
 }
@@ -92,38 +91,26 @@ impl<'a> DeviceTable<'a> {
         rules: &RuleIndex<'_>,
         semantics: &Semantics,
     ) -> Self {
-        let published = slices.iter().map(|slice| slice.devices.len()).sum();
-        let mut table = Self {
-            entries: Vec::with_capacity(published),
-            allocated: Vec::with_capacity(claims.len()),
-            by_key: HashMap::with_capacity(published),
-            gaps: BTreeSet::new(),
-        };
-        for slice in current_slices(slices) {
-            for device in &slice.devices {
-                table.publish(Published { slice, device });
-            }
-        }
-        for claim in claims {
-            for result in claim.allocation.iter().flat_map(|found| &found.results) {
-                let device = table.place_of(key_of(&result.device));
-                table.allocated.push(Allocated {
-                    claim,
-                    result,
-                    device,
-                });
-            }
-        }
-        for entry in &mut table.entries {
+        let Directory {
+            mut entries,
+            allocated,
+            ..
+        } = Directory::new(slices, claims);
+        let mut gaps = BTreeSet::new();
+        for entry in &mut entries {
             let published = entry
                 .published
                 .map(|Published { slice, device }| (&slice.driver, device));
             let matching = rules.matching(entry.key, published);
             entry.rules = matching.places;
             entry.reached = published.is_some() || semantics.reaches_unpublished;
-            table.gaps.extend(matching.gaps);
+            gaps.extend(matching.gaps);
         }
-        table
+        Self {
+            entries,
+            allocated,
+            gaps,
+        }
     }
 
     /// The devices of each claim that holds any.
@@ -142,6 +129,44 @@ impl<'a> DeviceTable<'a> {
         let mut places: Vec<u32> = all.filter(|place| wanted(self.entry(*place))).collect();
         places.sort_by_key(|place| self.entry(*place).key);
         places
+    }
+}
+
+/// The devices while they are collected, found by name.
+struct Directory<'a> {
+    entries: Vec<DeviceEntry<'a>>,
+    allocated: Vec<Allocated<'a>>,
+    by_key: HashMap<DeviceKey<'a>, u32>,
+}
+
+impl<'a> Directory<'a> {
+    fn new(slices: &'a [ResourceSlice], claims: &'a [ResourceClaim]) -> Self {
+        let published = slices.iter().map(|slice| slice.devices.len()).sum();
+        let mut directory = Self {
+            entries: Vec::with_capacity(published),
+            allocated: Vec::with_capacity(claims.len()),
+            by_key: HashMap::with_capacity(published),
+        };
+        for slice in current_slices(slices) {
+            for device in &slice.devices {
+                directory.publish(Published { slice, device });
+            }
+        }
+        for claim in claims {
+            directory.allocate(claim);
+        }
+        directory
+    }
+
+    fn allocate(&mut self, claim: &'a ResourceClaim) {
+        for result in claim.allocation.iter().flat_map(|found| &found.results) {
+            let device = self.place_of(key_of(&result.device));
+            self.allocated.push(Allocated {
+                claim,
+                result,
+                device,
+            });
+        }
     }
 
     fn publish(&mut self, published: Published<'a>) {
