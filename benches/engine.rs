@@ -12,6 +12,7 @@
 )]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -125,6 +126,9 @@ struct Names {
     nodes: Vec<NodeName>,
     devices: Vec<DeviceName>,
     namespaces: Vec<Namespace>,
+    request: Arc<str>,
+    resource: Arc<str>,
+    empty: Arc<str>,
 }
 
 impl Names {
@@ -144,6 +148,9 @@ impl Names {
             namespaces: (0..200)
                 .map(|place| format!("team-{place:03}").as_str().into())
                 .collect(),
+            request: "gpu".into(),
+            resource: "pods".into(),
+            empty: "".into(),
         }
     }
 
@@ -201,7 +208,7 @@ impl Names {
             controller: None,
             allocation: Some(Allocation {
                 results: vec![AllocationResult {
-                    request: "gpu".into(),
+                    request: self.request.clone(),
                     device: DeviceId {
                         driver: self.driver.clone(),
                         pool: self.pools[place % NODES].clone(),
@@ -213,8 +220,8 @@ impl Names {
                 }],
             }),
             reserved_for: vec![ConsumerReference {
-                api_group: String::new(),
-                resource: "pods".into(),
+                api_group: self.empty.clone(),
+                resource: self.resource.clone(),
                 name: self.name(place, "train").name,
                 uid: uid(place),
             }],
@@ -229,7 +236,7 @@ impl Names {
             phase: Phase::Running,
             deletion: None,
             claims: vec![PodClaim {
-                name: "gpu".into(),
+                name: self.request.clone(),
                 source: ClaimSource::Claim(self.name(place, "train-gpu").name),
             }],
             extended_resource_claim: None,
@@ -237,7 +244,7 @@ impl Names {
             controller: None,
             qos_class: None,
             priority: 0,
-            priority_class_name: String::new(),
+            priority_class_name: self.empty.clone(),
             grace_period_seconds: 30,
         }
     }

@@ -147,7 +147,7 @@ impl<'a> Court<'a, '_> {
         let Some(controller) = &claim.controller else {
             return false;
         };
-        let for_group = controller.kind == "PodGroup"
+        let for_group = &*controller.kind == "PodGroup"
             && controller.api_version.starts_with("scheduling.k8s.io/")
             && pod.pod_group.as_ref() == Some(&controller.name);
         controller.uid == pod.uid || (self.semantics.honours_pod_groups && for_group)
@@ -168,8 +168,8 @@ fn claim_use<'a>(usage: &Usage<'a, '_>) -> ClaimUse<'a> {
 fn reserved_for_group(pod: &Pod, claim: &ResourceClaim) -> bool {
     pod.pod_group.as_ref().is_some_and(|group| {
         claim.reserved_for.iter().any(|consumer| {
-            consumer.api_group == "scheduling.k8s.io"
-                && consumer.resource == "podgroups"
+            &*consumer.api_group == "scheduling.k8s.io"
+                && &*consumer.resource == "podgroups"
                 && consumer.name == *group
         })
     })
@@ -234,7 +234,7 @@ impl<'a> Reached<'a> {
             let changed = affected.is_some_and(AffectedClaim::is_evicted_by_considered);
             if changed || (untainted && semantics.untainted_claims_are_followed) {
                 let consumers = claim.reserved_for.iter().filter(|consumer| {
-                    consumer.api_group.is_empty() && consumer.resource == "pods"
+                    consumer.api_group.is_empty() && &*consumer.resource == "pods"
                 });
                 let current = consumers.map_while(|consumer| {
                     let known = pods.get(&(namespace, consumer.name.as_str()));

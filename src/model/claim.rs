@@ -1,5 +1,7 @@
 //! Claims: who holds which devices, and what they put up with.
 
+use std::sync::Arc;
+
 use super::{DeviceId, NamespacedName, ObjectName, Toleration, Uid};
 
 /// A `ResourceClaim`, reduced to its status: the spec plays no part once devices are allocated.
@@ -28,7 +30,7 @@ pub struct Allocation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllocationResult {
     /// Name of the request (or `request/subrequest`) that it satisfies.
-    pub request: String,
+    pub request: Arc<str>,
     /// The device; it need not be published any more.
     pub device: DeviceId,
     /// Whether it was allocated for administration, beside other users of the device.
@@ -43,9 +45,9 @@ pub struct AllocationResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumerReference {
     /// Empty for the core group.
-    pub api_group: String,
+    pub api_group: Arc<str>,
     /// Plural, such as `pods` or `podgroups`.
-    pub resource: String,
+    pub resource: Arc<str>,
     /// Name of the consumer, in the claim's namespace.
     pub name: ObjectName,
     /// The consumer's identity.
@@ -56,9 +58,9 @@ pub struct ConsumerReference {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Controller {
     /// Such as `apps/v1`.
-    pub api_version: String,
+    pub api_version: Arc<str>,
     /// Such as `ReplicaSet`.
-    pub kind: String,
+    pub kind: Arc<str>,
     /// The owner's name.
     pub name: ObjectName,
     /// The owner's identity.

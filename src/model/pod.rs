@@ -1,5 +1,7 @@
 //! Pods, as far as claims, eviction and its consequences go.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{Controller, NamespacedName, NodeName, ObjectName, Uid};
@@ -30,7 +32,7 @@ pub struct Pod {
     /// Scheduling priority; zero when absent.
     pub priority: i32,
     /// Name of the priority class; empty when there is none.
-    pub priority_class_name: String,
+    pub priority_class_name: Arc<str>,
     /// Seconds it gets to stop, when it is deleted without saying otherwise.
     pub grace_period_seconds: i64,
 }
@@ -39,7 +41,7 @@ pub struct Pod {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodClaim {
     /// The entry's name within the pod.
-    pub name: String,
+    pub name: Arc<str>,
     /// Where the claim comes from.
     pub source: ClaimSource,
 }

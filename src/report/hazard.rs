@@ -96,10 +96,10 @@ impl Hazard {
             Self::Unmanaged => evicted && pod.controller.is_none(),
             Self::DaemonSet => {
                 let controller = pod.controller.as_ref();
-                evicted && controller.is_some_and(|owner| owner.kind == "DaemonSet")
+                evicted && controller.is_some_and(|owner| &*owner.kind == "DaemonSet")
             }
             Self::Critical => {
-                let class = pod.priority_class_name.as_str();
+                let class = &*pod.priority_class_name;
                 evicted
                     && (pod.priority >= CRITICAL_PRIORITY
                         || class == "system-node-critical"
@@ -175,7 +175,7 @@ mod tests {
             (
                 "class",
                 testing::Pod {
-                    priority_class_name: "system-node-critical".to_owned(),
+                    priority_class_name: "system-node-critical".into(),
                     ..plain.clone()
                 },
                 &["critical"],

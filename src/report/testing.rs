@@ -55,8 +55,8 @@ pub fn name(namespace: &str, name: &str) -> NamespacedName {
 
 pub fn controller(kind: &str, name: &str) -> Controller {
     Controller {
-        api_version: "apps/v1".to_owned(),
-        kind: kind.to_owned(),
+        api_version: "apps/v1".into(),
+        kind: kind.into(),
         name: name.into(),
         uid: format!("uid-of-{name}").as_str().into(),
     }
@@ -75,7 +75,7 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         controller: Some(controller("ReplicaSet", "train-6d")),
         qos_class: Some(QosClass::Burstable),
         priority: 0,
-        priority_class_name: String::new(),
+        priority_class_name: "".into(),
         grace_period_seconds: 30,
     }
 }
@@ -256,7 +256,7 @@ fn claim(pod: &Pod) -> ResourceClaim {
         controller: None,
         allocation: Some(Allocation {
             results: vec![AllocationResult {
-                request: "gpu".to_owned(),
+                request: "gpu".into(),
                 device: DEVICE.clone(),
                 admin_access: false,
                 share_id: None,

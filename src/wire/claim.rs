@@ -162,7 +162,7 @@ impl AllocationResult {
 impl DeviceRequestAllocationResult {
     fn to_model(&self, context: &mut Context) -> Result<model::AllocationResult, FieldError> {
         Ok(model::AllocationResult {
-            request: self.request.clone().unwrap_or_default(),
+            request: context.intern(self.request.as_deref().unwrap_or_default()),
             device: model::DeviceId {
                 driver: context.required(self.driver.as_deref(), "driver")?,
                 pool: context.required(self.pool.as_deref(), "pool")?,
@@ -182,8 +182,8 @@ impl DeviceRequestAllocationResult {
 impl ResourceClaimConsumerReference {
     fn to_model(&self, context: &mut Context) -> model::ConsumerReference {
         model::ConsumerReference {
-            api_group: self.api_group.clone().unwrap_or_default(),
-            resource: self.resource.clone().unwrap_or_default(),
+            api_group: context.intern(self.api_group.as_deref().unwrap_or_default()),
+            resource: context.intern(self.resource.as_deref().unwrap_or_default()),
             name: context.intern(self.name.as_deref().unwrap_or_default()),
             uid: context.intern(self.uid.as_deref().unwrap_or_default()),
         }

@@ -121,8 +121,8 @@ impl ObjectMeta {
             .iter()
             .find(|owner| owner.controller == Some(true))?;
         Some(model::Controller {
-            api_version: owner.api_version.clone().unwrap_or_default(),
-            kind: owner.kind.clone().unwrap_or_default(),
+            api_version: context.intern(owner.api_version.as_deref().unwrap_or_default()),
+            kind: context.intern(owner.kind.as_deref().unwrap_or_default()),
             name: context.intern(owner.name.as_deref().unwrap_or_default()),
             uid: context.intern(owner.uid.as_deref().unwrap_or_default()),
         })

@@ -158,7 +158,8 @@ impl ToObject for Pod {
             controller: metadata.controller(context),
             qos_class: qos_class(status, context),
             priority: spec.priority.unwrap_or_default(),
-            priority_class_name: spec.priority_class_name.clone().unwrap_or_default(),
+            priority_class_name: context
+                .intern(spec.priority_class_name.as_deref().unwrap_or_default()),
             grace_period_seconds: spec
                 .termination_grace_period_seconds
                 .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
@@ -175,7 +176,7 @@ impl Pod {
         wanted
             .iter()
             .map(|claim| PodClaim {
-                name: claim.name.clone().unwrap_or_default(),
+                name: context.intern(claim.name.as_deref().unwrap_or_default()),
                 source: self.source(claim, context),
             })
             .collect()

@@ -103,7 +103,7 @@ impl Wanted {
     fn add_consumers(&mut self, claim: &ResourceClaim) {
         let namespace = &claim.name.namespace;
         for consumer in &claim.reserved_for {
-            match (consumer.api_group.as_str(), consumer.resource.as_str()) {
+            match (&*consumer.api_group, &*consumer.resource) {
                 ("", "pods") => {
                     self.names.insert(NamespacedName {
                         namespace: namespace.clone(),

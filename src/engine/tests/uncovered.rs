@@ -176,7 +176,7 @@ fn stale_reservation_before_a_pod_does_not_hide_it_since_1_36() {
         claim.reserved_for.insert(
             0,
             ConsumerReference {
-                api_group: String::new(),
+                api_group: "".into(),
                 resource: "pods".into(),
                 name: "gone".into(),
                 uid: "uid-gone".into(),

@@ -201,7 +201,7 @@ impl World {
             claims: claims
                 .iter()
                 .map(|claim| PodClaim {
-                    name: (*claim).to_owned(),
+                    name: (*claim).into(),
                     source: ClaimSource::Claim((*claim).into()),
                 })
                 .collect(),
@@ -210,7 +210,7 @@ impl World {
             controller: None,
             qos_class: None,
             priority: 0,
-            priority_class_name: String::new(),
+            priority_class_name: "".into(),
             grace_period_seconds: 30,
         });
         self
@@ -263,7 +263,7 @@ impl World {
 
 pub(super) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference {
     ConsumerReference {
-        api_group: String::new(),
+        api_group: "".into(),
         resource: "pods".into(),
         name: pod.name.clone(),
         uid: uid.into(),

@@ -132,7 +132,7 @@ fn pod(impact: &PodImpact<'_>, considered: &[&ConsideredTaint], now: Timestamp) 
         causes: causes(impact, considered),
         claims: claims(impact),
         owner: pod.controller.as_ref().map(|controller| Owner {
-            kind: controller.kind.clone(),
+            kind: controller.kind.to_string(),
             name: controller.name.to_string(),
         }),
         workload: None,
@@ -141,7 +141,7 @@ fn pod(impact: &PodImpact<'_>, considered: &[&ConsideredTaint], now: Timestamp) 
             .as_ref()
             .map(|class| class.as_str().to_owned()),
         priority: pod.priority,
-        priority_class_name: pod.priority_class_name.clone(),
+        priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
         hazards: Hazard::of(impact)
             .into_iter()
@@ -179,7 +179,7 @@ fn causes(impact: &PodImpact<'_>, considered: &[&ConsideredTaint]) -> Vec<Cause>
 
 fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
     let view = |result: &&AllocationResult| AllocatedDevice {
-        request: result.request.clone(),
+        request: result.request.to_string(),
         device: result.device.to_string(),
     };
     impact
