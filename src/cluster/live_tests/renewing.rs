@@ -1,36 +1,21 @@
 //! Credentials that expire while the plugin runs.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use futures::future::join_all;
 
 use super::server::Server;
+use super::ways;
 use crate::cluster::client::document::document;
-use crate::cluster::{
-    ApiClient, ClusterError, Connection, ConnectionOptions, Environment, Observer, Silent,
-};
+use crate::cluster::{ApiClient, ClusterError, Environment};
 
 const PATH: &str = "/version";
 
 /// A client of `server` whose user is as `user` says.
 async fn client(server: &Server, folder: &Path, user: &str) -> ApiClient {
-    let path = folder.join("config");
-    let url = server.options().server.expect("a URL");
-    let content = format!(
-        "clusters: [{{name: c, cluster: {{server: '{url}'}}}}]\n\
-         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
-         current-context: c\n\
-         users:\n- name: u\n  user: {user}\n"
-    );
-    std::fs::write(&path, content).expect("a kubeconfig");
-    let options = ConnectionOptions {
-        kubeconfig: Some(path),
-        ..ConnectionOptions::default()
-    };
-    let connection = Connection::load(&options, &Environment::default(), &Silent).await;
-    let observer: Arc<dyn Observer> = Arc::new(Silent);
-    ApiClient::new(connection.expect("a connection"), observer).expect("a client")
+    let cluster = format!("{{server: '{}'}}", server.url);
+    let client = ways::client(folder, &cluster, user, &Environment::default()).await;
+    client.expect("a client")
 }
 
 /// A plugin that gives `token-1`, then `token-2`, and so on.

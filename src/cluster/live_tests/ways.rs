@@ -20,13 +20,13 @@ use crate::cluster::{
 
 const PATH: &str = "/version";
 
-/// Asks for the version with a kubeconfig of this cluster and user.
-async fn ask(
+/// A client with a kubeconfig of this cluster and user.
+pub(super) async fn client(
     folder: &Path,
     cluster: &str,
     user: &str,
     environment: &Environment,
-) -> Result<serde_json::Value, ClusterError> {
+) -> Result<ApiClient, ClusterError> {
     let path = folder.join("config");
     let content = format!(
         "clusters: [{{name: c, cluster: {cluster}}}]\n\
@@ -41,7 +41,18 @@ async fn ask(
     };
     let connection = Connection::load(&options, environment, &Silent).await?;
     let observer: Arc<dyn Observer> = Arc::new(Silent);
-    document(&ApiClient::new(connection, observer)?, PATH.to_owned()).await
+    ApiClient::new(connection, observer)
+}
+
+/// Asks for the version with it.
+async fn ask(
+    folder: &Path,
+    cluster: &str,
+    user: &str,
+    environment: &Environment,
+) -> Result<serde_json::Value, ClusterError> {
+    let client = client(folder, cluster, user, environment).await?;
+    document(&client, PATH.to_owned()).await
 }
 
 /// A proxy that leads everything to `target`; gives its address, and what it was asked for.
