@@ -1,6 +1,6 @@
 //! `describe`: all about one rule.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule
 use crate::engine::life::remaining;
 use crate::engine::{self, Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Gap, NodeHealth, NodeName};
+use crate::model::{DeviceTaintRule, Gap, NodeHealth, NodeName};
 use crate::render::{Page, render};
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
@@ -48,10 +48,8 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let now = args.source.now(&facts.reading)?;
     let rule = facts.rule(&args.name)?.clone();
     let considered = [ConsideredTaint::of_rule(&rule, now)];
-    let selected: BTreeSet<DeviceId> = {
-        let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
-        impact.devices.into_iter().map(|device| device.id).collect()
-    };
+    let selected =
+        engine::preview(&facts.reading.snapshot, &considered, now, &semantics).selected();
     let facts = facts.with_pods(|id| selected.contains(id)).await?;
 
     let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);

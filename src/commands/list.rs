@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
+use super::scene::rule_named;
 use super::source;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
@@ -85,11 +86,8 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         .iter()
         .map(|rule| ConsideredTaint::of_rule(rule, now))
         .collect();
-    let selected = {
-        let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
-        let ids = impact.devices.into_iter().map(|device| device.id);
-        ids.collect::<std::collections::BTreeSet<_>>()
-    };
+    let selected =
+        engine::preview(&facts.reading.snapshot, &considered, now, &semantics).selected();
     let facts = facts.with_pods(|id| selected.contains(id)).await?;
     let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
 
@@ -128,9 +126,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
 
 fn refuse_unknown(names: &[String], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
     for name in names {
-        if !rules.iter().any(|rule| rule.name.as_str() == name) {
-            return Err(super::scene::no_such_rule(name, rules.iter()));
-        }
+        rule_named(name, rules)?;
     }
     Ok(())
 }

@@ -231,7 +231,7 @@ fn selected_devices(
     if !args.allow_missing {
         refuse_missing(&impact, reading, semantics)?;
     }
-    Ok(impact.devices.into_iter().map(|device| device.id).collect())
+    Ok(impact.selected())
 }
 
 fn present(

@@ -64,11 +64,7 @@ impl Scene {
 
     /// The rule of that name, as it was read.
     pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
-        let rules = &self.reading.snapshot.rules;
-        match rules.iter().find(|rule| rule.name.as_str() == name) {
-            Some(rule) => Ok(rule),
-            None => Err(no_such_rule(name, rules.iter())),
-        }
+        rule_named(name, &self.reading.snapshot.rules)
     }
 
     /// The devices that `considered` selects.
@@ -82,8 +78,7 @@ impl Scene {
         reading: &Reading,
         considered: &[ConsideredTaint],
     ) -> BTreeSet<DeviceId> {
-        let devices = self.impact(reading, considered).devices;
-        devices.into_iter().map(|device| device.id).collect()
+        self.impact(reading, considered).selected()
     }
 
     /// The reading with the pods that use the devices that `considered` selects.
@@ -164,6 +159,15 @@ pub(super) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
             format!("{} does not say what time it is", live.client.server()),
         )
     })
+}
+
+/// The one of `rules` that has that name.
+pub(super) fn rule_named<'a>(
+    name: &str,
+    rules: &'a [DeviceTaintRule],
+) -> Result<&'a DeviceTaintRule, Failure> {
+    let found = rules.iter().find(|rule| rule.name.as_str() == name);
+    found.ok_or_else(|| no_such_rule(name, rules.iter()))
 }
 
 /// There is no rule of that name.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{SourceArgs, detail};
 use super::connection::{Live, connect, failed};
 use super::context::Context;
-use super::scene::no_such_rule;
+use super::scene::rule_named;
 use crate::cluster::{self, Detail, FileSource, InputError, Limits, Rules};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
@@ -75,11 +75,7 @@ impl Facts {
     /// The rule of that name, or why it cannot be shown.
     pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
         self.refuse_without_rules()?;
-        let rules = &self.reading.snapshot.rules;
-        match rules.iter().find(|rule| rule.name.as_str() == name) {
-            Some(rule) => Ok(rule),
-            None => Err(no_such_rule(name, rules.iter())),
-        }
+        rule_named(name, &self.reading.snapshot.rules)
     }
 
     /// Refuses to say anything about rules that could not be read.
