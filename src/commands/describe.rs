@@ -12,7 +12,7 @@ use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule
 use crate::engine::life::remaining;
 use crate::engine::{self, Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Gap, NodeHealth, NodeName};
+use crate::model::{Affects, DeviceTaintRule, Gap, NodeHealth, NodeName};
 use crate::render::{Page, render};
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
@@ -97,6 +97,7 @@ async fn beside(
 ) -> Beside {
     let Some(live) = facts.live() else {
         let gap = Gap {
+            affects: Affects::Details,
             what: "events".to_owned(),
             why: "they are not read from files".to_owned(),
         };

@@ -12,7 +12,7 @@ use crate::cluster::{self, ApiClient, ClusterError, Rules, StoredRule, node_heal
 use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, Gap, NodeHealth, NodeName, Reading};
+use crate::model::{Affects, DeviceTaintRule, Effect, Gap, NodeHealth, NodeName, Reading};
 use crate::output::Account;
 use crate::report::life::{few, progress_line, remaining_line, slowest};
 
@@ -307,6 +307,7 @@ pub(super) async fn nodes_of(
 /// What is not known since it cannot be read.
 pub(super) fn gap_of(what: &str, error: &ClusterError) -> Gap {
     Gap {
+        affects: Affects::Details,
         what: what.to_owned(),
         why: error.to_string(),
     }

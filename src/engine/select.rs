@@ -9,7 +9,7 @@ use foldhash::HashMap;
 
 use super::filter::{Filter, Outcome};
 use super::{DeviceTaint, Origin, Semantics};
-use crate::model::{Device, DeviceClass, DeviceSelector, DriverName, Gap, Taint, Warning};
+use crate::model::{Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, Taint, Warning};
 
 /// The full name of a device, borrowed from wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,6 +139,7 @@ impl<'a> RuleIndex<'a> {
                 Outcome::Rejected => false,
                 Outcome::Unknown(why) => {
                     gaps.push(Gap {
+                        affects: Affects::Evictions,
                         what: format!("devices of {}", self.describe(*place)),
                         why: format!(
                             "{why}; every device that fits otherwise is taken as selected"

@@ -27,6 +27,6 @@ pub use ids::{
 };
 pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
-pub use snapshot::{Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
+pub use snapshot::{Affects, Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};
 pub use toleration::{Operator, Toleration};

@@ -70,6 +70,16 @@ impl Kind {
             Self::DeviceClass => "deviceclasses",
         }
     }
+
+    /// How far an answer about evictions depends on it.
+    #[must_use]
+    pub fn affects(self) -> Affects {
+        match self {
+            Self::ResourceClaim | Self::Pod | Self::DeviceClass => Affects::Evictions,
+            // Allocated devices are named in the claims; what other taints do comes on top.
+            Self::ResourceSlice | Self::DeviceTaintRule => Affects::Details,
+        }
+    }
 }
 
 impl fmt::Display for Kind {
@@ -147,4 +157,17 @@ pub struct Gap {
     pub what: String,
     /// Why, and what that means for the answer.
     pub why: String,
+    /// How far the answer depends on it.
+    pub affects: Affects,
+}
+
+/// How far an answer depends on something that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Affects {
+    /// Who is evicted: counts of pods are lower bounds, and nothing may count as done or free.
+    Evictions,
+    /// Only what is said beside it, such as other taints, budgets, nodes or events.
+    Details,
+    /// Nothing of this question.
+    Nothing,
 }

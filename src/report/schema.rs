@@ -85,6 +85,7 @@ mod tests {
             fix: None,
         });
         other.reading.gaps.push(crate::model::Gap {
+            affects: crate::model::Affects::Evictions,
             what: "pods".to_owned(),
             why: "no file holds any".to_owned(),
         });

@@ -135,6 +135,7 @@ pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) ->
                 Kind::DeviceClass => "which devices the rules mean that refer to one is unknown",
             };
             Some(Gap {
+                affects: kind.affects(),
                 what: kind.plural().to_owned(),
                 why: format!("the input holds no {kind}: {consequence}"),
             })

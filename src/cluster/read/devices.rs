@@ -217,5 +217,6 @@ pub(in crate::cluster) fn gap(kind: Kind, reason: &str) -> Gap {
     Gap {
         what: kind.plural().to_owned(),
         why: format!("{reason}: {consequence}"),
+        affects: kind.affects(),
     }
 }

@@ -246,7 +246,7 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::engine::Impact;
-    use crate::model::Gap;
+    use crate::model::{Affects, Gap};
     use crate::report::impact::Limits;
     use crate::report::metadata::Basis;
     use crate::report::table::Body;
@@ -260,6 +260,7 @@ mod tests {
     fn an_incomplete_answer_is_a_lower_bound() {
         let mut example = Example::new();
         example.reading.gaps.push(Gap {
+            affects: Affects::Evictions,
             what: "pods".to_owned(),
             why: "no file holds any".to_owned(),
         });
