@@ -85,7 +85,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         module: "report",
-        modules: &["engine", "model"],
+        modules: &["engine", "model", "naming"],
         crates: &[
             "jiff",
             "schemars",

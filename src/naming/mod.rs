@@ -8,14 +8,16 @@
 //! | `gpu.example.com/node-7/gpu-0`, `*/node-7/*`, `gpu.example.com` | devices: [`device`] |
 //! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
 //! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
+//! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
 //!
-//! And the other way round: [`rule`] names rules that nobody has named.
+//! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl.
 
 mod argument;
 pub mod device;
 mod error;
 pub mod labels;
 pub mod nearest;
+pub mod pod;
 pub mod rule;
 mod suggest;
 pub mod taint;

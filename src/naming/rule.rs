@@ -1,17 +1,92 @@
-//! What is a rule called, when nobody has named it?
+//! What is a rule called, by those who type a name, and when nobody has named it?
 //!
-//! A rule's name is a function of what it taints: a second run finds what the first one made, and
-//! whoever reads a list of rules sees driver, pool and device in the name.
+//! A name is typed bare, or as kubectl prints it: [`parse_name`]. The name of a rule that nobody has
+//! named is a function of what it taints: a second run finds what the first one made, and whoever
+//! reads a list of rules sees driver, pool and device in the name.
 
 use sha2::{Digest, Sha256};
 
-use super::device;
+use super::{NamingError, device};
 use crate::model::{DeviceSelector, Taint};
+
+/// The API group of rules.
+const GROUP: &str = "resource.k8s.io";
+/// What rules are called in front of `/NAME`, as a singular and as a plural.
+const TYPES: [&str; 2] = ["devicetaintrule", "devicetaintrules"];
 
 /// The longest name that the API server accepts for a rule.
 const MAX_NAME: usize = 253;
 /// Hexadecimal digits of a hash: 40 bits, enough to tell the rules of one cluster apart.
 const DIGITS: usize = 10;
+
+/// Reads the name of a rule as people type it and as commands print it: `NAME`, or `TYPE/NAME` with
+/// any TYPE that kubectl takes for rules: `devicetaintrule` or `devicetaintrules`, alone or with the
+/// group, or with version and group (`devicetaintrules.v1.resource.k8s.io`).
+///
+/// Gives the bare name. Whether it is one that the server would take for a new rule is not looked at:
+/// files may hold others.
+///
+/// # Errors
+///
+/// Another type, more than one `/`, or what can be no object's name.
+///
+/// Upstream: `cli-runtime/pkg/resource`'s `splitResourceTypeName`, `apimachinery`'s `ParseResourceArg`.
+pub fn parse_name(text: &str) -> Result<String, NamingError> {
+    let wrong = |problem: String| NamingError::Invalid {
+        field: "rule",
+        value: text.to_owned(),
+        problem,
+    };
+    let name = match text.split_once('/') {
+        Some((kind, name)) if is_type(kind) => name,
+        Some((kind, _)) => {
+            return Err(wrong(format!(
+                "{kind:?} is not the type of a rule; write NAME or {}",
+                qualified("NAME")
+            )));
+        }
+        None => text,
+    };
+    // These would be another place in a URL; kubectl refuses them in the same way.
+    if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '%']) {
+        return Err(wrong("that can be no object's name".to_owned()));
+    }
+    Ok(name.to_owned())
+}
+
+/// Whether `text` is what kubectl takes for the type of rules; it does not look at case.
+fn is_type(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let (name, rest) = match text.split_once('.') {
+        Some((name, rest)) => (name, Some(rest)),
+        None => (text.as_str(), None),
+    };
+    let of_group = |rest: &str| {
+        rest == GROUP
+            || rest
+                .split_once('.')
+                .is_some_and(|(version, group)| is_version(version) && group == GROUP)
+    };
+    TYPES.contains(&name) && rest.is_none_or(of_group)
+}
+
+/// Whether `text` looks like the version of an API, such as `v1` or `v1alpha3`.
+fn is_version(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.strip_prefix('v').is_some_and(|rest| {
+        let parts = ["alpha", "beta"].map(|level| rest.split_once(level));
+        match parts.into_iter().flatten().next() {
+            Some((major, minor)) => number(major) && number(minor),
+            None => number(rest),
+        }
+    })
+}
+
+/// The rule's name with its type, as kubectl prints it with `-o name`, and as every command takes it.
+#[must_use]
+pub fn qualified(name: &str) -> String {
+    format!("{}.{GROUP}/{name}", TYPES[0])
+}
 
 /// The name of the rule that taints the devices of `selector` with the taint called `key`: key,
 /// driver, pool and device, cut where they are too long, and a hash that makes it unique.
@@ -110,6 +185,52 @@ mod tests {
                         byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-'
                     })
             })
+    }
+
+    #[test]
+    fn printed_names_of_rules_can_be_typed() {
+        for text in [
+            "drain-node-7",
+            "devicetaintrule/drain-node-7",
+            "devicetaintrules/drain-node-7",
+            "DeviceTaintRule/drain-node-7",
+            "devicetaintrule.resource.k8s.io/drain-node-7",
+            "devicetaintrules.resource.k8s.io/drain-node-7",
+            "devicetaintrule.v1.resource.k8s.io/drain-node-7",
+            "devicetaintrules.v1alpha3.resource.k8s.io/drain-node-7",
+            "devicetaintrules.v1beta2.resource.k8s.io/drain-node-7",
+            &qualified("drain-node-7"),
+        ] {
+            assert_eq!(parse_name(text), Ok("drain-node-7".to_owned()), "{text}");
+        }
+        // A name may have dots, and look like a type.
+        let odd = "devicetaintrule.resource.k8s.io";
+        assert_eq!(parse_name(odd), Ok(odd.to_owned()));
+        assert_eq!(parse_name(&qualified(odd)), Ok(odd.to_owned()));
+    }
+
+    #[test]
+    fn what_is_the_name_of_something_else_is_no_rule() {
+        for text in [
+            "",
+            "pod/train-0",
+            "resourceclaims.resource.k8s.io/x",
+            "devicetaintrule.example.com/x",
+            "devicetaintrule.v1/x",
+            "devicetaintrule.1.resource.k8s.io/x",
+            "devicetaintrule.v1gamma1.resource.k8s.io/x",
+            "devicetaintrule/",
+            "/drain-node-7",
+            "devicetaintrule/drain/node-7",
+            "gpu.example.com/node-7/gpu-0",
+            "devicetaintrule/..",
+            ".",
+            "a%2fb",
+        ] {
+            assert!(parse_name(text).is_err(), "{text}");
+        }
+        let error = parse_name("pod/train-0").unwrap_err().to_string();
+        insta::assert_snapshot!(error, @r#"rule "pod/train-0" is not valid: "pod" is not the type of a rule; write NAME or devicetaintrule.resource.k8s.io/NAME"#);
     }
 
     #[test]

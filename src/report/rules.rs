@@ -12,11 +12,12 @@ use super::time::human_duration;
 use crate::engine::life::Evicting;
 use crate::engine::{Counts, Impact};
 use crate::model::{DeviceTaintRule, ObjectName, RuleMetadata};
+use crate::naming::rule;
 
 /// The name of a rule as kubectl prints it.
 #[must_use]
-pub fn resource_name(rule: &str) -> String {
-    format!("devicetaintrule.resource.k8s.io/{rule}")
+pub fn resource_name(name: &str) -> String {
+    rule::qualified(name)
 }
 
 /// What a row of the list is about, besides the rule itself.
