@@ -135,9 +135,9 @@ fn a_document_carries_the_warnings_too() {
 fn names_are_those_of_the_evicted_pods() {
     let report = Example::new().report();
     insta::assert_snapshot!(shown(&report, Format::Name), @"
-    team-a/train-0
-    team-a/train-1
-    team-b/bare-0
+    pod/train-0 -n team-a
+    pod/train-1 -n team-a
+    pod/bare-0 -n team-b
     ");
 }
 

@@ -311,7 +311,7 @@ fn preview_as_markdown() {
 #[test]
 fn preview_as_names_of_the_evicted_pods() {
     assert_snapshot!(preview("-o name").shown(), @"
-    research/xid-triage
+    pod/xid-triage -n research
     [exit status: 0]
     ");
 }

@@ -227,6 +227,9 @@ fn short_help_of_preview() {
       kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish
       --cleanup
 
+      # The pods that would be evicted, as kubectl takes them
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name | xargs -L1 kubectl get
+
       # What would happen if this existing rule were escalated? Stop a script above 20 pods
       kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'
     [exit status: 0]

@@ -569,7 +569,7 @@ fn feature_gate_counts_the_pods_of_pod_groups() {
             .devicetaint(&format!("{line} --feature-gates {gate}"))
             .stdout
     };
-    assert_eq!(names("DRAWorkloadResourceClaims=true"), "n/worker\n");
+    assert_eq!(names("DRAWorkloadResourceClaims=true"), "pod/worker -n n\n");
     assert_eq!(names("DRAWorkloadResourceClaims=false"), "");
     assert_eq!(
         names("DRAWorkloadResourceClaims=true,DRAWorkloadResourceClaims=false"),

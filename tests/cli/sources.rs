@@ -94,9 +94,9 @@ fn same_object_twice_is_a_warning_and_the_newer_counts() {
     let line = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o name --from older.json";
     let run = folder.devicetaint(&format!("{line} --from cluster.yaml"));
     assert_snapshot!(run.shown(), @"
-    research/notebook-anna
-    serving/embed-5f6b8c9d77-mdd2q
-    serving/rerank-6b4d9f8c5-wxh7f
+    pod/notebook-anna -n research
+    pod/embed-5f6b8c9d77-mdd2q -n serving
+    pod/rerank-6b4d9f8c5-wxh7f -n serving
     [stderr]
     warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 counts; leave out the older file
     [exit status: 0]

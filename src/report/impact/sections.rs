@@ -2,6 +2,7 @@
 
 use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
+use crate::naming;
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
@@ -25,12 +26,12 @@ impl View for ImpactReport {
         sections
     }
 
-    /// The pods that would be evicted, as `NAMESPACE/NAME`.
+    /// The pods that would be evicted, as arguments of kubectl.
     fn names(&self) -> Vec<String> {
         self.pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
-            .map(full_name)
+            .map(|pod| naming::pod::arguments(&pod.namespace, &pod.name))
             .collect()
     }
 }
