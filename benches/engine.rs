@@ -151,6 +151,7 @@ fn rule((place, considered): (usize, &ConsideredTaint)) -> DeviceTaintRule {
         taint: considered.taint.clone(),
         condition: None,
         metadata: RuleMetadata::default(),
+        managers: Vec::new(),
     }
 }
 

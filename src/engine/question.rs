@@ -95,6 +95,7 @@ mod tests {
             },
             condition: None,
             metadata: RuleMetadata::default(),
+            managers: Vec::new(),
         }
     }
 

@@ -13,6 +13,7 @@
 mod claim;
 mod device;
 mod ids;
+mod manager;
 mod pod;
 mod rule;
 mod snapshot;
@@ -25,6 +26,7 @@ pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,
 };
+pub use manager::{FieldManager, ManagerOperation};
 pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Affects, Gap, Kind, Minor, Reading, Snapshot, Source, Warning};

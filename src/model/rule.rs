@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{DeviceName, DriverName, ObjectName, PoolName, Taint, Uid};
+use super::{DeviceName, DriverName, FieldManager, ObjectName, PoolName, Taint, Uid};
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,23 @@ pub struct DeviceTaintRule {
     pub condition: Option<EvictionCondition>,
     /// What people and programs noted on it.
     pub metadata: RuleMetadata,
+    /// Who wrote it, as the server noted it, in its order. Every write of the controller's status
+    /// changes this, so it says nothing about whether the rule itself is as it was.
+    pub managers: Vec<FieldManager>,
+}
+
+impl DeviceTaintRule {
+    /// Who last wrote the rule's spec, as far as the server noted it: of the programs that are
+    /// responsible for a part of it, the one that changed something last. That may have been a
+    /// label: the server keeps one time for all fields of a program.
+    #[must_use]
+    pub fn last_writer(&self) -> Option<&FieldManager> {
+        let of_spec = self
+            .managers
+            .iter()
+            .filter(|manager| manager.owns_spec && manager.subresource.is_none());
+        of_spec.max_by_key(|manager| manager.time)
+    }
 }
 
 /// What a rule carries beside its spec and status.
@@ -112,5 +129,57 @@ impl RuleMetadata {
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires().is_some_and(|at| at <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Effect, ManagerOperation};
+
+    fn manager(name: &str, second: i64) -> FieldManager {
+        FieldManager {
+            name: name.to_owned(),
+            operation: ManagerOperation::Update,
+            subresource: None,
+            time: Timestamp::from_second(second).ok(),
+            owns_spec: true,
+            owns_metadata: false,
+        }
+    }
+
+    #[test]
+    fn the_newest_program_with_a_part_of_the_spec_is_the_last_writer() {
+        let label = FieldManager {
+            owns_spec: false,
+            ..manager("argocd-controller", 9)
+        };
+        let status = FieldManager {
+            subresource: Some("status".to_owned()),
+            ..manager("kube-controller-manager", 8)
+        };
+        let rule = DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: None,
+            taint: Taint {
+                key: "a".to_owned(),
+                value: String::new(),
+                effect: Effect::None,
+                time_added: None,
+            },
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: vec![
+                manager("kubectl", 7),
+                manager("kubectl-create", 3),
+                label,
+                status,
+            ],
+        };
+        let last = rule.last_writer().map(|manager| manager.name.as_str());
+        assert_eq!(last, Some("kubectl"));
     }
 }

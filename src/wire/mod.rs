@@ -20,6 +20,7 @@ mod document;
 mod error;
 mod field;
 mod interner;
+mod manager;
 mod meta;
 mod named;
 mod nullable;

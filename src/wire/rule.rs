@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::context::Context;
 use super::error::FieldError;
+use super::manager::ManagedFieldsEntry;
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
 use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, Time};
@@ -66,6 +67,10 @@ pub struct RuleMeta {
     #[prost(btree_map = "string, string", tag = "12")]
     #[serde(default, deserialize_with = "or_default")]
     pub annotations: BTreeMap<String, String>,
+    /// Who wrote it; absent from objects that were saved without it.
+    #[prost(message, repeated, tag = "17")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 
 impl RuleMeta {
@@ -169,6 +174,7 @@ impl ToObject for DeviceTaintRule {
                 .map_err(|error| error.under("spec.taint"))?,
             condition: self.eviction_condition(context)?,
             metadata: self.notes()?,
+            managers: self.managers(),
         })))
     }
 }
@@ -185,6 +191,11 @@ impl DeviceTaintRule {
             annotations: metadata.annotations.clone(),
             created,
         })
+    }
+
+    fn managers(&self) -> Vec<model::FieldManager> {
+        let entries = self.metadata.iter().flat_map(|meta| &meta.managed_fields);
+        entries.map(ManagedFieldsEntry::to_model).collect()
     }
 
     fn eviction_condition(
@@ -228,7 +239,7 @@ mod tests {
     use super::*;
     use crate::wire::{Documents, decode_protobuf_object};
 
-    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""}},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
+    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""},"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
 
     #[test]
     fn labels_annotations_and_creation_are_read_from_both_encodings() {
@@ -264,5 +275,7 @@ mod tests {
             rule.metadata.created,
             Some("2026-11-20T06:00:00Z".parse().unwrap())
         );
+        let writer = rule.last_writer().map(|manager| manager.name.as_str());
+        assert_eq!(writer, Some("kubectl-edit"));
     }
 }

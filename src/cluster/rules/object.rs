@@ -197,6 +197,7 @@ mod tests {
             taint: taint("None"),
             condition: None,
             metadata: RuleMetadata::default(),
+            managers: Vec::new(),
         };
         let patch = RulePatch {
             effect: Some(Effect::NoExecute),

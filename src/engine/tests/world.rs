@@ -150,6 +150,7 @@ impl World {
             taint: taint(text),
             condition: None,
             metadata: RuleMetadata::default(),
+            managers: Vec::new(),
         });
         self
     }

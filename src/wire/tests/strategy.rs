@@ -12,6 +12,7 @@ use crate::wire::claim::{
     ResourceClaimConsumerReference, ResourceClaimStatus,
 };
 use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
+use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::pod::{
     Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
     PodSchedulingGroup, PodSpec, PodStatus,
@@ -84,6 +85,7 @@ prop_compose! {
         common in metadata(),
         labels in pairs(),
         annotations in pairs(),
+        managed_fields in few(manager()),
     ) -> RuleMeta {
         RuleMeta {
             name: common.name,
@@ -95,6 +97,20 @@ prop_compose! {
             deletion_grace_period_seconds: common.deletion_grace_period_seconds,
             labels,
             annotations,
+            managed_fields,
+        }
+    }
+}
+
+prop_compose! {
+    fn manager()(
+        (manager, operation, subresource) in (text(), text(), text()),
+        time in time(),
+        fields in maybe("f:(spec|metadata|status)"),
+    ) -> ManagedFieldsEntry {
+        ManagedFieldsEntry {
+            manager, operation, subresource, time,
+            fields_v1: fields.map(|name| FieldsV1 { raw: format!(r#"{{"{name}":{{}}}}"#).into_bytes() }),
         }
     }
 }
