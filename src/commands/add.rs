@@ -6,16 +6,18 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, UNCHANGED, not_made, patch, stopped};
-use super::connection::failed;
 use super::context::Context;
-use super::preview::refuse_missing;
-use super::safety::{Safety, SafetyArgs};
-use super::scene::Scene;
-use super::selection::{SelectorArgs, wrong_name};
-use super::source;
-use super::step::{Existing, Step, considered, different, refuse_unsupported, steps};
+use super::flags::change::ChangeArgs;
+use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::safety::SafetyArgs;
+use super::flags::source::VersionArgs;
+use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
+use super::work::choice::{refuse_missing, wide};
+use super::work::connect::failed;
+use super::work::consent::Safety;
+use super::work::look::Scene;
+use super::work::source;
+use super::work::step::{Existing, Step, considered, different, refuse_unsupported, steps};
 use crate::cluster::{
     ClusterError, MANAGER, RuleDraft, StoredRule, WriteMode, parse_duration, user_name,
 };
@@ -114,7 +116,7 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     let drafts = args.drafts()?;
     let safety = args.safety.prepare()?;
 
-    let scene = Scene::open(&args.version, context).await?;
+    let scene = Scene::open(&args.version.version(), context).await?;
     refuse_unsupported(&drafts, &scene.semantics)?;
     let drafts = args.with_expiry(drafts, scene.now);
     if !args.allow_missing {
@@ -143,7 +145,7 @@ async fn ask(
         return Ok(());
     }
     let report = scene.report(&deadly, &safety.guards).await?;
-    if args.change.dry_run.is_real() {
+    if args.change.change().dry_run.is_real() {
         return safety.check(&report, context);
     }
     for line in report.summary_lines() {
@@ -167,12 +169,12 @@ async fn carry_out(
     }
     let open = steps.iter().filter(|step| !matches!(step, Step::Keep(_)));
     let names: Vec<String> = open.map(|step| step.draft().name.clone()).collect();
-    args.change.plan(names, context);
+    args.change.change().plan(names, context);
     let mut changed = false;
     let mut objects = Vec::new();
     for step in steps {
         let name = step.draft().name.clone();
-        args.change.begin(&name, context);
+        args.change.change().begin(&name, context);
         let (verb, object) = match perform(step, args, user, scene).await {
             Ok(done) => done,
             Err(failure) => {
@@ -182,9 +184,9 @@ async fn carry_out(
         };
         changed |= verb != UNCHANGED;
         if args.output.is_none() {
-            args.change.tell(&name, verb, context)?;
+            args.change.change().tell(&name, verb, context)?;
         } else {
-            args.change.note(&name, verb, context);
+            args.change.change().note(&name, verb, context);
         }
         objects.push(object);
     }
@@ -196,7 +198,7 @@ async fn carry_out(
         };
         context.printer.emit(&render(&ObjectList(objects), page)?)?;
     }
-    Ok(args.change.status(Changed::if_any(changed)))
+    Ok(args.change.change().status(Changed::if_any(changed)))
 }
 
 /// Does what has to be done about one rule: what was done, and the rule as it is then.
@@ -206,7 +208,7 @@ async fn perform(
     user: Option<&str>,
     scene: &Scene,
 ) -> Result<(&'static str, serde_json::Value), Failure> {
-    let mode = args.change.dry_run.mode();
+    let mode = args.change.change().dry_run.mode();
     let rules = &scene.rules;
     match (step, mode) {
         (Step::Keep(draft), _) => {
@@ -394,13 +396,10 @@ impl AddArgs {
         let mut drafts = Vec::new();
         for manifest in manifests {
             let Some(selector) = manifest.selector.clone() else {
-                return Err(super::preview::wide(
-                    &manifest,
-                    "has no spec.deviceSelector",
-                ));
+                return Err(wide(&manifest, "has no spec.deviceSelector"));
             };
             if selector == DeviceSelector::default() {
-                return Err(super::preview::wide(
+                return Err(wide(
                     &manifest,
                     "has an empty spec.deviceSelector: it would taint every device",
                 ));

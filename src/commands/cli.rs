@@ -5,9 +5,9 @@ use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use super::arguments::GlobalArgs;
-use super::connection::ConnectionArgs;
 use super::context::{Context, Surroundings};
+use super::flags::connection::ConnectionArgs;
+use super::flags::output::GlobalArgs;
 use super::{
     add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
     wait,
@@ -123,12 +123,12 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Snapshot(args) => snapshot::run(args, context).await,
-        Command::Help(args) => help::run(&args, context),
+        Command::Help(args) => help::run(&args, definition(None), context),
     }
 }
 
 /// The definition of the command line, named as the user called the program.
-pub(super) fn definition(called: Option<&OsString>) -> clap::Command {
+fn definition(called: Option<&OsString>) -> clap::Command {
     let by_kubectl = called
         .and_then(|name| Path::new(name).file_stem())
         .is_none_or(|stem| stem.to_string_lossy().starts_with("kubectl-"));

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use super::arguments::GlobalArgs;
-use super::connection::ConnectionArgs;
-use super::ledger::Ledger;
-use crate::cluster;
+use super::flags::connection::ConnectionArgs;
+use super::flags::output::GlobalArgs;
+use super::work::ledger::Ledger;
+use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::output::{ColorChoice, Environment, Printer, Verbosity};
 
 /// Variables that the program listens to; no other part of the environment is ever read.
@@ -76,7 +76,10 @@ fn width(columns: Option<&OsString>) -> Option<u16> {
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
     pub(super) width: Option<u16>,
-    pub(super) connection: ConnectionArgs,
+    /// Which cluster is meant, and who asks.
+    pub(super) connection: ConnectionOptions,
+    /// How much is told of each request; 0 for nothing.
+    pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
     /// What the command changes, for whoever interrupts it.
     pub(super) ledger: Ledger,
@@ -105,10 +108,37 @@ impl Context {
                 verbosity,
             )),
             width: surroundings.streams.width,
-            connection,
+            verbosity: connection.verbosity,
+            connection: options(connection),
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
         }
+    }
+}
+
+/// What was typed about the connection, as the cluster takes it.
+fn options(args: ConnectionArgs) -> ConnectionOptions {
+    ConnectionOptions {
+        kubeconfig: args.kubeconfig,
+        context: args.context,
+        cluster: args.cluster,
+        user: args.user,
+        namespace: args.namespace,
+        server: args.server,
+        tls_server_name: args.tls_server_name,
+        insecure_skip_tls_verify: args.insecure_skip_tls_verify,
+        certificate_authority: args.certificate_authority,
+        client_certificate: args.client_certificate,
+        client_key: args.client_key,
+        token: args.token,
+        as_user: args.as_user,
+        as_group: args.as_group,
+        as_uid: args.as_uid,
+        as_user_extra: args.as_user_extra,
+        request_timeout: args
+            .request_timeout
+            .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
+        disable_compression: args.disable_compression == Some(true),
     }
 }

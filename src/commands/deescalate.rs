@@ -3,12 +3,14 @@
 use clap::ValueEnum;
 use futures::future::join;
 
-use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, UNCHANGED, conflict, not_made, stopped};
-use super::connection::{Live, connect, failed};
 use super::context::Context;
 use super::escalate::rank;
-use super::scene::Scene;
+use super::flags::change::ChangeArgs;
+use super::flags::source::VersionArgs;
+use super::work::changer::{Changed, UNCHANGED, conflict, not_made, stopped};
+use super::work::connect::{Live, connect, failed};
+use super::work::look::Scene;
+use super::work::source::Version;
 use crate::cluster::{ClusterError, RulePatch, Rules, StoredRule, user_name};
 use crate::engine::{ConsideredTaint, Verdict};
 use crate::error::{ExitStatus, Failure};
@@ -73,7 +75,7 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
     let mut names = args.names.clone();
     names.sort_unstable();
     names.dedup();
-    args.change.plan(names.iter().cloned(), context);
+    args.change.change().plan(names.iter().cloned(), context);
     let mut braked = Vec::new();
     let mut changed = false;
     for name in &names {
@@ -85,14 +87,14 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
             }
         };
         let verb = done.as_ref().map_or(UNCHANGED, |_| "configured");
-        args.change.tell(name, verb, context)?;
+        args.change.change().tell(name, verb, context)?;
         changed |= done.is_some();
         braked.extend(done);
     }
-    if args.change.dry_run.is_real() {
-        tell_cancelled(live, braked, &args.version, context).await;
+    if args.change.change().dry_run.is_real() {
+        tell_cancelled(live, braked, &args.version.version(), context).await;
     }
-    Ok(args.change.status(Changed::if_any(changed)))
+    Ok(args.change.change().status(Changed::if_any(changed)))
 }
 
 impl DeescalateArgs {
@@ -115,10 +117,10 @@ impl DeescalateArgs {
             if rank(&found.rule.taint.effect) < rank(&to) {
                 return Err(would_escalate(&found, &to));
             }
-            let Some(mode) = self.change.dry_run.mode() else {
+            let Some(mode) = self.change.change().dry_run.mode() else {
                 return Ok(Some(found.rule));
             };
-            self.change.begin(name, context);
+            self.change.change().begin(name, context);
             match rules
                 .patch(&found.rule, &self.patch(live, user.as_deref()), mode)
                 .await
@@ -141,6 +143,7 @@ impl DeescalateArgs {
     fn patch(&self, live: &Live, user: Option<&str>) -> RulePatch {
         let renews = self
             .version
+            .version()
             .semantics(live.served.version)
             .is_ok_and(|semantics| semantics.server_renews_time_added);
         let mut change = RulePatch {
@@ -189,7 +192,7 @@ fn would_escalate(found: &StoredRule, to: &Effect) -> Failure {
 async fn tell_cancelled(
     live: Live,
     before: Vec<DeviceTaintRule>,
-    version: &VersionArgs,
+    version: &Version,
     context: &Context,
 ) {
     let evicting: Vec<DeviceTaintRule> = before
@@ -210,7 +213,7 @@ async fn tell_cancelled(
 async fn pending(
     live: Live,
     evicting: &[DeviceTaintRule],
-    version: &VersionArgs,
+    version: &Version,
 ) -> Result<String, Failure> {
     let scene = Scene::of(live, version).await?;
     let considered: Vec<ConsideredTaint> = evicting

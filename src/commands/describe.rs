@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
-use super::source::{self, Facts};
-use super::waiting::{gap_of, nodes_of};
+use super::flags::output::OutputArgs;
+use super::flags::source::SourceArgs;
+use super::work::source::{self, Facts};
+use super::work::wait::{gap_of, nodes_of};
 use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
 use crate::engine::life::remaining;
 use crate::engine::{self, Cause, ConsideredTaint, Impact};
@@ -43,9 +44,13 @@ Examples:
   kubectl devicetaint describe drain-node-7 --from cluster.json.gz";
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(facts.reading.version)?;
-    let now = args.source.now(&facts.reading)?;
+    let facts = source::read(&args.source.source(), context).await?;
+    let semantics = args
+        .source
+        .source()
+        .version
+        .semantics(facts.reading.version)?;
+    let now = args.source.source().now(&facts.reading)?;
     let rule = facts.rule(&args.name)?.clone();
     let considered = [ConsideredTaint::of_rule(&rule, now)];
     let selected =

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
-use super::selection::{SelectorArgs, no_such_device, wrong_name};
-use super::source;
+use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::output::OutputArgs;
+use super::flags::source::SourceArgs;
+use super::work::choice::no_such_device;
+use super::work::source;
 use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
@@ -56,13 +58,17 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let wanted = args.wanted()?;
-    let mut facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(facts.reading.version)?;
-    let now = args.source.now(&facts.reading)?;
+    let mut facts = source::read(&args.source.source(), context).await?;
+    let semantics = args
+        .source
+        .source()
+        .version
+        .semantics(facts.reading.version)?;
+    let now = args.source.source().now(&facts.reading)?;
     facts
         .reading
         .warnings
-        .extend(SourceArgs::warning(&semantics));
+        .extend(source::newer_version(&semantics));
     let reading = &facts.reading;
 
     let all = engine::devices(&reading.snapshot, &semantics);

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, UNCHANGED, not_made, patch, stopped};
-use super::connection::failed;
 use super::context::Context;
-use super::ledger::Wish;
-use super::safety::SafetyArgs;
-use super::scene::Scene;
-use super::wait::timed_out;
-use super::waiting::{self, Ending, Patience};
+use super::flags::change::ChangeArgs;
+use super::flags::safety::SafetyArgs;
+use super::flags::source::VersionArgs;
+use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
+use super::work::connect::failed;
+use super::work::ledger::Wish;
+use super::work::look::Scene;
+use super::work::wait::{self, Ending, Patience, timed_out};
 use crate::cluster::{RulePatch, WriteMode, parse_duration, user_name};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
@@ -113,7 +113,7 @@ pub(super) fn rank(effect: &Effect) -> u8 {
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let safety = args.safety.prepare()?;
     let to = Effect::from(args.to);
-    let scene = Scene::open(&args.version, context).await?;
+    let scene = Scene::open(&args.version.version(), context).await?;
     let (open, done) = args.split(&to, &scene)?;
     args.warn_of_no_way_back(&done, context);
 
@@ -123,7 +123,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
         .collect();
     if !open.is_empty() {
         let report = scene.report(&considered, &safety.guards).await?;
-        if args.change.dry_run.is_real() {
+        if args.change.change().dry_run.is_real() {
             safety.check(&report, context)?;
         } else {
             for line in report.summary_lines() {
@@ -132,14 +132,19 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
         }
     }
     for rule in &done {
-        args.change.tell(rule.name.as_str(), UNCHANGED, context)?;
+        args.change
+            .change()
+            .tell(rule.name.as_str(), UNCHANGED, context)?;
     }
     args.carry_out(&open, &scene, context).await?;
     scene.live.tell(&context.printer);
     if args.waits() {
         args.wait(&open, &done, &scene, context).await?;
     }
-    Ok(args.change.status(Changed::if_any(!open.is_empty())))
+    Ok(args
+        .change
+        .change()
+        .status(Changed::if_any(!open.is_empty())))
 }
 
 impl EscalateArgs {
@@ -179,8 +184,8 @@ impl EscalateArgs {
         context: &Context,
     ) -> Result<(), Failure> {
         let names = open.iter().map(|rule| rule.name.to_string());
-        self.change.plan(names, context);
-        let user = match self.change.dry_run.mode() {
+        self.change.change().plan(names, context);
+        let user = match self.change.change().dry_run.mode() {
             Some(_) if !open.is_empty() => user_name(&scene.live.client).await,
             Some(_) | None => None,
         };
@@ -188,22 +193,22 @@ impl EscalateArgs {
         let change = effect_patch(&to, user.as_deref(), scene);
         for rule in open {
             let name = rule.name.as_str();
-            self.change.begin(name, context);
-            if let Some(mode) = self.change.dry_run.mode()
+            self.change.change().begin(name, context);
+            if let Some(mode) = self.change.change().dry_run.mode()
                 && let Err(failure) = patch(&scene.rules, rule, &change, mode).await
             {
                 not_made(&failure, context);
                 let failure = self.with_new_report(failure, scene).await;
                 return Err(stopped(failure, context));
             }
-            self.change.tell(name, "configured", context)?;
+            self.change.change().tell(name, "configured", context)?;
         }
         Ok(())
     }
 
     /// The failure with whom the change would hit now, as far as that can be found out.
     async fn with_new_report(&self, failure: Failure, scene: &Scene) -> Failure {
-        let Ok(scene) = scene.again(&self.version).await else {
+        let Ok(scene) = scene.again(&self.version.version()).await else {
             return failure;
         };
         let to = Effect::from(self.to);
@@ -224,7 +229,9 @@ impl EscalateArgs {
 
     /// Whether there is anything to wait for.
     fn waits(&self) -> bool {
-        self.wait && self.change.dry_run.is_real() && Effect::from(self.to) == Effect::NoExecute
+        self.wait
+            && self.change.change().dry_run.is_real()
+            && Effect::from(self.to) == Effect::NoExecute
     }
 
     async fn wait(
@@ -239,7 +246,7 @@ impl EscalateArgs {
             timeout: self.timeout,
             settle: self.settle,
         };
-        let ending = waiting::evicted(scene, &self.names, patience, context)
+        let ending = wait::evicted(scene, &self.names, patience, context)
             .await
             .map_err(|failure| stopped(failure, context))?;
         let left = match ending {

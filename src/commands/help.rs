@@ -1,6 +1,5 @@
 //! `help`: of the program, of a command, and of what reports and exit codes mean.
 
-use super::cli::definition;
 use super::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
@@ -16,20 +15,24 @@ pub(super) struct HelpArgs {
 /// Topics that are no commands.
 const TOPICS: [&str; 3] = ["exit-codes", "hazards", "guards"];
 
-pub(super) fn run(args: &HelpArgs, context: &Context) -> Result<ExitStatus, Failure> {
+/// Explains what was asked for, or the `program`.
+pub(super) fn run(
+    args: &HelpArgs,
+    mut program: clap::Command,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
     let text = match args.topic.as_deref() {
-        None => definition(None).render_long_help().to_string(),
+        None => program.render_long_help().to_string(),
         Some("exit-codes") => exit_codes(),
         Some("hazards") => hazards(),
         Some("guards") => guards(),
-        Some(other) => of_command(other)?,
+        Some(other) => of_command(other, program)?,
     };
     context.printer.emit(&text)?;
     Ok(ExitStatus::Success)
 }
 
-fn of_command(name: &str) -> Result<String, Failure> {
-    let mut program = definition(None);
+fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure> {
     program.build();
     if let Some(command) = program.find_subcommand_mut(name) {
         return Ok(command.render_long_help().to_string());

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
-use super::scene::rule_named;
-use super::source;
+use super::flags::output::OutputArgs;
+use super::flags::source::SourceArgs;
+use super::work::look::rule_named;
+use super::work::source;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -71,13 +72,17 @@ fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (mut facts, objects) = if args.wants_objects() {
-        source::read_with_rules(&args.source, context).await?
+        source::read_with_rules(&args.source.source(), context).await?
     } else {
-        let facts = source::read(&args.source, context).await?;
+        let facts = source::read(&args.source.source(), context).await?;
         (facts, BTreeMap::new())
     };
-    let semantics = args.source.semantics(facts.reading.version)?;
-    let now = args.source.now(&facts.reading)?;
+    let semantics = args
+        .source
+        .source()
+        .version
+        .semantics(facts.reading.version)?;
+    let now = args.source.source().now(&facts.reading)?;
 
     facts.refuse_without_rules()?;
     let rules = std::mem::take(&mut facts.reading.snapshot.rules);

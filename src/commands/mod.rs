@@ -1,8 +1,9 @@
 //! What can a user ask for?
 //!
 //! One file a subcommand: `XArgs`, which is its command line and its help, and `run`, which gathers
-//! what the answer needs, asks the engine, and presents a report. The only place that sees more than
-//! two layers, and the only one that reads the environment.
+//! what the answer needs, asks the engine, and presents a report. `flags` is what several of them let
+//! users type, `work` is what several of them do. The only place that sees more than two layers, and
+//! the only one that reads the environment.
 
 #![allow(
     rustdoc::broken_intra_doc_links,
@@ -10,29 +11,20 @@
 )]
 
 mod add;
-mod arguments;
-mod change;
 mod cli;
-mod connection;
 mod context;
 mod deescalate;
 mod describe;
 mod devices;
 mod escalate;
+mod flags;
 mod help;
-mod ledger;
 mod list;
 mod preview;
-mod publish;
 mod remove;
-mod safety;
-mod scene;
-mod selection;
 mod signal;
 mod snapshot;
-mod source;
-mod step;
 mod wait;
-mod waiting;
+mod work;
 
 pub use cli::{Cli, run};

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use super::arguments::{OutputArgs, SourceArgs};
 use super::context::Context;
-use super::publish::{self, Publication, PublishArgs};
-use super::selection::{SelectorArgs, no_such_device, wrong_name};
+use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::guards;
+use super::flags::output::OutputArgs;
+use super::flags::publish::PublishArgs;
+use super::flags::source::SourceArgs;
 use super::signal::Signals;
-use super::source::{self, Facts};
-use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use super::work::choice::{refuse_missing, wide};
+use super::work::publish::{self, Publication};
+use super::work::source::{self, Facts};
+use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Reading, Taint, Warning,
@@ -108,7 +112,7 @@ struct Answer {
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request()?;
-    let guards = args.guards()?;
+    let guards = guards::parse(&args.abort_if)?;
     let answer = look(&request, &args, &guards, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
@@ -174,8 +178,12 @@ async fn look(
     guards: &[Guard],
     context: &Context,
 ) -> Result<Answer, Failure> {
-    let facts = source::read(&args.source, context).await?;
-    let semantics = args.source.semantics(facts.reading.version)?;
+    let facts = source::read(&args.source.source(), context).await?;
+    let semantics = args
+        .source
+        .source()
+        .version
+        .semantics(facts.reading.version)?;
     request.refuse_wide_manifests(&semantics)?;
     let selected = selected_devices(request, args, &facts.reading, &semantics)?;
     let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
@@ -193,9 +201,9 @@ async fn look(
     facts
         .reading
         .warnings
-        .extend(SourceArgs::warning(&semantics));
+        .extend(source::newer_version(&semantics));
 
-    let now = args.source.now(&facts.reading)?;
+    let now = args.source.source().now(&facts.reading)?;
     let considered = request.considered(&facts.reading, now)?;
     let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
     let usage = engine::usage(&facts.reading.snapshot, &engine::drivers_of(&impact));
@@ -265,16 +273,6 @@ impl PreviewArgs {
     /// Whether rules are created, so that somebody has to remove them again.
     pub(super) fn publishes(&self) -> bool {
         self.publish.publish
-    }
-
-    fn guards(&self) -> Result<Vec<Guard>, Failure> {
-        let parse = |text: &String| {
-            text.parse::<Guard>().map_err(|error| {
-                let hint = error.hint();
-                Failure::usage(error).hint(hint)
-            })
-        };
-        self.abort_if.iter().map(parse).collect()
     }
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
@@ -411,12 +409,6 @@ impl Request {
     }
 }
 
-pub(super) fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
-    Failure::usage(format!("rule {} {problem}", manifest.name))
-        .hint("name a driver, a pool or a device in spec.deviceSelector")
-        .hint("to preview a taint on every device, say --all-devices")
-}
-
 fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule, Failure> {
     let rules = &reading.snapshot.rules;
     if let Some(rule) = rules.iter().find(|rule| rule.name.as_str() == name) {
@@ -440,32 +432,4 @@ fn first_few(names: &[String]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
-}
-
-/// A name that matches nothing is a mistake, unless nobody can know what there is.
-pub(super) fn refuse_missing(
-    impact: &Impact<'_>,
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
-    for rule in &impact.rules {
-        let counts = rule.counts;
-        let Some(selector) = &rule.considered.selector else {
-            continue;
-        };
-        if counts.published_devices > 0
-            || counts.allocated_devices > 0
-            || rule.considered.rule.is_some()
-        {
-            continue;
-        }
-        let known: Vec<_> = engine::devices(&reading.snapshot, semantics)
-            .into_iter()
-            .map(|device| device.id)
-            .collect();
-        return Err(
-            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
-        );
-    }
-    Ok(())
 }

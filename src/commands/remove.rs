@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::arguments::VersionArgs;
-use super::change::{ChangeArgs, Changed, delete, not_made, stopped};
-use super::connection::{Live, connect, failed};
 use super::context::Context;
-use super::safety::{without_terminal, yes_or_refuse};
-use super::scene::{Scene, no_such_rule, server_time};
-use super::selection::wrong_name;
-use super::wait::timed_out;
-use super::waiting::{self, Ending};
+use super::flags::change::ChangeArgs;
+use super::flags::devices::wrong_name;
+use super::flags::source::VersionArgs;
+use super::work::changer::{Changed, delete, not_made, stopped};
+use super::work::connect::{Live, connect, failed, server_time};
+use super::work::consent::{without_terminal, yes_or_refuse};
+use super::work::look::{Scene, no_such_rule};
+use super::work::wait::{self, Ending, timed_out};
 use crate::cluster::{Rules, parse_duration};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
@@ -100,19 +100,19 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
             return Err(failure);
         }
         context.printer.note("No resources found");
-        return Ok(args.change.status(Changed::Nothing));
+        return Ok(args.change.change().status(Changed::Nothing));
     }
     args.ask(&meant, &found, context)?;
     // Read before they are gone; a user who may not look at devices may remove rules all the same.
-    let scene = Scene::of(live, &args.version).await;
+    let scene = Scene::of(live, &args.version.version()).await;
     args.carry_out(&found, &rules, context).await?;
     tell_released(&found, scene, context);
-    if args.wait && args.change.dry_run.is_real() {
+    if args.wait && args.change.change().dry_run.is_real() {
         args.wait(&found, &rules, context).await?;
     }
     match all_missing(&missing) {
         Some(failure) => Err(failure.hint("the others were found, and are deleted")),
-        None => Ok(args.change.status(Changed::Something)),
+        None => Ok(args.change.change().status(Changed::Something)),
     }
 }
 
@@ -254,7 +254,7 @@ impl RemoveArgs {
             Meant::All => true,
             Meant::Names(_) | Meant::Taints(..) | Meant::Labelled(_) | Meant::Expired => false,
         };
-        if !broad || self.yes || !self.change.dry_run.is_real() {
+        if !broad || self.yes || !self.change.change().dry_run.is_real() {
             return Ok(());
         }
         if !context.interactive {
@@ -275,17 +275,17 @@ impl RemoveArgs {
         context: &Context,
     ) -> Result<(), Failure> {
         let names = found.iter().map(|rule| rule.name.to_string());
-        self.change.plan(names, context);
+        self.change.change().plan(names, context);
         for rule in found {
             let name = rule.name.as_str();
-            self.change.begin(name, context);
-            if let Some(mode) = self.change.dry_run.mode()
+            self.change.change().begin(name, context);
+            if let Some(mode) = self.change.change().dry_run.mode()
                 && let Err(failure) = delete(rules, rule, mode).await
             {
                 not_made(&failure, context);
                 return Err(stopped(failure, context));
             }
-            self.change.tell(name, "deleted", context)?;
+            self.change.change().tell(name, "deleted", context)?;
         }
         Ok(())
     }
@@ -302,8 +302,8 @@ impl RemoveArgs {
             names.join(" ")
         );
         context.ledger.advise([on.clone()]);
-        let ending = waiting::until(self.timeout, context, async || {
-            waiting::not_deleted(rules, &names).await
+        let ending = wait::until(self.timeout, context, async || {
+            wait::not_deleted(rules, &names).await
         });
         let ending = ending.await.map_err(|failure| stopped(failure, context))?;
         match ending {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use futures::channel::oneshot;
 
-use super::connection::connect;
 use super::context::Context;
+use super::work::connect::connect;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };

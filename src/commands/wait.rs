@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::arguments::VersionArgs;
-use super::connection::{connect, failed};
 use super::context::Context;
-use super::scene::Scene;
-use super::waiting::{self, Ending, Patience};
+use super::flags::source::VersionArgs;
+use super::work::connect::{connect, failed};
+use super::work::look::Scene;
+use super::work::wait::{self, Ending, Patience, timed_out};
 use crate::cluster::{Rules, parse_duration};
 use crate::error::{ExitStatus, Failure};
 use crate::report::rules::resource_name;
@@ -76,27 +76,27 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
     let ending = match args.what {
         What::Observed => {
-            waiting::until(args.timeout, context, async || {
-                waiting::not_observed(&rules, &args.names).await
+            wait::until(args.timeout, context, async || {
+                wait::not_observed(&rules, &args.names).await
             })
             .await?
         }
         What::Deleted => {
-            waiting::until(args.timeout, context, async || {
-                waiting::not_deleted(&rules, &args.names).await
+            wait::until(args.timeout, context, async || {
+                wait::not_deleted(&rules, &args.names).await
             })
             .await?
         }
         What::Evicted => {
-            let scene = Scene::of(live, &args.version).await?;
+            let scene = Scene::of(live, &args.version.version()).await?;
             for name in &args.names {
-                waiting::refuse_harmless(scene.rule(name)?)?;
+                wait::refuse_harmless(scene.rule(name)?)?;
             }
             let patience = Patience {
                 timeout: args.timeout,
                 settle: args.settle,
             };
-            waiting::evicted(&scene, &args.names, patience, context).await?
+            wait::evicted(&scene, &args.names, patience, context).await?
         }
     };
     match ending {
@@ -109,15 +109,4 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         }
         Ending::TimedOut(left) => Err(timed_out(args.timeout, left)),
     }
-}
-
-/// The time is over, and this is left.
-pub(super) fn timed_out(timeout: Duration, left: Vec<String>) -> Failure {
-    let failure = Failure::new(
-        ExitStatus::TimedOut,
-        format!("timed out after {}s", timeout.as_secs_f64()),
-    );
-    left.into_iter().fold(failure, |failure, line| {
-        failure.hint(format!("left: {line}"))
-    })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::connection::{Live, failed};
+use super::connect::{Live, failed};
 use crate::cluster::{ClusterError, MANAGER, RuleDraft, Rules, StoredRule, WriteMode};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -16,18 +16,6 @@ use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::rule;
 use crate::output::Printer;
 use crate::report::impact::{ImpactReport, Published};
-
-/// How the controller is asked.
-#[derive(clap::Args, Debug)]
-pub(super) struct PublishArgs {
-    /// Also create rules with effect None, and compare with what the controller says about them
-    #[arg(long, conflicts_with = "from", help_heading = "Controller")]
-    pub(super) publish: bool,
-
-    /// Remove the rules of --publish again
-    #[arg(long, requires = "publish", help_heading = "Controller")]
-    pub(super) cleanup: bool,
-}
 
 /// How long the controller may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -37,14 +25,14 @@ const INTERVAL: Duration = Duration::from_millis(200);
 const ATTEMPTS: u32 = 5;
 
 /// Rules with effect None in one cluster.
-pub(super) struct Publication {
+pub(crate) struct Publication {
     rules: Rules,
     drafts: Vec<RuleDraft>,
 }
 
 impl Publication {
     /// Prepares a rule for each of the `considered` taints; creates none yet.
-    pub(super) fn new(
+    pub(crate) fn new(
         live: &Live,
         considered: &[ConsideredTaint],
         semantics: &Semantics,
@@ -67,7 +55,7 @@ impl Publication {
     }
 
     /// Creates the rules and waits for the controller; what it says, beside what `report` says.
-    pub(super) async fn ask(&self, report: &ImpactReport) -> Result<Vec<Published>, Failure> {
+    pub(crate) async fn ask(&self, report: &ImpactReport) -> Result<Vec<Published>, Failure> {
         for draft in &self.drafts {
             self.create_anew(draft).await?;
         }
@@ -114,7 +102,7 @@ impl Publication {
     }
 
     /// Removes all rules, and says which are still there if any cannot be removed.
-    pub(super) async fn clean_up(&self) -> Result<(), Failure> {
+    pub(crate) async fn clean_up(&self) -> Result<(), Failure> {
         let mut first = Ok(());
         for draft in &self.drafts {
             let removed = self.remove(draft).await;
@@ -159,7 +147,7 @@ impl Publication {
     }
 
     /// Says on standard error that the rules stay.
-    pub(super) fn tell_what_stays(&self, printer: &Printer<'_>) {
+    pub(crate) fn tell_what_stays(&self, printer: &Printer<'_>) {
         printer.note(&format!(
             "the rules have effect None and stay; remove them with --cleanup, or with kubectl delete devicetaintrules -l {}",
             self.batch()
@@ -230,12 +218,12 @@ fn is_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> bool {
 }
 
 /// What it means that a signal came first.
-pub(super) fn interrupted(status: ExitStatus) -> Failure {
+pub(crate) fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while the controller was asked")
 }
 
 /// Whether the controller has said the same about every rule; if not, why that is a failure.
-pub(super) fn check(report: &ImpactReport) -> Result<(), Failure> {
+pub(crate) fn check(report: &ImpactReport) -> Result<(), Failure> {
     let rules = |agrees: Option<bool>| {
         let matching = report.published.iter().filter(|rule| rule.agrees == agrees);
         let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::connection::failed;
-use super::context::Context;
-use super::scene::{Scene, server_time};
+use super::connect::{failed, server_time};
+use super::look::Scene;
 use crate::cluster::{self, ApiClient, ClusterError, Rules, StoredRule, node_health};
+use crate::commands::context::Context;
 use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
@@ -21,14 +21,14 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long to wait, and for how long it has to stay so.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
-    pub(super) timeout: Duration,
-    pub(super) settle: Duration,
+pub(crate) struct Patience {
+    pub(crate) timeout: Duration,
+    pub(crate) settle: Duration,
 }
 
 /// How a wait ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// What was waited for is the case.
     Met,
     /// The time is over; what remains, one line each.
@@ -36,7 +36,7 @@ pub(super) enum Ending {
 }
 
 /// Looks again and again until `look` has nothing left to name, or the time is over.
-pub(super) async fn until(
+pub(crate) async fn until(
     timeout: Duration,
     context: &Context,
     mut look: impl AsyncFnMut() -> Result<Vec<String>, Failure>,
@@ -56,7 +56,7 @@ pub(super) async fn until(
 }
 
 /// Those of the rules whose current state the controller has not judged yet.
-pub(super) async fn not_observed(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
+pub(crate) async fn not_observed(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
     let mut left = Vec::new();
     for name in names {
         let rule = present(rules, name).await?;
@@ -78,7 +78,7 @@ pub(super) async fn not_observed(rules: &Rules, names: &[String]) -> Result<Vec<
 }
 
 /// Those of the rules that are still there.
-pub(super) async fn not_deleted(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
+pub(crate) async fn not_deleted(rules: &Rules, names: &[String]) -> Result<Vec<String>, Failure> {
     let mut left = Vec::new();
     for name in names {
         if let Some(found) = rules.get(name).await.map_err(failed)? {
@@ -109,7 +109,7 @@ async fn present(rules: &Rules, name: &str) -> Result<DeviceTaintRule, Failure> 
 }
 
 /// Refuses to wait for a rule that evicts nobody, or no longer.
-pub(super) fn refuse_harmless(rule: &DeviceTaintRule) -> Result<(), Failure> {
+pub(crate) fn refuse_harmless(rule: &DeviceTaintRule) -> Result<(), Failure> {
     if rule.taint.effect == Effect::NoExecute {
         return Ok(());
     }
@@ -125,7 +125,7 @@ pub(super) fn refuse_harmless(rule: &DeviceTaintRule) -> Result<(), Failure> {
 /// Waits until the rules have evicted everybody whom they evict: the controller says so about their
 /// current state, no such pod is left, not even a terminating one, and it stays so for a while, in
 /// which the scheduler may still place pods that it chose a device for before it knew the taint.
-pub(super) async fn evicted(
+pub(crate) async fn evicted(
     scene: &Scene,
     names: &[String],
     patience: Patience,
@@ -276,7 +276,7 @@ fn unsettled(rule: &DeviceTaintRule, pods_left: usize, scene: &Scene) -> Option<
 }
 
 /// How the nodes are of pods that should have ended, as far as that can be read, and why not of all.
-pub(super) async fn nodes_of(
+pub(crate) async fn nodes_of(
     left: &[Remaining<'_>],
     client: &ApiClient,
 ) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
@@ -305,10 +305,21 @@ pub(super) async fn nodes_of(
 }
 
 /// What is not known since it cannot be read.
-pub(super) fn gap_of(what: &str, error: &ClusterError) -> Gap {
+pub(crate) fn gap_of(what: &str, error: &ClusterError) -> Gap {
     Gap {
         affects: Affects::Details,
         what: what.to_owned(),
         why: error.to_string(),
     }
+}
+
+/// The time is over, and this is left.
+pub(crate) fn timed_out(timeout: Duration, left: Vec<String>) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::TimedOut,
+        format!("timed out after {}s", timeout.as_secs_f64()),
+    );
+    left.into_iter().fold(failure, |failure, line| {
+        failure.hint(format!("left: {line}"))
+    })
 }

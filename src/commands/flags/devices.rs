@@ -1,12 +1,12 @@
-//! Which devices are meant?
+//! Devices, as they are typed.
 
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector};
-use crate::naming::{NamingError, device, suggest};
+use crate::model::DeviceSelector;
+use crate::naming::{NamingError, device};
 
 /// Flags that name devices, one to one with the API's selector.
 #[derive(clap::Args, Debug)]
-pub(super) struct SelectorArgs {
+pub(crate) struct SelectorArgs {
     /// Driver of the devices
     #[arg(long, help_heading = "Devices")]
     driver: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct SelectorArgs {
 
 impl SelectorArgs {
     /// The selector, if any of the flags was given.
-    pub(super) fn selector(&self) -> Result<Option<DeviceSelector>, Failure> {
+    pub(crate) fn selector(&self) -> Result<Option<DeviceSelector>, Failure> {
         if self.driver.is_none() && self.pool.is_none() && self.device.is_none() {
             return Ok(None);
         }
@@ -36,7 +36,7 @@ impl SelectorArgs {
 }
 
 /// A name that cannot be, with what it may have been meant as.
-pub(super) fn wrong_name(error: NamingError) -> Failure {
+pub(crate) fn wrong_name(error: NamingError) -> Failure {
     let hints: Vec<String> = match &error {
         NamingError::TwoSegments { suggestions, .. } => {
             vec![format!(
@@ -55,20 +55,4 @@ pub(super) fn wrong_name(error: NamingError) -> Failure {
         | NamingError::NoEffect { .. } => Vec::new(),
     };
     hints.into_iter().fold(Failure::usage(error), Failure::hint)
-}
-
-/// No device of that name is published or allocated.
-pub(super) fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
-    let name = device::format(selector);
-    let failure = Failure::new(
-        crate::error::ExitStatus::Failed,
-        format!("no device matches {name}: none is published or allocated"),
-    );
-    let similar = suggest(selector, known);
-    let failure = match similar.as_slice() {
-        [] => failure,
-        [only] => failure.hint(format!("did you mean {only}?")),
-        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
-    };
-    failure.hint("list what there is with `kubectl devicetaint devices`")
 }

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The changes that a command makes, one after the other, and what it waits for after that.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<State>);
+pub(crate) struct Ledger(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -25,7 +25,7 @@ struct Planned {
 
 /// What is to become of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(crate) enum Wish {
     /// What the command is for.
     Changed,
     /// What the command did is taken back.
@@ -34,47 +34,47 @@ pub(super) enum Wish {
 
 impl Ledger {
     /// What is going to be done, in this order.
-    pub(super) fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
+    pub(crate) fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
         let planned = names.into_iter().map(|name| Planned { name, wish });
         self.state().planned.extend(planned);
     }
 
     /// The next change is sent.
-    pub(super) fn begin(&self, name: &str) {
+    pub(crate) fn begin(&self, name: &str) {
         self.state().under_way = Some(name.to_owned());
     }
 
     /// It was made: `NAME VERB`.
-    pub(super) fn done(&self, name: &str, verb: &str) {
+    pub(crate) fn done(&self, name: &str, verb: &str) {
         let mut state = self.state();
         state.settle(name);
         state.done.push(format!("{name} {verb}"));
     }
 
     /// There was nothing to change.
-    pub(super) fn unchanged(&self, name: &str) {
+    pub(crate) fn unchanged(&self, name: &str) {
         let mut state = self.state();
         state.settle(name);
         state.unchanged.push(name.to_owned());
     }
 
     /// It was not made.
-    pub(super) fn failed(&self) {
+    pub(crate) fn failed(&self) {
         self.state().under_way = None;
     }
 
     /// What to do for whoever interrupts the command from now on, instead of running it again.
-    pub(super) fn advise(&self, advice: impl IntoIterator<Item = String>) {
+    pub(crate) fn advise(&self, advice: impl IntoIterator<Item = String>) {
         self.state().advice = advice.into_iter().collect();
     }
 
     /// What the command still waits for.
-    pub(super) fn left(&self, left: &str) {
+    pub(crate) fn left(&self, left: &str) {
         self.state().left = Some(left.to_owned());
     }
 
     /// What became of the changes, one line each kind, and what to do now.
-    pub(super) fn account(&self) -> Vec<String> {
+    pub(crate) fn account(&self) -> Vec<String> {
         let state = self.state();
         let mut lines = state.changes();
         lines.extend(state.left.iter().map(|left| format!("left: {left}")));

@@ -2,64 +2,33 @@
 
 use std::path::PathBuf;
 
-use super::context::Context;
+use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
 use crate::report::Guard;
 use crate::report::ImpactReport;
 use crate::report::impact::{Consent, ExpectedReport, UnreadableReport};
 
-/// Flags that say how much harm is agreed to.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Safety")]
-pub(super) struct SafetyArgs {
-    /// Do not ask; needed where there is no terminal to ask on
-    #[arg(short, long)]
-    pub(super) yes: bool,
-
-    /// Number of pods that may be evicted, exactly; with --yes where several namespaces, kube-system or all devices are hit
-    #[arg(long, value_name = "N")]
-    confirm_pods: Option<usize>,
-
-    /// Refuse when more is hit than this report says, which `preview -o json` has written
-    #[arg(long, value_name = "FILENAME")]
-    expect: Option<PathBuf>,
-
-    /// Refuse when this holds, such as 'pods.evicted>20'; repeatable; see `help guards`
-    #[arg(long, value_name = "GUARD")]
-    abort_if: Vec<String>,
+/// How much harm is agreed to, as it was said.
+#[derive(Debug)]
+pub(crate) struct Agreement {
+    /// Whether nobody is asked.
+    pub(crate) yes: bool,
+    /// How many pods may be evicted, exactly.
+    pub(crate) confirm_pods: Option<usize>,
+    /// The file with the report that was agreed to.
+    pub(crate) expect: Option<PathBuf>,
+    /// What must not hold.
+    pub(crate) guards: Vec<Guard>,
 }
 
-/// The same, read and understood.
+/// How much harm is agreed to, with the report that was read.
 #[derive(Debug)]
-pub(super) struct Safety {
+pub(crate) struct Safety {
     yes: bool,
     confirm_pods: Option<usize>,
     expect: Option<ExpectedReport>,
-    pub(super) guards: Vec<Guard>,
-}
-
-impl SafetyArgs {
-    /// Finds what is wrong with the flags before anything else is done.
-    pub(super) fn prepare(&self) -> Result<Safety, Failure> {
-        Ok(Safety {
-            yes: self.yes,
-            confirm_pods: self.confirm_pods,
-            expect: self.expect.as_ref().map(read_expected).transpose()?,
-            guards: guards(&self.abort_if)?,
-        })
-    }
-}
-
-/// Reads the values of `--abort-if`.
-pub(super) fn guards(texts: &[String]) -> Result<Vec<Guard>, Failure> {
-    let parse = |text: &String| {
-        text.parse::<Guard>().map_err(|error| {
-            let hint = error.hint();
-            Failure::usage(error).hint(hint)
-        })
-    };
-    texts.iter().map(parse).collect()
+    pub(crate) guards: Vec<Guard>,
 }
 
 fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
@@ -79,8 +48,18 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
 }
 
 impl Safety {
+    /// Reads the report that was agreed to, and finds what is wrong with it.
+    pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
+        Ok(Self {
+            yes: agreement.yes,
+            confirm_pods: agreement.confirm_pods,
+            expect: agreement.expect.as_ref().map(read_expected).transpose()?,
+            guards: agreement.guards,
+        })
+    }
+
     /// Lets a change pass that has this impact, or says what stands in its way. Nothing was changed.
-    pub(super) fn check(&self, report: &ImpactReport, context: &Context) -> Result<(), Failure> {
+    pub(crate) fn check(&self, report: &ImpactReport, context: &Context) -> Result<(), Failure> {
         for line in report.summary_lines() {
             context.printer.note(&line);
         }
@@ -158,7 +137,7 @@ fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
 }
 
 /// Asks for a yes; anything else ends the command.
-pub(super) fn yes_or_refuse(prompt: &str) -> Result<(), Failure> {
+pub(crate) fn yes_or_refuse(prompt: &str) -> Result<(), Failure> {
     if question::confirm(prompt).map_err(unanswered)? {
         Ok(())
     } else {
@@ -179,7 +158,7 @@ fn ask_for_count(pods: usize, why: &str) -> Result<(), Failure> {
 }
 
 /// There is nobody to ask.
-pub(super) fn without_terminal(flags: &str) -> Failure {
+pub(crate) fn without_terminal(flags: &str) -> Failure {
     Failure::refused(format!(
         "this needs to be confirmed, and there is no terminal to ask on: add {flags}; nothing was changed"
     ))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::scene::Scene;
+use super::look::Scene;
 use crate::cluster::{RuleDraft, RulePatch};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -13,7 +13,7 @@ use crate::naming::device;
 
 /// What has to be done about one rule.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Create(RuleDraft),
     Change(RuleDraft, Box<DeviceTaintRule>, RulePatch),
     Keep(RuleDraft),
@@ -21,7 +21,7 @@ pub(super) enum Step {
 
 impl Step {
     /// The rule as it is asked for.
-    pub(super) fn draft(&self) -> &RuleDraft {
+    pub(crate) fn draft(&self) -> &RuleDraft {
         match self {
             Self::Create(draft) | Self::Change(draft, _, _) | Self::Keep(draft) => draft,
         }
@@ -29,7 +29,7 @@ impl Step {
 }
 
 /// The taint that a step brings about, unless it is harmless or there already.
-pub(super) fn considered(step: &Step, now: Timestamp) -> Option<ConsideredTaint> {
+pub(crate) fn considered(step: &Step, now: Timestamp) -> Option<ConsideredTaint> {
     let harmless = |effect: &Effect| *effect == Effect::None;
     match step {
         Step::Keep(_) => None,
@@ -57,7 +57,7 @@ pub(super) fn considered(step: &Step, now: Timestamp) -> Option<ConsideredTaint>
 }
 
 /// A server that does not know an effect or a field would refuse it, or worse, drop it.
-pub(super) fn refuse_unsupported(
+pub(crate) fn refuse_unsupported(
     drafts: &[RuleDraft],
     semantics: &Semantics,
 ) -> Result<(), Failure> {
@@ -102,7 +102,7 @@ pub(super) fn refuse_unsupported(
 
 /// What becomes of effect and value of a rule that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(crate) enum Existing {
     /// They stay.
     Kept,
     /// They become what is asked for.
@@ -110,7 +110,7 @@ pub(super) enum Existing {
 }
 
 /// What has to be done, all of it checked before the first of it is.
-pub(super) fn steps(
+pub(crate) fn steps(
     drafts: Vec<RuleDraft>,
     existing: Existing,
     scene: &Scene,
@@ -162,7 +162,7 @@ fn step(
 }
 
 /// A rule of that name is there and does something else.
-pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule) -> Failure {
+pub(crate) fn different(draft: &RuleDraft, rule: &DeviceTaintRule) -> Failure {
     let selector = rule.selector.as_ref().map(device::format);
     let found = selector.unwrap_or_else(|| "no selector".to_owned());
     let failure = Failure::new(

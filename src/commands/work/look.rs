@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::arguments::{VersionArgs, detail};
-use super::connection::{Live, connect, failed};
-use super::context::Context;
+use super::connect::{Live, connect, failed, server_time};
+use super::source::{Version, detail};
 use crate::cluster::{self, ClusterError, Rules};
+use crate::commands::context::Context;
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, DriverName, Reading};
@@ -16,25 +16,25 @@ use crate::report::impact::Limits;
 use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
 /// The cluster as it was when it was looked at.
-pub(super) struct Scene {
-    pub(super) live: Live,
-    pub(super) rules: Rules,
+pub(crate) struct Scene {
+    pub(crate) live: Live,
+    pub(crate) rules: Rules,
     /// Everything but the pods.
-    pub(super) reading: Reading,
-    pub(super) semantics: Semantics,
+    pub(crate) reading: Reading,
+    pub(crate) semantics: Semantics,
     /// The server's clock at that time.
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
 }
 
 impl Scene {
     /// Connects and reads devices, claims and rules.
-    pub(super) async fn open(version: &VersionArgs, context: &Context) -> Result<Self, Failure> {
+    pub(crate) async fn open(version: &Version, context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
         Self::of(live, version).await
     }
 
     /// The same on a connection that is there already.
-    pub(super) async fn of(live: Live, version: &VersionArgs) -> Result<Self, Failure> {
+    pub(crate) async fn of(live: Live, version: &Version) -> Result<Self, Failure> {
         let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
         let semantics = version.semantics(live.served.version)?;
         let reading = read_devices(&live, &semantics).await?;
@@ -49,12 +49,12 @@ impl Scene {
     }
 
     /// Everything but the pods, as it is now.
-    pub(super) async fn devices(&self) -> Result<Reading, Failure> {
+    pub(crate) async fn devices(&self) -> Result<Reading, Failure> {
         read_devices(&self.live, &self.semantics).await
     }
 
     /// The cluster as it is now.
-    pub(super) async fn again(&self, version: &VersionArgs) -> Result<Self, Failure> {
+    pub(crate) async fn again(&self, version: &Version) -> Result<Self, Failure> {
         let live = Live {
             client: self.live.client.clone(),
             served: self.live.served.clone(),
@@ -63,17 +63,17 @@ impl Scene {
     }
 
     /// The rule of that name, as it was read.
-    pub(super) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
+    pub(crate) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
         rule_named(name, &self.reading.snapshot.rules)
     }
 
     /// The devices that `considered` selects.
-    pub(super) fn selected(&self, considered: &[ConsideredTaint]) -> BTreeSet<DeviceId> {
+    pub(crate) fn selected(&self, considered: &[ConsideredTaint]) -> BTreeSet<DeviceId> {
         self.selected_in(&self.reading, considered)
     }
 
     /// The same in another reading.
-    pub(super) fn selected_in(
+    pub(crate) fn selected_in(
         &self,
         reading: &Reading,
         considered: &[ConsideredTaint],
@@ -82,7 +82,7 @@ impl Scene {
     }
 
     /// The reading with the pods that use the devices that `considered` selects.
-    pub(super) async fn with_pods(
+    pub(crate) async fn with_pods(
         &self,
         considered: &[ConsideredTaint],
     ) -> Result<Reading, ClusterError> {
@@ -99,7 +99,7 @@ impl Scene {
     }
 
     /// What `considered` does to what was read.
-    pub(super) fn impact<'a>(
+    pub(crate) fn impact<'a>(
         &self,
         reading: &'a Reading,
         considered: &'a [ConsideredTaint],
@@ -108,7 +108,7 @@ impl Scene {
     }
 
     /// Whom the considered taints hit.
-    pub(super) async fn report(
+    pub(crate) async fn report(
         &self,
         considered: &[ConsideredTaint],
         guards: &[Guard],
@@ -151,18 +151,8 @@ async fn read_devices(live: &Live, semantics: &Semantics) -> Result<Reading, Fai
         .map_err(|error| live.failed(error))
 }
 
-/// The server's clock, which decides what is due and what has expired.
-pub(super) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
-    live.client.server_time().ok_or_else(|| {
-        Failure::new(
-            ExitStatus::Failed,
-            format!("{} does not say what time it is", live.client.server()),
-        )
-    })
-}
-
 /// The one of `rules` that has that name.
-pub(super) fn rule_named<'a>(
+pub(crate) fn rule_named<'a>(
     name: &str,
     rules: &'a [DeviceTaintRule],
 ) -> Result<&'a DeviceTaintRule, Failure> {
@@ -171,7 +161,7 @@ pub(super) fn rule_named<'a>(
 }
 
 /// There is no rule of that name.
-pub(super) fn no_such_rule<'a>(
+pub(crate) fn no_such_rule<'a>(
     name: &str,
     rules: impl Iterator<Item = &'a DeviceTaintRule>,
 ) -> Failure {

@@ -1,45 +1,39 @@
 //! What all commands that change rules share: dry runs, the lines they print, and lost races.
 
-use clap::ValueEnum;
-
-use super::connection::failed;
-use super::context::Context;
+use super::connect::failed;
 use super::ledger::Wish;
 use crate::cluster::{ClusterError, RulePatch, Rules, StoredRule, WriteMode};
+use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, RuleMetadata};
 use crate::report::rules::resource_name;
 
 /// What is said of a rule that was as wanted.
-pub(super) const UNCHANGED: &str = "unchanged";
+pub(crate) const UNCHANGED: &str = "unchanged";
 
-/// Flags of every command that changes something.
-#[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Change")]
-pub(super) struct ChangeArgs {
-    /// Say what would be done: client does not send it, server sends it without storing it
-    #[arg(long, value_enum, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
-    pub(super) dry_run: DryRun,
-
-    /// Exit with code 3 when there is nothing to change
-    #[arg(long)]
-    pub(super) error_unchanged: bool,
+/// How a command changes rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// Who pretends.
+    pub(crate) dry_run: DryRun,
+    /// Whether it is worth an exit code of its own that there was nothing to change.
+    pub(crate) error_unchanged: bool,
 }
 
 /// Who pretends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DryRun {
-    /// Nobody: it is done
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DryRun {
+    /// Nobody: it is done.
     None,
-    /// This plugin
+    /// This plugin.
     Client,
-    /// The server
+    /// The server.
     Server,
 }
 
 impl DryRun {
     /// How a change is sent, if it is.
-    pub(super) fn mode(self) -> Option<WriteMode> {
+    pub(crate) fn mode(self) -> Option<WriteMode> {
         match self {
             Self::None => Some(WriteMode::Store),
             Self::Server => Some(WriteMode::DryRun),
@@ -48,7 +42,7 @@ impl DryRun {
     }
 
     /// Whether anything is stored.
-    pub(super) fn is_real(self) -> bool {
+    pub(crate) fn is_real(self) -> bool {
         self == Self::None
     }
 
@@ -61,9 +55,9 @@ impl DryRun {
     }
 }
 
-impl ChangeArgs {
+impl Change {
     /// Notes which rules are going to be changed, in this order.
-    pub(super) fn plan(&self, names: impl IntoIterator<Item = String>, context: &Context) {
+    pub(crate) fn plan(&self, names: impl IntoIterator<Item = String>, context: &Context) {
         // What is only tried changes nothing, whenever it is interrupted.
         if self.dry_run.is_real() {
             context.ledger.plan(names, Wish::Changed);
@@ -71,14 +65,14 @@ impl ChangeArgs {
     }
 
     /// Notes that the change of this rule is sent next.
-    pub(super) fn begin(&self, name: &str, context: &Context) {
+    pub(crate) fn begin(&self, name: &str, context: &Context) {
         if self.dry_run.is_real() {
             context.ledger.begin(name);
         }
     }
 
     /// Notes what became of a rule.
-    pub(super) fn note(&self, name: &str, verb: &str, context: &Context) {
+    pub(crate) fn note(&self, name: &str, verb: &str, context: &Context) {
         if !self.dry_run.is_real() {
             return;
         }
@@ -90,7 +84,7 @@ impl ChangeArgs {
     }
 
     /// Notes and prints what became of a rule: `devicetaintrule.resource.k8s.io/NAME VERB`.
-    pub(super) fn tell(&self, name: &str, verb: &str, context: &Context) -> Result<(), Failure> {
+    pub(crate) fn tell(&self, name: &str, verb: &str, context: &Context) -> Result<(), Failure> {
         self.note(name, verb, context);
         Ok(context.printer.emit(&self.line(name, verb))?)
     }
@@ -100,7 +94,7 @@ impl ChangeArgs {
     }
 
     /// How a command ends that changed something or not.
-    pub(super) fn status(&self, changed: Changed) -> ExitStatus {
+    pub(crate) fn status(&self, changed: Changed) -> ExitStatus {
         match changed {
             Changed::Something => ExitStatus::Success,
             Changed::Nothing if self.error_unchanged => ExitStatus::Unchanged,
@@ -111,7 +105,7 @@ impl ChangeArgs {
 
 /// Whether there was anything to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Changed {
+pub(crate) enum Changed {
     /// There was.
     Something,
     /// There was not.
@@ -119,13 +113,13 @@ pub(super) enum Changed {
 }
 
 impl Changed {
-    pub(super) fn if_any(any: bool) -> Self {
+    pub(crate) fn if_any(any: bool) -> Self {
         if any { Self::Something } else { Self::Nothing }
     }
 }
 
 /// Notes that a change failed, unless nobody knows what became of it.
-pub(super) fn not_made(failure: &Failure, context: &Context) {
+pub(crate) fn not_made(failure: &Failure, context: &Context) {
     let unknown = matches!(failure.cause(), Some(ClusterError::Unresolved { .. }));
     if !unknown {
         context.ledger.failed();
@@ -133,7 +127,7 @@ pub(super) fn not_made(failure: &Failure, context: &Context) {
 }
 
 /// The command cannot go on: why, and what became of its changes.
-pub(super) fn stopped(failure: Failure, context: &Context) -> Failure {
+pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
     if matches!(failure.cause(), Some(ClusterError::Invalid { .. })) {
         let advice = "correct it, and run the command again";
         context.ledger.advise([advice.to_owned()]);
@@ -148,7 +142,7 @@ const STATUS_RACES: u32 = 100;
 /// Patches a rule. When somebody else was first, looks again: if only the rule's status has changed,
 /// which the controller writes whenever it likes, the decision still stands, and the change is sent
 /// with the new state's version; otherwise nothing is forced.
-pub(super) async fn patch(
+pub(crate) async fn patch(
     rules: &Rules,
     decided_on: &DeviceTaintRule,
     patch: &RulePatch,
@@ -171,7 +165,7 @@ pub(super) async fn patch(
 }
 
 /// Deletes a rule, with the same care.
-pub(super) async fn delete(
+pub(crate) async fn delete(
     rules: &Rules,
     decided_on: &DeviceTaintRule,
     mode: WriteMode,
@@ -217,7 +211,7 @@ async fn undisturbed(
 }
 
 /// Somebody else has changed the rule: who, what it was and what it is now.
-pub(super) fn conflict(decided_on: &DeviceTaintRule, found: &StoredRule) -> Failure {
+pub(crate) fn conflict(decided_on: &DeviceTaintRule, found: &StoredRule) -> Failure {
     let rule = &found.rule;
     let failure = Failure::new(
         ExitStatus::Failed,

@@ -1,0 +1,98 @@
+//! kubectl's connection flags.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cluster::parse_request_timeout;
+
+/// Flags of kubectl that say which cluster is meant and who asks.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Connection")]
+pub(crate) struct ConnectionArgs {
+    /// Path of the kubeconfig file
+    #[arg(long, global = true, value_name = "FILENAME")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Kubeconfig context
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+
+    /// Kubeconfig cluster
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+
+    /// Kubeconfig user
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+
+    /// Namespace of the objects that a command names
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+
+    /// All namespaces, which is what is looked at anyway; accepted as kubectl's
+    #[arg(short = 'A', long, global = true, hide = true)]
+    pub(crate) all_namespaces: bool,
+
+    /// Address and port of the API server
+    #[arg(short, long, global = true, value_name = "URL")]
+    pub(crate) server: Option<String>,
+
+    /// Name in the API server's certificate; default: the host in its address
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) tls_server_name: Option<String>,
+
+    /// Do not check the API server's certificate
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) insecure_skip_tls_verify: Option<bool>,
+
+    /// File with the certificate of the certificate authority
+    #[arg(long, global = true, value_name = "FILENAME")]
+    pub(crate) certificate_authority: Option<PathBuf>,
+
+    /// File with the client's certificate
+    #[arg(long, global = true, value_name = "FILENAME")]
+    pub(crate) client_certificate: Option<PathBuf>,
+
+    /// File with the client's key
+    #[arg(long, global = true, value_name = "FILENAME")]
+    pub(crate) client_key: Option<PathBuf>,
+
+    /// Bearer token
+    #[arg(long, global = true, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+
+    /// User to impersonate
+    #[arg(long = "as", global = true, value_name = "NAME")]
+    pub(crate) as_user: Option<String>,
+
+    /// Group to impersonate; repeatable
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) as_group: Vec<String>,
+
+    /// UID to impersonate
+    #[arg(long, global = true, value_name = "UID")]
+    pub(crate) as_uid: Option<String>,
+
+    /// Further property of the user to impersonate; repeatable
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) as_user_extra: Vec<String>,
+
+    /// How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
+    #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout)]
+    pub(crate) request_timeout: Option<Timeout>,
+
+    /// Do not ask for compressed answers
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) disable_compression: Option<bool>,
+
+    /// Folder for caches; accepted as kubectl's, nothing is cached
+    #[arg(long, global = true, value_name = "FOLDER", hide = true)]
+    pub(crate) cache_dir: Option<PathBuf>,
+
+    /// Show each request with its bytes and time
+    #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
+    pub(crate) verbosity: u8,
+}
+
+/// What `--request-timeout` means; `None` is no limit.
+pub(crate) type Timeout = Option<Duration>;

@@ -1,0 +1,15 @@
+//! Guards, as they are typed.
+
+use crate::error::Failure;
+use crate::report::Guard;
+
+/// Reads the values of `--abort-if`.
+pub(crate) fn parse(texts: &[String]) -> Result<Vec<Guard>, Failure> {
+    let parse = |text: &String| {
+        text.parse::<Guard>().map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(error).hint(hint)
+        })
+    };
+    texts.iter().map(parse).collect()
+}

@@ -1,0 +1,12 @@
+//! What is typed: the flags that several commands share, and how their values are read.
+//!
+//! Knows no cluster; what was typed becomes the plain values that `work` takes.
+
+pub(crate) mod change;
+pub(crate) mod connection;
+pub(crate) mod devices;
+pub(crate) mod guards;
+pub(crate) mod output;
+pub(crate) mod publish;
+pub(crate) mod safety;
+pub(crate) mod source;

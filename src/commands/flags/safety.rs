@@ -1,0 +1,40 @@
+//! Flags that say how much harm is agreed to.
+
+use std::path::PathBuf;
+
+use super::guards;
+use crate::commands::work::consent::{Agreement, Safety};
+use crate::error::Failure;
+
+/// Flags that say how much harm is agreed to.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Safety")]
+pub(crate) struct SafetyArgs {
+    /// Do not ask; needed where there is no terminal to ask on
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Number of pods that may be evicted, exactly; with --yes where several namespaces, kube-system or all devices are hit
+    #[arg(long, value_name = "N")]
+    confirm_pods: Option<usize>,
+
+    /// Refuse when more is hit than this report says, which `preview -o json` has written
+    #[arg(long, value_name = "FILENAME")]
+    expect: Option<PathBuf>,
+
+    /// Refuse when this holds, such as 'pods.evicted>20'; repeatable; see `help guards`
+    #[arg(long, value_name = "GUARD")]
+    abort_if: Vec<String>,
+}
+
+impl SafetyArgs {
+    /// Finds what is wrong with the flags before anything else is done.
+    pub(crate) fn prepare(&self) -> Result<Safety, Failure> {
+        Safety::new(Agreement {
+            yes: self.yes,
+            confirm_pods: self.confirm_pods,
+            expect: self.expect.clone(),
+            guards: guards::parse(&self.abort_if)?,
+        })
+    }
+}

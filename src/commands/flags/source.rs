@@ -1,0 +1,95 @@
+//! Where the cluster's state comes from, and how it is understood.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use crate::commands::work::source::{Source, Version};
+use crate::engine::Semantics;
+use crate::model::Minor;
+
+/// Where the cluster's state comes from, and how it is understood.
+#[derive(clap::Args, Debug)]
+pub(crate) struct SourceArgs {
+    /// Read saved objects instead of the cluster: a file, a directory, or `-` for stdin; repeatable
+    #[arg(long, value_name = "FILENAME", help_heading = "Source")]
+    pub(crate) from: Vec<PathBuf>,
+
+    #[command(flatten)]
+    version: VersionArgs,
+
+    /// Time of the question, as RFC 3339; default: the newest time in the files
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source")]
+    now: Option<Timestamp>,
+}
+
+/// How the cluster is understood.
+#[derive(clap::Args, Debug)]
+pub(crate) struct VersionArgs {
+    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: what the source shows, else the newest known
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
+    kubernetes: Option<Minor>,
+
+    /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
+    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source")]
+    feature_gates: Vec<bool>,
+}
+
+impl VersionArgs {
+    /// What was typed, as work takes it.
+    pub(crate) fn version(&self) -> Version {
+        Version {
+            kubernetes: self.kubernetes,
+            pod_groups: self.feature_gates.last() == Some(&true),
+        }
+    }
+}
+
+impl SourceArgs {
+    /// What was typed, as work takes it.
+    pub(crate) fn source(&self) -> Source {
+        Source {
+            from: self.from.clone(),
+            version: self.version.version(),
+            now: self.now,
+        }
+    }
+}
+
+fn parse_version(text: &str) -> Result<Minor, String> {
+    let wrong = || format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1");
+    let rest = text
+        .trim_start_matches('v')
+        .strip_prefix("1.")
+        .ok_or_else(wrong)?;
+    let number = |part: &str| part.parse().map_err(|_| wrong());
+    let (minor, patch) = match rest.split_once('.') {
+        Some((minor, patch)) => (number(minor)?, Some(number(patch)?)),
+        None => (number(rest)?, None),
+    };
+    let version = Minor { minor, patch };
+    match Semantics::of(version) {
+        Some(_) => Ok(version),
+        None => Err(format!(
+            "Kubernetes {version} has no device taints: they came with {}",
+            Semantics::OLDEST
+        )),
+    }
+}
+
+fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is no time such as 2026-11-21T01:00:00Z"))
+}
+
+fn parse_gate(text: &str) -> Result<bool, String> {
+    match text.split_once('=') {
+        Some(("DRAWorkloadResourceClaims", value)) => value
+            .parse()
+            .map_err(|_| format!("{value:?} is neither true nor false")),
+        Some((gate, _)) => Err(format!(
+            "feature gate {gate:?} plays no part here; known: DRAWorkloadResourceClaims"
+        )),
+        None => Err("write GATE=true or GATE=false".to_owned()),
+    }
+}

@@ -1,0 +1,87 @@
+//! The connection to a cluster, what the cluster serves, and what to say when it does not answer.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::spectator::Spectator;
+use crate::cluster::{
+    ApiClient, ClusterError, Connection, Permission, Served, cluster_role_for, discover,
+};
+use crate::commands::context::Context;
+use crate::error::{ExitStatus, Failure};
+use crate::output::Printer;
+
+/// A cluster that answers, and what it has.
+pub(crate) struct Live {
+    pub(crate) client: ApiClient,
+    pub(crate) served: Served,
+}
+
+/// Connects as the flags and the environment say, and asks the server what it has.
+pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
+    let observer = Arc::new(Spectator::new(&context.printer, context.verbosity));
+    let connection = Connection::load(&context.connection, &context.environment, observer.as_ref())
+        .await
+        .map_err(failed)?;
+    if context.printer.progress().is_seen() {
+        tokio::spawn(Arc::clone(&observer).watch());
+    }
+    let client = ApiClient::new(connection, observer).map_err(failed)?;
+    let served = discover(&client).await.map_err(failed)?;
+    Ok(Live { client, served })
+}
+
+/// A cluster that does not do what is asked, with the way out.
+pub(crate) fn failed(error: ClusterError) -> Failure {
+    let denied: Vec<Permission> = error.denied().into_iter().cloned().collect();
+    failed_for_want_of(&denied, error)
+}
+
+/// The same, with the role that would have allowed all of what was denied.
+fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
+    let forbidden = error.denied().is_some();
+    let hints = error.hints();
+    let failure = hints.into_iter().fold(Failure::from(error), Failure::hint);
+    if !forbidden {
+        return failure;
+    }
+    let role = cluster_role_for(denied);
+    failure.attach(format!("This role would allow it:\n{role}"))
+}
+
+impl Live {
+    /// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
+    /// others too.
+    pub(crate) fn failed(&self, error: ClusterError) -> Failure {
+        let mut denied = self.client.denied();
+        denied.extend(error.denied().cloned());
+        denied.sort_unstable();
+        denied.dedup();
+        failed_for_want_of(&denied, error)
+    }
+
+    /// Says what the server warned of, and which role would have allowed more.
+    pub(crate) fn tell(&self, printer: &Printer<'_>) {
+        for warning in self.client.warnings() {
+            printer.server_warning(&warning);
+        }
+        let denied = self.client.denied();
+        if !denied.is_empty() {
+            printer.block(&format!(
+                "This role would allow what was denied:\n{}",
+                cluster_role_for(&denied)
+            ));
+        }
+    }
+}
+
+/// The server's clock, which decides what is due and what has expired.
+pub(crate) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
+    live.client.server_time().ok_or_else(|| {
+        Failure::new(
+            ExitStatus::Failed,
+            format!("{} does not say what time it is", live.client.server()),
+        )
+    })
+}

@@ -1,0 +1,15 @@
+//! What several commands do: connect, look, choose, agree, change, and wait.
+//!
+//! Knows no clap: everything comes as plain values.
+
+pub(crate) mod changer;
+pub(crate) mod choice;
+pub(crate) mod connect;
+pub(crate) mod consent;
+pub(crate) mod ledger;
+pub(crate) mod look;
+pub(crate) mod publish;
+pub(crate) mod source;
+mod spectator;
+pub(crate) mod step;
+pub(crate) mod wait;
