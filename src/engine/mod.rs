@@ -14,6 +14,7 @@
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | Where is a rule in its life? | [`life`] |
+//! | When is a wait over? | [`settle`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -30,6 +31,7 @@ mod preview;
 mod question;
 mod select;
 pub mod semantics;
+pub mod settle;
 #[cfg(test)]
 mod tests;
 pub mod tolerate;

@@ -6,6 +6,7 @@ mod claims_and_pods;
 mod counting;
 mod life;
 mod rules_and_pools;
+mod settle;
 mod times;
 mod uncovered;
 mod versions;

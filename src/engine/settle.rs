@@ -1,0 +1,378 @@
+//! When is a wait over?
+//!
+//! Takes what is known at one moment and for how long has been waited, and says what is left and what
+//! to do next. Reads nothing and knows no clock: whoever waits brings both, so that every way in which
+//! a wait can end is a function that a test calls.
+//!
+//! ```text
+//! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | Never(why)
+//! ```
+//!
+//! A rule has evicted everybody when the controller says so about the rule as it is, no pod is left
+//! that it evicts, not even a terminating one, and it stays so for the settle time, in which the
+//! scheduler may still place pods whose device it chose before it knew the taint. Facts that were only
+//! kept current are not believed at the end: then everything is read once more.
+//!
+//! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
+//! condition, which says nothing about pods that terminate.
+
+// Times are what users and servers say: no sum of them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
+use std::time::Duration;
+
+use foldhash::{HashSet, HashSetExt};
+use jiff::{SignedDuration, Timestamp};
+
+use super::life::{Evicting, Remaining};
+use super::{Impact, Verdict};
+use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Uid};
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Everybody is gone whom the rules evict.
+    Evicted,
+    /// The controller has judged the rules as they are now.
+    Observed,
+    /// The rules are gone.
+    Deleted,
+}
+
+/// How long is waited at most, and for how long nobody may be left before that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How long nobody may be left; only evictions have to settle.
+    pub settle: Duration,
+    /// When the wait is given up, counted from its beginning.
+    pub timeout: Duration,
+}
+
+impl Patience {
+    /// How much longer than this wait the evictions of `impact` take at least, or `None` if they may
+    /// be over in time: the last pod is due at a known time, and nobody may be left for the settle
+    /// time after that.
+    ///
+    /// Whoever starts a wait that cannot end well wants to know before the first pod is evicted.
+    #[must_use]
+    pub fn shortfall(&self, impact: &Impact<'_>, now: Timestamp) -> Option<Shortfall> {
+        let due = impact.pods.iter().filter_map(|pod| match pod.verdict {
+            Verdict::Evicted { at } => Some(at),
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+        });
+        let last = due.max()?;
+        let until_last = last.duration_since(now).max(SignedDuration::ZERO);
+        let until_last = until_last.unsigned_abs();
+        let needed = until_last.saturating_add(self.settle);
+        (needed > self.timeout).then_some(Shortfall {
+            last,
+            until_last,
+            needed,
+        })
+    }
+}
+
+/// A wait cannot be met in its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// When the last pod is due to be evicted.
+    pub last: Timestamp,
+    /// How long that is from the question on.
+    pub until_last: Duration,
+    /// The shortest wait that can be met.
+    pub needed: Duration,
+}
+
+/// How sure is it that the facts are those of this moment?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// They were read for this look.
+    Read,
+    /// They were read earlier and kept current by what the server tells; a connection may have died
+    /// silently.
+    Kept,
+}
+
+/// What is known at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// All rules that are there, or at least those that are waited for.
+    pub rules: &'a [DeviceTaintRule],
+    /// The pods that the rules evict and that are still there, terminating ones included.
+    pub left: &'a [Remaining<'a>],
+    /// What could not be read: waiting does not change that.
+    pub unread: &'a [Gap],
+    /// What was read and could not be evaluated: that changes with what is read.
+    pub unevaluated: &'a [Gap],
+    /// How sure all of that is.
+    pub freshness: Freshness,
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What was waited for is the case.
+    Met,
+    /// Look again when something changes, at the latest when the wait has lasted this long.
+    WaitUntil(Duration),
+    /// It seems to be the case; read everything afresh to be sure.
+    ReadAgain,
+    /// The time is over.
+    TimedOut,
+    /// It cannot come true any more.
+    Never(Never),
+}
+
+/// Why a wait cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Never {
+    /// The rule is not there any more.
+    Gone(ObjectName),
+    /// The rule was deleted, and there is another one of its name.
+    Replaced(ObjectName),
+    /// The rule has an effect that evicts nobody.
+    Harmless {
+        /// Which rule.
+        rule: ObjectName,
+        /// The effect that it has.
+        effect: Effect,
+    },
+    /// Nobody can tell from what may be read who is left.
+    Unknowable(Vec<Gap>),
+}
+
+/// Something that keeps a wait from being met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Open<'a> {
+    /// A pod is still there.
+    Pod(&'a Remaining<'a>),
+    /// The controller's word about a rule is not that it is done.
+    Unsettled {
+        /// The rule as it is now.
+        rule: &'a DeviceTaintRule,
+        /// What its condition is worth.
+        evicting: Evicting,
+    },
+    /// The controller has not judged the rule as it is now.
+    Unobserved(&'a DeviceTaintRule),
+    /// The rule is still there.
+    Present(&'a DeviceTaintRule),
+    /// Who is left cannot be evaluated.
+    Unevaluated(&'a Gap),
+    /// Nobody is left, but not for long enough yet.
+    Settling {
+        /// How long it has to stay so, from when on nobody was left.
+        settle: Duration,
+    },
+}
+
+/// What one look has shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observation<'a> {
+    /// What to do next.
+    pub step: Step,
+    /// What is left, pods first; empty when there is nothing to wait for any more.
+    pub open: Vec<Open<'a>>,
+    /// How many pods were to go, as far as was ever seen.
+    pub all: usize,
+}
+
+/// A wait for some rules.
+#[derive(Clone, Debug)]
+pub struct Settle {
+    goal: Goal,
+    patience: Patience,
+    /// Whether the controller tells about rules at all.
+    has_condition: bool,
+    subjects: Vec<(ObjectName, Uid)>,
+    seen: HashSet<Uid>,
+    quiet_since: Option<Duration>,
+}
+
+impl Settle {
+    /// A wait for `rules`, as they are when it begins, in a version whose controller writes a condition
+    /// or does not.
+    #[must_use]
+    pub fn new(
+        goal: Goal,
+        rules: &[DeviceTaintRule],
+        patience: Patience,
+        controller: ControllerTells,
+    ) -> Self {
+        Self {
+            goal,
+            patience,
+            has_condition: controller == ControllerTells::Condition,
+            subjects: rules
+                .iter()
+                .map(|rule| (rule.name.clone(), rule.uid.clone()))
+                .collect(),
+            seen: HashSet::new(),
+            quiet_since: None,
+        }
+    }
+
+    /// What `facts` mean for the wait after it has lasted for `elapsed`.
+    ///
+    /// Must be told of every look, in the order of time: that nobody is left has to hold at each of
+    /// them for the settle time.
+    pub fn observe<'a>(&mut self, facts: &Facts<'a>, elapsed: Duration) -> Observation<'a> {
+        let left = facts.left.iter();
+        self.seen.extend(left.map(|left| left.pod.uid.clone()));
+        let (step, open) = match self.never(facts) {
+            Some(never) => (Step::Never(never), Vec::new()),
+            None => {
+                let mut open = self.open(facts);
+                let step = self.step(&open, facts.freshness, elapsed);
+                if open.is_empty() && matches!(step, Step::WaitUntil(_) | Step::TimedOut) {
+                    let settle = self.patience.settle;
+                    open.push(Open::Settling { settle });
+                }
+                (step, open)
+            }
+        };
+        Observation {
+            step,
+            open,
+            all: self.seen.len(),
+        }
+    }
+
+    fn step(&mut self, open: &[Open<'_>], freshness: Freshness, elapsed: Duration) -> Step {
+        let over = elapsed >= self.patience.timeout;
+        if !open.is_empty() {
+            self.quiet_since = None;
+            return if over {
+                Step::TimedOut
+            } else {
+                Step::WaitUntil(self.patience.timeout)
+            };
+        }
+        let since = *self.quiet_since.get_or_insert(elapsed);
+        let settled = since.saturating_add(self.settle());
+        if elapsed >= settled {
+            return match freshness {
+                Freshness::Read => Step::Met,
+                Freshness::Kept => Step::ReadAgain,
+            };
+        }
+        if over {
+            Step::TimedOut
+        } else {
+            Step::WaitUntil(settled.min(self.patience.timeout))
+        }
+    }
+
+    /// How long it has to stay so: what the controller has seen, and what is gone, stays so.
+    fn settle(&self) -> Duration {
+        match self.goal {
+            Goal::Evicted => self.patience.settle,
+            Goal::Observed | Goal::Deleted => Duration::ZERO,
+        }
+    }
+
+    /// Why the wait cannot be met, if so.
+    fn never(&self, facts: &Facts<'_>) -> Option<Never> {
+        let waits_for_being = match self.goal {
+            Goal::Deleted => return None,
+            Goal::Observed => false,
+            Goal::Evicted => true,
+        };
+        for (name, uid) in &self.subjects {
+            let Some(rule) = find(facts.rules, name) else {
+                return Some(Never::Gone(name.clone()));
+            };
+            if rule.uid != *uid {
+                return Some(Never::Replaced(name.clone()));
+            }
+            // Whoever pulls the brake meanwhile has to be told apart from a slow eviction.
+            if waits_for_being && rule.taint.effect != Effect::NoExecute {
+                return Some(Never::Harmless {
+                    rule: name.clone(),
+                    effect: rule.taint.effect.clone(),
+                });
+            }
+        }
+        let hides = facts.unread.iter().filter(|gap| hides_evictions(gap));
+        let hidden: Vec<Gap> = hides.filter(|_| waits_for_being).cloned().collect();
+        (!hidden.is_empty()).then_some(Never::Unknowable(hidden))
+    }
+
+    /// What keeps the wait from being met, the settle time aside.
+    fn open<'a>(&self, facts: &Facts<'a>) -> Vec<Open<'a>> {
+        let subjects = self.subjects.iter();
+        let present = subjects.filter_map(|(name, uid)| {
+            let rule = find(facts.rules, name)?;
+            Some((rule, rule.uid == *uid))
+        });
+        match self.goal {
+            Goal::Deleted => present
+                .filter(|(_, same)| *same)
+                .map(|(rule, _)| Open::Present(rule))
+                .collect(),
+            Goal::Observed => present
+                .filter(|(rule, _)| !is_observed(rule))
+                .map(|(rule, _)| Open::Unobserved(rule))
+                .collect(),
+            Goal::Evicted => {
+                let pods = facts.left.iter().map(Open::Pod);
+                let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));
+                let gaps = facts.unevaluated.iter().filter(|gap| hides_evictions(gap));
+                pods.chain(unsettled)
+                    .chain(gaps.map(Open::Unevaluated))
+                    .collect()
+            }
+        }
+    }
+
+    /// The controller's word about a rule, unless it is that it is done.
+    fn unsettled<'a>(&self, rule: &'a DeviceTaintRule, facts: &Facts<'a>) -> Option<Open<'a>> {
+        if !self.has_condition {
+            return None;
+        }
+        let evicting = Evicting::of(rule, facts.left.len());
+        match evicting {
+            Evicting::No => None,
+            Evicting::Yes | Evicting::Unknown | Evicting::Outdated | Evicting::Leftover => {
+                Some(Open::Unsettled { rule, evicting })
+            }
+        }
+    }
+}
+
+/// Whether the eviction controller writes a condition to rules, which it does since 1.35.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControllerTells {
+    /// It does.
+    Condition,
+    /// Only what becomes of the pods shows what it does.
+    Nothing,
+}
+
+impl From<&super::Semantics> for ControllerTells {
+    fn from(semantics: &super::Semantics) -> Self {
+        if semantics.has_condition {
+            Self::Condition
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a DeviceTaintRule> {
+    rules.iter().find(|rule| rule.name == *name)
+}
+
+/// Whether the rule's condition is about the rule as it is now, whatever it says.
+fn is_observed(rule: &DeviceTaintRule) -> bool {
+    let condition = rule.condition.as_ref();
+    condition.is_some_and(|condition| condition.observed_generation == rule.generation)
+}
+
+/// Whether somebody may be left because of what is not known.
+fn hides_evictions(gap: &Gap) -> bool {
+    match gap.affects {
+        Affects::Evictions => true,
+        Affects::Details | Affects::Nothing => false,
+    }
+}

@@ -1,0 +1,375 @@
+//! How waits end, without a server and without time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use crate::engine::life::{Evicting, Remaining, remaining};
+use crate::engine::settle::{
+    ControllerTells, Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
+};
+use crate::model::{Affects, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap};
+
+const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
+const PATIENCE: Patience = Patience {
+    settle: Duration::from_secs(10),
+    timeout: Duration::from_secs(60),
+};
+
+/// `drain`, at generation 2, whose evictions are over as the controller says.
+fn drain() -> DeviceTaintRule {
+    let mut world = World::default().rule("drain", GPU_0, MAINTENANCE);
+    let mut rule = world.snapshot.rules.remove(0);
+    rule.generation = 2;
+    rule.condition = Some(EvictionCondition {
+        status: "False".to_owned(),
+        reason: "Completed".to_owned(),
+        message: String::new(),
+        observed_generation: 2,
+        last_transition: None,
+    });
+    rule
+}
+
+fn gap(affects: Affects) -> Gap {
+    Gap {
+        what: "things".to_owned(),
+        why: "cannot list them".to_owned(),
+        affects,
+    }
+}
+
+/// Nothing is left, and that was read for this look.
+fn quiet(rules: &[DeviceTaintRule]) -> Facts<'_> {
+    Facts {
+        rules,
+        left: &[],
+        unread: &[],
+        unevaluated: &[],
+        freshness: Freshness::Read,
+    }
+}
+
+fn wait(goal: Goal, rules: &[DeviceTaintRule]) -> Settle {
+    Settle::new(goal, rules, PATIENCE, ControllerTells::Condition)
+}
+
+/// The next step after so many seconds.
+fn step(wait: &mut Settle, facts: &Facts<'_>, seconds: u64) -> Step {
+    wait.observe(facts, Duration::from_secs(seconds)).step
+}
+
+fn until(seconds: u64) -> Step {
+    Step::WaitUntil(Duration::from_secs(seconds))
+}
+
+/// The pods of `world` that are left of those on `GPU_0`.
+fn with_left<T>(world: &World, then: impl FnOnce(&[Remaining<'_>]) -> T) -> T {
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = world.preview(&taints);
+    then(&remaining(&impact, &BTreeMap::new(), at(NOW)))
+}
+
+#[test]
+fn nobody_may_be_left_for_the_settle_time() {
+    let rules = [drain()];
+    let facts = quiet(&rules);
+    let mut wait = wait(Goal::Evicted, &rules);
+    assert_eq!(step(&mut wait, &facts, 3), until(13));
+    assert_eq!(step(&mut wait, &facts, 12), until(13));
+    assert_eq!(step(&mut wait, &facts, 13), Step::Met);
+}
+
+#[test]
+fn whoever_comes_within_the_settle_time_starts_it_anew() {
+    let rules = [drain()];
+    let mut wait = wait(Goal::Evicted, &rules);
+    assert_eq!(step(&mut wait, &quiet(&rules), 0), until(10));
+    with_left(&one_pod(), |left| {
+        let facts = Facts {
+            left,
+            ..quiet(&rules)
+        };
+        assert_eq!(step(&mut wait, &facts, 9), until(60));
+    });
+    assert_eq!(step(&mut wait, &quiet(&rules), 11), until(21));
+    assert_eq!(step(&mut wait, &quiet(&rules), 21), Step::Met);
+}
+
+#[test]
+fn facts_that_were_only_kept_current_are_read_again_before_they_count() {
+    let rules = [drain()];
+    let kept = Facts {
+        freshness: Freshness::Kept,
+        ..quiet(&rules)
+    };
+    let mut wait = wait(Goal::Evicted, &rules);
+    assert_eq!(step(&mut wait, &kept, 0), until(10));
+    assert_eq!(step(&mut wait, &kept, 10), Step::ReadAgain);
+    with_left(&one_pod(), |left| {
+        let facts = Facts {
+            left,
+            ..quiet(&rules)
+        };
+        assert_eq!(step(&mut wait, &facts, 11), until(60), "it was not so");
+    });
+    assert_eq!(step(&mut wait, &quiet(&rules), 12), until(22));
+    assert_eq!(step(&mut wait, &quiet(&rules), 22), Step::Met);
+}
+
+#[test]
+fn terminating_pods_are_left() {
+    let rules = [drain()];
+    let world = one_pod().but_pod(|pod| {
+        pod.deletion = Some(Deletion {
+            at: at(NOW - 100),
+            grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
+        });
+    });
+    with_left(&world, |left| {
+        let facts = Facts {
+            left,
+            ..quiet(&rules)
+        };
+        let mut wait = wait(Goal::Evicted, &rules);
+        let Observation { step, open, all } = wait.observe(&facts, Duration::ZERO);
+        assert_eq!(step, until(60));
+        assert!(matches!(open[..], [Open::Pod(pod)] if pod.obstacle.is_terminating()));
+        assert_eq!(all, 1);
+        assert_eq!(
+            wait.observe(&facts, Duration::from_secs(61)).step,
+            Step::TimedOut
+        );
+    });
+}
+
+#[test]
+fn a_rule_that_evicts_nobody_is_not_waited_for() {
+    for effect in ["None", "NoSchedule", "Later"] {
+        let mut rule = drain();
+        rule.taint.effect = Effect::from(effect);
+        let rules = [rule];
+        let mut wait = wait(Goal::Evicted, &rules);
+        let expected = Step::Never(Never::Harmless {
+            rule: "drain".into(),
+            effect: Effect::from(effect),
+        });
+        assert_eq!(step(&mut wait, &quiet(&rules), 0), expected);
+    }
+}
+
+#[test]
+fn whoever_takes_the_rule_away_or_eases_it_ends_the_wait() {
+    let before = [drain()];
+    let mut eased = drain();
+    eased.taint.effect = Effect::NoSchedule;
+    let mut replaced = drain();
+    replaced.uid = "another".into();
+    for (name, now, expected) in [
+        ("gone", vec![], Never::Gone("drain".into())),
+        ("replaced", vec![replaced], Never::Replaced("drain".into())),
+        (
+            "eased",
+            vec![eased],
+            Never::Harmless {
+                rule: "drain".into(),
+                effect: Effect::NoSchedule,
+            },
+        ),
+    ] {
+        let mut wait = wait(Goal::Evicted, &before);
+        assert_eq!(step(&mut wait, &quiet(&before), 0), until(10), "{name}");
+        let ended = step(&mut wait, &quiet(&now), 10);
+        assert_eq!(ended, Step::Never(expected), "{name}");
+    }
+}
+
+#[test]
+fn the_controllers_word_counts_only_about_the_rule_as_it_is() {
+    let mut silent = drain();
+    silent.condition = None;
+    let of = |status: &str, observed_generation| {
+        let mut rule = drain();
+        let condition = rule.condition.as_mut().expect("a condition");
+        condition.status = status.to_owned();
+        condition.observed_generation = observed_generation;
+        rule
+    };
+    for (name, rule, expected) in [
+        ("earlier state", of("False", 1), Evicting::Outdated),
+        ("pending", of("True", 2), Evicting::Leftover),
+        ("unclear", of("Unknown", 2), Evicting::Unknown),
+        ("silent", silent, Evicting::Unknown),
+    ] {
+        let rules = [rule];
+        let facts = quiet(&rules);
+        let mut wait = wait(Goal::Evicted, &rules);
+        assert_eq!(step(&mut wait, &facts, 0), until(60), "{name}");
+        let seen = wait.observe(&facts, Duration::from_secs(59));
+        let [Open::Unsettled { evicting, .. }] = seen.open[..] else {
+            panic!("{name}: {:?}", seen.open);
+        };
+        assert_eq!(evicting, expected, "{name}");
+        assert_eq!(step(&mut wait, &facts, 60), Step::TimedOut, "{name}");
+
+        let mut old = Settle::new(Goal::Evicted, &rules, PATIENCE, ControllerTells::Nothing);
+        assert_eq!(step(&mut old, &facts, 0), until(10), "{name}, up to 1.34");
+    }
+}
+
+#[test]
+fn what_hides_evictions_ends_the_wait_at_once_and_details_do_not_matter() {
+    let rules = [drain()];
+    for (affects, expected) in [
+        (
+            Affects::Evictions,
+            Step::Never(Never::Unknowable(vec![gap(Affects::Evictions)])),
+        ),
+        (Affects::Details, until(10)),
+        (Affects::Nothing, until(10)),
+    ] {
+        let gaps = [gap(affects)];
+        let facts = Facts {
+            unread: &gaps,
+            ..quiet(&rules)
+        };
+        let mut evicted = wait(Goal::Evicted, &rules);
+        assert_eq!(step(&mut evicted, &facts, 0), expected, "{affects:?}");
+        let mut observed = wait(Goal::Observed, &rules);
+        assert_eq!(step(&mut observed, &facts, 0), Step::Met, "{affects:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_evaluated_is_left_until_it_can() {
+    let rules = [drain()];
+    let gaps = [gap(Affects::Evictions), gap(Affects::Details)];
+    let facts = Facts {
+        unevaluated: &gaps,
+        ..quiet(&rules)
+    };
+    let mut wait = wait(Goal::Evicted, &rules);
+    let seen = wait.observe(&facts, Duration::ZERO);
+    assert_eq!(seen.step, until(60));
+    assert_eq!(seen.open, [Open::Unevaluated(&gaps[0])]);
+    assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
+}
+
+#[test]
+fn a_wait_that_is_shorter_than_its_settle_time_runs_out() {
+    let rules = [drain()];
+    let facts = quiet(&rules);
+    let patience = Patience {
+        timeout: Duration::from_secs(5),
+        ..PATIENCE
+    };
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience, ControllerTells::Condition);
+    assert_eq!(step(&mut wait, &facts, 0), until(5));
+    let seen = wait.observe(&facts, Duration::from_secs(5));
+    assert_eq!(seen.step, Step::TimedOut);
+    let settle = PATIENCE.settle;
+    assert_eq!(seen.open, [Open::Settling { settle }]);
+}
+
+#[test]
+fn times_beyond_all_reason_are_waited_for_as_they_are() {
+    let rules = [drain()];
+    let patience = Patience {
+        settle: Duration::MAX,
+        timeout: Duration::MAX,
+    };
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience, ControllerTells::Condition);
+    let forever = Step::WaitUntil(Duration::MAX);
+    assert_eq!(step(&mut wait, &quiet(&rules), 7), forever);
+}
+
+#[test]
+fn observed_means_the_current_generation_whatever_the_controller_says() {
+    let mut rule = drain();
+    rule.taint.effect = Effect::None;
+    let rules = [rule.clone()];
+    let mut met = wait(Goal::Observed, &rules);
+    assert_eq!(step(&mut met, &quiet(&rules), 0), Step::Met);
+    let kept = Facts {
+        freshness: Freshness::Kept,
+        ..quiet(&rules)
+    };
+    assert_eq!(step(&mut met, &kept, 0), Step::ReadAgain);
+
+    rule.generation = 3;
+    let changed = [rule];
+    let mut open = wait(Goal::Observed, &rules);
+    let seen = open.observe(&quiet(&changed), Duration::ZERO);
+    assert_eq!(seen.step, until(60));
+    assert_eq!(seen.open, [Open::Unobserved(&changed[0])]);
+    let gone = Step::Never(Never::Gone("drain".into()));
+    assert_eq!(step(&mut open, &quiet(&[]), 1), gone);
+}
+
+#[test]
+fn deleted_means_that_this_rule_is_gone_and_not_only_its_name() {
+    let rules = [drain()];
+    let mut wait = wait(Goal::Deleted, &rules);
+    let seen = wait.observe(&quiet(&rules), Duration::ZERO);
+    assert_eq!(seen.step, until(60));
+    assert_eq!(seen.open, [Open::Present(&rules[0])]);
+    let mut another = drain();
+    another.uid = "another".into();
+    assert_eq!(step(&mut wait, &quiet(&[another]), 1), Step::Met);
+    assert_eq!(step(&mut wait, &quiet(&[]), 1), Step::Met);
+    assert_eq!(step(&mut wait, &quiet(&rules), 60), Step::TimedOut);
+}
+
+#[test]
+fn pods_are_counted_once_however_often_they_are_seen() {
+    let rules = [drain()];
+    let mut wait = wait(Goal::Evicted, &rules);
+    let mut seen = |world: &World| {
+        with_left(world, |left| {
+            let facts = Facts {
+                left,
+                ..quiet(&rules)
+            };
+            wait.observe(&facts, Duration::ZERO).all
+        })
+    };
+    assert_eq!(seen(&one_pod()), 1);
+    assert_eq!(seen(&one_pod()), 1);
+    let mut successor = one_pod();
+    successor.snapshot.pods[0].uid = "successor".into();
+    for consumer in &mut successor.snapshot.claims[0].reserved_for {
+        consumer.uid = "successor".into();
+    }
+    assert_eq!(seen(&successor), 2);
+}
+
+#[test]
+fn a_wait_that_ends_before_the_last_pod_is_due_cannot_be_met() {
+    let tolerant = one_pod().but_claim(|claim| {
+        let allocation = claim.allocation.as_mut().expect("allocated");
+        allocation.results[0].tolerations = vec![super::world::toleration(
+            "example.com/maintenance:NoExecute@300",
+        )];
+    });
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    let impact = tolerant.preview(&taints);
+    let within = |seconds| Patience {
+        timeout: Duration::from_secs(seconds),
+        ..PATIENCE
+    };
+    let shortfall = within(309).shortfall(&impact, at(NOW)).expect("too short");
+    assert_eq!(shortfall.last, at(NOW + 300));
+    assert_eq!(shortfall.until_last, Duration::from_secs(300));
+    assert_eq!(shortfall.needed, Duration::from_secs(310));
+    assert_eq!(within(310).shortfall(&impact, at(NOW)), None);
+    let settling = within(9).shortfall(&impact, at(NOW + 1_000));
+    assert_eq!(
+        settling.map(|short| short.needed),
+        Some(Duration::from_secs(10)),
+        "what is due already has to settle too"
+    );
+    let untouched = World::default();
+    let nobody = untouched.preview(&taints);
+    assert_eq!(within(0).shortfall(&nobody, at(NOW)), None);
+}
