@@ -26,6 +26,7 @@ mod permission;
 mod read;
 mod rules;
 mod save;
+mod watch;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
@@ -44,3 +45,4 @@ pub use read::{
 };
 pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
+pub use watch::Watched;

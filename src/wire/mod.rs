@@ -44,6 +44,7 @@ mod tests;
 mod time;
 mod versions;
 mod walk;
+mod watch;
 mod yaml;
 
 pub use document::{Decoded, Documents, ListHeader, TypeMeta};
@@ -57,3 +58,4 @@ pub use shape::Detail;
 pub use taint::{DeviceTaint, DeviceToleration};
 pub use time::Time;
 pub use versions::{VERSIONS, Version, versions_of};
+pub use watch::{Change, WatchDecoder, WatchEncoding, WatchEvent};

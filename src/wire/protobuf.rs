@@ -20,7 +20,7 @@ use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
 
 /// What every protobuf body of Kubernetes begins with.
-const MAGIC: &[u8] = b"k8s\0";
+pub(super) const MAGIC: &[u8] = b"k8s\0";
 /// Larger objects are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST_FIELD: u64 = 64 << 20;
 /// How much is taken from a large chunk at a time, so that it is not held twice.
@@ -36,7 +36,7 @@ pub(super) struct UnknownType {
 }
 
 impl UnknownType {
-    fn is_status(&self) -> bool {
+    pub(super) fn is_status(&self) -> bool {
         self.api_version == "v1" && self.kind == "Status"
     }
 }
@@ -58,7 +58,7 @@ pub(super) struct Unknown {
     #[prost(bytes = "vec", tag = "2")]
     pub(super) raw: Vec<u8>,
     #[prost(string, tag = "3")]
-    content_encoding: String,
+    pub(super) content_encoding: String,
 }
 
 /// Where in the body the next byte stands.
@@ -371,7 +371,7 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
 }
 
 /// Decodes one object and turns it into a fact.
-fn object(
+pub(super) fn object(
     converter: &mut Converter,
     version: &Version,
     detail: Detail,
@@ -428,6 +428,6 @@ fn undecodable(
 }
 
 /// The failure that the server reports.
-fn status(raw: &[u8]) -> DecodeError {
+pub(super) fn status(raw: &[u8]) -> DecodeError {
     Status::decode(raw).map_or_else(|error| malformed(&error.to_string()), DecodeError::from)
 }

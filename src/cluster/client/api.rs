@@ -208,6 +208,10 @@ impl ApiClient {
         self.shared.observer.event(&Event::Notice(text));
     }
 
+    pub(in crate::cluster) fn observe(&self, event: &Event<'_>) {
+        self.shared.observer.event(event);
+    }
+
     pub(in crate::cluster) fn request_timeout(&self) -> Option<Duration> {
         self.shared.request_timeout
     }
@@ -279,6 +283,28 @@ impl ApiClient {
         mut consumer: C,
         progress: &mut Progress,
     ) -> Result<C::Output, Failure> {
+        let mut body = self.answered(read, change, progress).await?;
+        while let Some(bytes) = self.next_bytes(read, &mut body).await? {
+            progress.bytes += bytes.len() as u64;
+            consumer.push(&bytes)?;
+            let (path, bytes) = (read.path.as_str(), progress.bytes);
+            self.shared.observer.event(&Event::Progress { path, bytes });
+        }
+        consumer.finish()
+    }
+
+    /// Sends a read whose answer may go on for ever, once, and gives the body.
+    pub(in crate::cluster) async fn open(&self, read: &Read) -> Result<Body, Failure> {
+        self.answered(read, None, &mut Progress::default()).await
+    }
+
+    /// Sends a request, and gives the body of its answer unless that is a refusal.
+    async fn answered(
+        &self,
+        read: &Read,
+        change: Option<&Change>,
+        progress: &mut Progress,
+    ) -> Result<Body, Failure> {
         let response = self.send(read, change).await?;
         let status = response.status();
         progress.status = Some(status.as_u16());
@@ -300,13 +326,7 @@ impl ApiClient {
             }
             return Err(failure);
         }
-        while let Some(bytes) = self.next_bytes(read, &mut body).await? {
-            progress.bytes += bytes.len() as u64;
-            consumer.push(&bytes)?;
-            let (path, bytes) = (read.path.as_str(), progress.bytes);
-            self.shared.observer.event(&Event::Progress { path, bytes });
-        }
-        consumer.finish()
+        Ok(body)
     }
 
     /// Sends a request, and once more with new credentials if those it has are no longer accepted:

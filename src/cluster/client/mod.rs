@@ -8,6 +8,7 @@ pub(in crate::cluster) mod document;
 pub(in crate::cluster) mod failure;
 pub(in crate::cluster) mod headers;
 pub(in crate::cluster) mod retry;
+pub(in crate::cluster) mod stream;
 pub(in crate::cluster) mod transport;
 pub(in crate::cluster) mod write;
 

@@ -76,6 +76,13 @@ fn metadata(namespace: &str, name: &str) -> Vec<u8> {
     message(1, &[text(1, name), text(3, namespace), uid])
 }
 
+/// An event of a watch.
+pub(super) fn event(kind: &str, object: &[u8]) -> Vec<u8> {
+    let event = [text(1, kind), message(2, &[field(1, object)])].concat();
+    let length = u32::try_from(event.len()).expect("a short event");
+    [length.to_be_bytes().to_vec(), event].concat()
+}
+
 /// A slice with one pool, named as its node.
 pub(super) fn slice(node: &str, devices: &[&str]) -> Vec<u8> {
     let pool = message(2, &[text(1, node), number(2, 1), number(3, 1)]);

@@ -10,4 +10,5 @@ mod pods;
 mod renewing;
 mod saving;
 mod server;
+mod watching;
 mod ways;

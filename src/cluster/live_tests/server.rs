@@ -28,6 +28,8 @@ pub(super) enum Answer {
     Silence,
     /// Half of the body, and then nothing.
     Stalls(Vec<u8>),
+    /// All of this, and then nothing, although it is not the end.
+    Holds(Vec<u8>),
 }
 
 impl Answer {
@@ -325,6 +327,15 @@ async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
             None
         }
         Answer::Silence => std::future::pending().await,
+        Answer::Holds(body) => {
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            stream.write_all(head.as_bytes()).await.ok()?;
+            if !body.is_empty() {
+                let chunk = [format!("{:x}\r\n", body.len()).as_bytes(), &body, b"\r\n"].concat();
+                stream.write_all(&chunk).await.ok()?;
+            }
+            std::future::pending().await
+        }
         Answer::Stalls(body) => {
             let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
             stream.write_all(head.as_bytes()).await.ok()?;

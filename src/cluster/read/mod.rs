@@ -11,8 +11,10 @@ pub(in crate::cluster) mod lists;
 mod nodes;
 mod pods;
 
+pub(in crate::cluster) use devices::gap;
 pub use devices::{read_devices, read_for_preview};
 pub use events::{ObjectEvent, eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;
+pub(in crate::cluster) use pods::nodes_of;
 pub use pods::read_pods;

@@ -133,7 +133,10 @@ impl Wanted {
 }
 
 /// The nodes of all of `devices`, or `None` when one of them is not local to a node.
-fn nodes_of(snapshot: &Snapshot, devices: &BTreeSet<&DeviceId>) -> Option<BTreeSet<NodeName>> {
+pub(in crate::cluster) fn nodes_of(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<&DeviceId>,
+) -> Option<BTreeSet<NodeName>> {
     let mut nodes: BTreeMap<DeviceId, Option<NodeName>> = BTreeMap::new();
     for slice in &snapshot.slices {
         for device in &slice.devices {

@@ -6,3 +6,4 @@ mod protobuf_list;
 mod strategy;
 mod upstream;
 mod warnings;
+mod watch;

@@ -1,0 +1,25 @@
+//! Facts that are kept as they are in the cluster: read once, and then told of each change.
+//!
+//! ```text
+//! Reading ─▶ Watched::keep ─▶ a feed per kind ─▶ changed().await ─▶ reading()
+//! ```
+//!
+//! A [`Watched`] starts from a reading and resumes each of its lists where that ended, so that a list
+//! is read once however long it is looked at. The pods are those that use selected devices; where they
+//! are decides how they are watched. Dropping it ends all requests.
+//!
+//! ```ignore
+//! let mut watched = Watched::keep(&client, &served, detail, reading).watching(&[Kind::DeviceTaintRule]);
+//! loop {
+//!     show(watched.reading());
+//!     watched.changed().await?;
+//! }
+//! ```
+
+mod budget;
+mod feed;
+mod index;
+mod pods;
+mod watched;
+
+pub use watched::Watched;

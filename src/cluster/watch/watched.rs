@@ -1,0 +1,266 @@
+//! A reading that is kept current.
+
+use std::collections::BTreeMap;
+
+use futures::future::{FutureExt, select_all};
+use futures::stream::StreamExt;
+
+use super::feed::{Feed, News, Range, Subject};
+use super::index::Index;
+use super::pods::PodsByName;
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::{Kind, Reading, Snapshot, Uid};
+use crate::wire::{Change, Detail, Object, WatchEvent};
+
+/// So much news at most is taken in one go, so that whoever looks gets to look.
+const AT_ONCE: usize = 256;
+
+/// A reading that is kept as the cluster is.
+pub struct Watched {
+    pub(super) client: ApiClient,
+    pub(super) served: Served,
+    detail: Detail,
+    pub(super) reading: Reading,
+    indexes: BTreeMap<Kind, Index>,
+    lines: Vec<Line>,
+    pub(super) by_name: PodsByName,
+}
+
+/// A feed, and what it is about. Its place in the list is its number.
+struct Line {
+    kind: Kind,
+    range: Range,
+    feed: Feed,
+}
+
+impl Watched {
+    /// A reading of the cluster that `client` asks, read with `detail`; nothing of it is watched yet.
+    ///
+    /// Its pods are forgotten: they are a choice that [`Watched::keep_pods`] makes anew.
+    #[must_use]
+    pub fn keep(client: &ApiClient, served: &Served, detail: Detail, reading: Reading) -> Self {
+        let mut reading = reading;
+        reading.snapshot.pods = Vec::new();
+        Self {
+            client: client.clone(),
+            served: served.clone(),
+            detail,
+            reading,
+            indexes: BTreeMap::new(),
+            lines: Vec::new(),
+            by_name: PodsByName::default(),
+        }
+    }
+
+    /// The same with these kinds watched from the state on in which they were read.
+    ///
+    /// A kind that could not be read stays as it is, a gap in the reading.
+    #[must_use]
+    pub fn watching(mut self, kinds: &[Kind]) -> Self {
+        for kind in kinds {
+            let state = self.reading.resource_versions.get(kind.plural()).cloned();
+            if let (Some(state), Some(subject)) = (state, self.subject(*kind, Range::All)) {
+                let index = Index::of(self.lines.len(), names(&self.reading.snapshot, *kind));
+                self.indexes.insert(*kind, index);
+                self.add(subject, state);
+            }
+        }
+        self
+    }
+
+    /// Everything as it is, as far as the server has told.
+    #[must_use]
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    /// Waits for the next change, and takes everything that has arrived by then.
+    ///
+    /// For ever when nothing is watched. Can be given up at any time without losing a change.
+    ///
+    /// # Errors
+    ///
+    /// When the server cannot be asked any more, for longer than the request timeout.
+    pub async fn changed(&mut self) -> Result<(), ClusterError> {
+        if self.lines.is_empty() {
+            return std::future::pending().await;
+        }
+        let next = self.lines.iter_mut().map(|line| line.feed.next());
+        let (news, number, _) = select_all(next).await;
+        self.apply(number, news)?;
+        for number in 0..self.lines.len() {
+            for _ in 0..AT_ONCE {
+                let Some(news) = self.lines[number].feed.next().now_or_never() else {
+                    break;
+                };
+                self.apply(number, news)?;
+            }
+        }
+        self.reading.observed_at = self.client.server_time();
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        number: usize,
+        news: Option<Result<News, ClusterError>>,
+    ) -> Result<(), ClusterError> {
+        // A feed ends with an error, after which nobody asks it again.
+        let Some(news) = news.transpose()? else {
+            return Ok(());
+        };
+        let kind = self.lines[number].kind;
+        let mut shelf = Shelf {
+            kind,
+            number,
+            index: self.indexes.entry(kind).or_default(),
+            snapshot: &mut self.reading.snapshot,
+        };
+        match news {
+            News::All(objects) => shelf.replace(objects),
+            News::Changes(events) => {
+                let gone = shelf.change(events);
+                self.by_name.gone(gone);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the objects of `kind` in `range`, and watches them from then on.
+    pub(super) async fn open(&mut self, kind: Kind, range: Range) -> Result<(), ClusterError> {
+        let Some(subject) = self.subject(kind, range) else {
+            return Ok(());
+        };
+        let list = subject.list().await?;
+        self.add(subject, list.metadata.resource_version);
+        self.reading.warnings.extend(list.warnings);
+        let number = self.lines.len().saturating_sub(1);
+        self.apply(number, Some(Ok(News::All(list.items))))
+    }
+
+    /// Whether the objects of `kind` in `range` are watched.
+    pub(super) fn watches(&self, kind: Kind, range: &Range) -> bool {
+        let mut lines = self.lines.iter();
+        lines.any(|line| line.kind == kind && line.range == *range)
+    }
+
+    /// Whether a feed knows a pod of that name.
+    pub(super) fn knows_pod(&self, name: &str) -> bool {
+        let index = self.indexes.get(&Kind::Pod);
+        index.is_some_and(|index| (0..self.lines.len()).any(|number| index.contains(number, name)))
+    }
+
+    /// Changes the pods that no feed tells of.
+    pub(super) fn pods_by_name(&mut self, change: impl FnOnce(&mut Shelf<'_>)) {
+        change(&mut Shelf {
+            kind: Kind::Pod,
+            number: usize::MAX,
+            index: self.indexes.entry(Kind::Pod).or_default(),
+            snapshot: &mut self.reading.snapshot,
+        });
+    }
+
+    fn subject(&self, kind: Kind, range: Range) -> Option<Subject> {
+        Some(Subject {
+            client: self.client.clone(),
+            version: self.served.version_of(kind)?,
+            range,
+            detail: self.detail,
+        })
+    }
+
+    fn add(&mut self, subject: Subject, state: String) {
+        self.lines.push(Line {
+            kind: subject.version.kind,
+            range: subject.range.clone(),
+            feed: subject.feed(state),
+        });
+    }
+}
+
+/// The facts of one kind that one feed tells of.
+pub(super) struct Shelf<'a> {
+    kind: Kind,
+    number: usize,
+    index: &'a mut Index,
+    snapshot: &'a mut Snapshot,
+}
+
+impl Shelf<'_> {
+    /// These are all of them.
+    pub(super) fn replace(&mut self, objects: Vec<Object>) {
+        let Self { number, index, .. } = self;
+        match self.kind {
+            Kind::ResourceSlice => index.clear(&mut self.snapshot.slices, *number),
+            Kind::ResourceClaim => index.clear(&mut self.snapshot.claims, *number),
+            Kind::DeviceTaintRule => index.clear(&mut self.snapshot.rules, *number),
+            Kind::Pod => index.clear(&mut self.snapshot.pods, *number),
+            Kind::DeviceClass => index.clear(&mut self.snapshot.classes, *number),
+        }
+        for object in objects {
+            self.put(object);
+        }
+    }
+
+    /// Gives the pods that are gone.
+    fn change(&mut self, events: Vec<WatchEvent>) -> Vec<Uid> {
+        let mut gone = Vec::new();
+        for event in events {
+            match event.change {
+                Change::Present(object) => self.put(*object),
+                Change::Absent(name) => gone.extend(self.take(&name)),
+                Change::Nothing => {}
+            }
+        }
+        gone
+    }
+
+    fn put(&mut self, object: Object) {
+        let name = object.name();
+        let Self {
+            number,
+            index,
+            snapshot,
+            ..
+        } = self;
+        match object {
+            Object::ResourceSlice(fact) => index.put(&mut snapshot.slices, *number, &name, fact),
+            Object::ResourceClaim(fact) => index.put(&mut snapshot.claims, *number, &name, fact),
+            Object::DeviceTaintRule(fact) => index.put(&mut snapshot.rules, *number, &name, fact),
+            Object::Pod(fact) => index.put(&mut snapshot.pods, *number, &name, fact),
+            Object::DeviceClass(fact) => index.put(&mut snapshot.classes, *number, &name, fact),
+        }
+    }
+
+    /// The UID, if it was a pod: it will not come back.
+    fn take(&mut self, name: &str) -> Option<Uid> {
+        let Self {
+            number,
+            index,
+            snapshot,
+            ..
+        } = self;
+        match self.kind {
+            Kind::ResourceSlice => drop(index.take(&mut snapshot.slices, *number, name)),
+            Kind::ResourceClaim => drop(index.take(&mut snapshot.claims, *number, name)),
+            Kind::DeviceTaintRule => drop(index.take(&mut snapshot.rules, *number, name)),
+            Kind::DeviceClass => drop(index.take(&mut snapshot.classes, *number, name)),
+            Kind::Pod => {
+                let pod = index.take(&mut snapshot.pods, *number, name);
+                return pod.map(|pod| pod.uid);
+            }
+        }
+        None
+    }
+}
+
+/// The names of the facts of `kind`, in their order, as their objects spell them.
+fn names(snapshot: &Snapshot, kind: Kind) -> Box<dyn Iterator<Item = String> + '_> {
+    match kind {
+        Kind::ResourceSlice => Box::new(snapshot.slices.iter().map(|fact| fact.name.to_string())),
+        Kind::ResourceClaim => Box::new(snapshot.claims.iter().map(|fact| fact.name.to_string())),
+        Kind::DeviceTaintRule => Box::new(snapshot.rules.iter().map(|fact| fact.name.to_string())),
+        Kind::Pod => Box::new(snapshot.pods.iter().map(|fact| fact.name.to_string())),
+        Kind::DeviceClass => Box::new(snapshot.classes.iter().map(|fact| fact.name.to_string())),
+    }
+}
