@@ -15,7 +15,7 @@ use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
 use super::work::choice::{refuse_missing, wide};
 use super::work::connect::failed;
 use super::work::consent::Safety;
-use super::work::look::Scene;
+use super::work::scene::Scene;
 use super::work::source;
 use super::work::step::{Existing, Step, considered, different, refuse_unsupported, steps};
 use crate::cluster::{
@@ -116,18 +116,18 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     let drafts = args.drafts()?;
     let safety = args.safety.prepare()?;
 
-    let scene = Scene::open(&args.version.version(), context).await?;
-    refuse_unsupported(&drafts, &scene.semantics)?;
-    let drafts = args.with_expiry(drafts, scene.now);
+    let scene = Scene::open(args.version.version(), context).await?;
+    refuse_unsupported(&drafts, &scene.look.semantics)?;
+    let drafts = args.with_expiry(drafts, scene.look.now);
     if !args.allow_missing {
         refuse_unknown_devices(&drafts, &scene)?;
     }
-    let steps = steps(drafts, args.existing(), &scene)?;
+    let steps = steps(drafts, args.existing(), &scene.look)?;
     ask(&steps, &safety, &scene, context, &args).await?;
 
     let user = user_name(&scene.live.client).await;
     let done = carry_out(steps, &args, user.as_deref(), &scene, context).await;
-    scene.live.tell(&context.printer);
+    scene.look.tell(&context.printer);
     done
 }
 
@@ -139,7 +139,9 @@ async fn ask(
     context: &Context,
     args: &AddArgs,
 ) -> Result<(), Failure> {
-    let deadly = steps.iter().filter_map(|step| considered(step, scene.now));
+    let deadly = steps
+        .iter()
+        .filter_map(|step| considered(step, scene.look.now));
     let deadly: Vec<ConsideredTaint> = deadly.collect();
     if deadly.is_empty() && safety.guards.is_empty() {
         return Ok(());
@@ -261,11 +263,14 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
     let considered: Vec<ConsideredTaint> = drafts
         .iter()
         .map(|draft| {
-            ConsideredTaint::hypothetical(draft.selector.clone(), draft.taint.clone(), scene.now)
+            ConsideredTaint::hypothetical(
+                draft.selector.clone(),
+                draft.taint.clone(),
+                scene.look.now,
+            )
         })
         .collect();
-    let impact = scene.impact(&scene.reading, &considered);
-    refuse_missing(&impact, &scene.reading, &scene.semantics)
+    refuse_missing(&considered, &scene.look)
 }
 
 impl AddArgs {

@@ -9,7 +9,7 @@ use super::flags::change::ChangeArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changed, UNCHANGED, conflict, not_made, stopped};
 use super::work::connect::{Live, connect, failed};
-use super::work::look::Scene;
+use super::work::scene::Scene;
 use super::work::source::Version;
 use crate::cluster::{ClusterError, RulePatch, Rules, StoredRule, user_name};
 use crate::engine::{ConsideredTaint, Verdict};
@@ -92,7 +92,7 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
         braked.extend(done);
     }
     if args.change.change().dry_run.is_real() {
-        tell_cancelled(live, braked, &args.version.version(), context).await;
+        tell_cancelled(live, braked, args.version.version(), context).await;
     }
     Ok(args.change.change().status(Changed::if_any(changed)))
 }
@@ -192,7 +192,7 @@ fn would_escalate(found: &StoredRule, to: &Effect) -> Failure {
 async fn tell_cancelled(
     live: Live,
     before: Vec<DeviceTaintRule>,
-    version: &Version,
+    version: Version,
     context: &Context,
 ) {
     let evicting: Vec<DeviceTaintRule> = before
@@ -213,15 +213,15 @@ async fn tell_cancelled(
 async fn pending(
     live: Live,
     evicting: &[DeviceTaintRule],
-    version: &Version,
+    version: Version,
 ) -> Result<String, Failure> {
     let scene = Scene::of(live, version).await?;
     let considered: Vec<ConsideredTaint> = evicting
         .iter()
-        .map(|rule| ConsideredTaint::of_rule(rule, scene.now))
+        .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
-    let reading = scene.with_pods(&considered).await.map_err(failed)?;
-    let impact = scene.impact(&reading, &considered);
+    let look = scene.look.with_pods_of(&considered).await?;
+    let impact = look.impact(&considered);
     let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
         Verdict::Evicted { .. } => true,
         Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::source::{self, Facts};
+use super::work::look::Look;
 use super::work::wait::{gap_of, nodes_of};
 use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
 use crate::engine::life::remaining;
-use crate::engine::{self, Cause, ConsideredTaint, Impact};
+use crate::engine::{Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Affects, DeviceTaintRule, Gap, NodeHealth, NodeName};
 use crate::render::{Page, render};
@@ -44,22 +42,14 @@ Examples:
   kubectl devicetaint describe drain-node-7 --from cluster.json.gz";
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let facts = source::read(&args.source.source(), context).await?;
-    let semantics = args
-        .source
-        .source()
-        .version
-        .semantics(facts.reading.version)?;
-    let now = args.source.source().now(&facts.reading)?;
-    let rule = facts.rule(&args.name)?.clone();
-    let considered = [ConsideredTaint::of_rule(&rule, now)];
-    let selected =
-        engine::preview(&facts.reading.snapshot, &considered, now, &semantics).selected();
-    let facts = facts.with_pods(|id| selected.contains(id)).await?;
-
-    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
-    let beside = beside(&rule, &impact, &facts, now).await;
-    let gaps = [facts.reading.gaps.clone(), beside.gaps].concat();
+    let look = Look::open(&args.source.source(), context).await?;
+    let rule = look.rule(&args.name)?.clone();
+    let considered = [ConsideredTaint::of_rule(&rule, look.now)];
+    let look = look.with_pods_of(&considered).await?;
+    let impact = look.impact(&considered);
+    let now = look.now;
+    let beside = beside(&rule, &impact, &look).await;
+    let gaps = [look.reading.gaps.clone(), beside.gaps].concat();
     let description = RuleDescription::new(
         &Subject {
             rule: &rule,
@@ -70,7 +60,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         beside.events,
         now,
     );
-    facts.tell(&context.printer);
+    look.tell(&context.printer);
     let page = Page {
         format: args.output.output,
         width: context.width,
@@ -94,13 +84,8 @@ struct Beside {
 }
 
 /// Events, and how the nodes are of pods that should have ended; saved files have neither.
-async fn beside(
-    rule: &DeviceTaintRule,
-    impact: &Impact<'_>,
-    facts: &Facts,
-    now: Timestamp,
-) -> Beside {
-    let Some(live) = facts.live() else {
+async fn beside(rule: &DeviceTaintRule, impact: &Impact<'_>, look: &Look) -> Beside {
+    let Some(live) = look.live() else {
         let gap = Gap {
             affects: Affects::Details,
             what: "events".to_owned(),
@@ -112,7 +97,7 @@ async fn beside(
         };
     };
     let events = read_events(rule, impact, &live.client).await;
-    let left = remaining(impact, &BTreeMap::new(), now);
+    let left = remaining(impact, &BTreeMap::new(), look.now);
     let (nodes, unknown) = nodes_of(&left, &live.client).await;
     let gap = events.as_ref().err().map(|error| gap_of("events", error));
     Beside {

@@ -7,13 +7,13 @@ use super::flags::devices::{SelectorArgs, wrong_name};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::work::choice::no_such_device;
-use super::work::source;
+use super::work::look::Look;
 use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
 use crate::naming::{NamingError, device, nearest::nearest};
 use crate::render::{Page, render};
-use crate::report::{Basis, DeviceReport};
+use crate::report::DeviceReport;
 
 /// List devices with their taints, and the claims and pods that use them
 ///
@@ -58,20 +58,9 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let wanted = args.wanted()?;
-    let mut facts = source::read(&args.source.source(), context).await?;
-    let semantics = args
-        .source
-        .source()
-        .version
-        .semantics(facts.reading.version)?;
-    let now = args.source.source().now(&facts.reading)?;
-    facts
-        .reading
-        .warnings
-        .extend(source::newer_version(&semantics));
-    let reading = &facts.reading;
+    let look = Look::open(&args.source.source(), context).await?;
 
-    let all = engine::devices(&reading.snapshot, &semantics);
+    let all = engine::devices(look.snapshot(), &look.semantics);
     wanted.refuse_missing(&all)?;
     let (states, others): (Vec<_>, Vec<_>) = all
         .into_iter()
@@ -82,15 +71,8 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
             context.printer.hint(&hint);
         }
     }
-    let report = DeviceReport::new(
-        &states,
-        &Basis {
-            reading,
-            semantics: &semantics,
-            now,
-        },
-    );
-    facts.tell(&context.printer);
+    let report = DeviceReport::new(&states, &look.basis());
+    look.tell(&context.printer);
     for warning in &report.warnings {
         context.printer.warn(&warning.line());
     }

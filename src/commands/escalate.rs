@@ -11,7 +11,7 @@ use super::flags::source::VersionArgs;
 use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
 use super::work::connect::failed;
 use super::work::ledger::Wish;
-use super::work::look::Scene;
+use super::work::scene::Scene;
 use super::work::wait::{self, Ending, Patience, timed_out};
 use crate::cluster::{RulePatch, WriteMode, parse_duration, user_name};
 use crate::engine::ConsideredTaint;
@@ -113,13 +113,13 @@ pub(super) fn rank(effect: &Effect) -> u8 {
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let safety = args.safety.prepare()?;
     let to = Effect::from(args.to);
-    let scene = Scene::open(&args.version.version(), context).await?;
+    let scene = Scene::open(args.version.version(), context).await?;
     let (open, done) = args.split(&to, &scene)?;
     args.warn_of_no_way_back(&done, context);
 
     let considered: Vec<ConsideredTaint> = open
         .iter()
-        .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.now))
+        .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
         .collect();
     if !open.is_empty() {
         let report = scene.report(&considered, &safety.guards).await?;
@@ -137,7 +137,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
             .tell(rule.name.as_str(), UNCHANGED, context)?;
     }
     args.carry_out(&open, &scene, context).await?;
-    scene.live.tell(&context.printer);
+    scene.look.tell(&context.printer);
     if args.waits() {
         args.wait(&open, &done, &scene, context).await?;
     }
@@ -159,7 +159,7 @@ impl EscalateArgs {
         names.dedup();
         let (mut open, mut done) = (Vec::new(), Vec::new());
         for name in &names {
-            let rule = scene.rule(name)?;
+            let rule = scene.look.rule(name)?;
             if rule.taint.effect == *to {
                 done.push(rule.clone());
             } else if rank(&rule.taint.effect) > rank(to) {
@@ -208,13 +208,16 @@ impl EscalateArgs {
 
     /// The failure with whom the change would hit now, as far as that can be found out.
     async fn with_new_report(&self, failure: Failure, scene: &Scene) -> Failure {
-        let Ok(scene) = scene.again(&self.version.version()).await else {
+        let Ok(scene) = scene.again().await else {
             return failure;
         };
         let to = Effect::from(self.to);
-        let rules = self.names.iter().filter_map(|name| scene.rule(name).ok());
+        let rules = self
+            .names
+            .iter()
+            .filter_map(|name| scene.look.rule(name).ok());
         let considered: Vec<ConsideredTaint> = rules
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.now))
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
             .collect();
         match scene.report(&considered, &[]).await {
             Ok(report) => report
@@ -305,7 +308,7 @@ pub(super) fn effect_patch(to: &Effect, user: Option<&str>, scene: &Scene) -> Ru
     let mut change = RulePatch {
         effect: Some(to.clone()),
         // A server that does not do it would count tolerations from when the rule was made.
-        time_added: (!scene.semantics.server_renews_time_added).then_some(scene.now),
+        time_added: (!scene.look.semantics.server_renews_time_added).then_some(scene.look.now),
         ..RulePatch::default()
     };
     if let Some(user) = user {

@@ -7,9 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::look::rule_named;
-use super::work::source;
-use crate::engine::{self, ConsideredTaint};
+use super::work::look::{Look, rule_named};
+use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
@@ -71,30 +70,21 @@ fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (mut facts, objects) = if args.wants_objects() {
-        source::read_with_rules(&args.source.source(), context).await?
+    let source = args.source.source();
+    let (look, objects) = if args.wants_objects() {
+        Look::open_with_objects(&source, context).await?
     } else {
-        let facts = source::read(&args.source.source(), context).await?;
-        (facts, BTreeMap::new())
+        (Look::open(&source, context).await?, BTreeMap::new())
     };
-    let semantics = args
-        .source
-        .source()
-        .version
-        .semantics(facts.reading.version)?;
-    let now = args.source.source().now(&facts.reading)?;
-
-    facts.refuse_without_rules()?;
-    let rules = std::mem::take(&mut facts.reading.snapshot.rules);
+    let now = look.now;
+    let rules = look.rules()?.to_vec();
     refuse_unknown(&args.names, &rules)?;
     let considered: Vec<ConsideredTaint> = rules
         .iter()
         .map(|rule| ConsideredTaint::of_rule(rule, now))
         .collect();
-    let selected =
-        engine::preview(&facts.reading.snapshot, &considered, now, &semantics).selected();
-    let facts = facts.with_pods(|id| selected.contains(id)).await?;
-    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
+    let look = look.with_pods_of(&considered).await?;
+    let impact = look.impact(&considered);
 
     let shown: Vec<DeviceTaintRule> = rules
         .into_iter()
@@ -108,8 +98,8 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let list = RuleList::new(rows(shown, Some(&impact)), objects, now)
         .sorted_by(args.sort_by)
         .with_headers(headers);
-    facts.tell(&context.printer);
-    for gap in &facts.reading.gaps {
+    look.tell(&context.printer);
+    for gap in &look.reading.gaps {
         context.printer.warn(&format!("{}: {}", gap.what, gap.why));
     }
     if list.is_empty() {
@@ -120,7 +110,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         width: context.width,
     };
     context.printer.emit(&render(&list, page)?)?;
-    if args.output.strict && !facts.reading.gaps.is_empty() {
+    if args.output.strict && !look.reading.gaps.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
             "the answer is incomplete",

@@ -1,9 +1,6 @@
 //! `preview`: who would be hit, when, and how badly.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-
-use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::devices::{SelectorArgs, wrong_name};
@@ -13,17 +10,15 @@ use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
 use super::work::choice::{refuse_missing, wide};
+use super::work::look::Look;
 use super::work::publish::{self, Publication};
-use super::work::source::{self, Facts};
-use crate::engine::{self, ConsideredTaint, Semantics};
+use super::work::source;
+use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Reading, Taint, Warning,
-};
-use crate::naming::{Argument, nearest::nearest, taint};
+use crate::model::{DeviceSelector, DeviceTaintRule, Taint, Warning};
+use crate::naming::{Argument, taint};
 use crate::render::{Page, render};
-use crate::report::impact::Limits;
-use crate::report::{Basis, Guard, ImpactReport, Wholes};
+use crate::report::{Guard, ImpactReport};
 
 /// Show which pods a taint would evict, and when
 ///
@@ -104,8 +99,7 @@ struct Request {
 
 /// What was asked, what was found, and the answer.
 struct Answer {
-    facts: Facts,
-    semantics: Semantics,
+    look: Look,
     considered: Vec<ConsideredTaint>,
     report: ImpactReport,
 }
@@ -116,18 +110,18 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let answer = look(&request, &args, &guards, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
-        .facts
+        .look
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        let Answer { facts, report, .. } = answer;
-        facts.tell(&context.printer);
+        let Answer { look, report, .. } = answer;
+        look.tell(&context.printer);
         // Nobody needs both a large cluster and a long text about it in memory.
-        drop(facts);
+        drop(look);
         return present(&report, &args.output, context);
     };
 
-    let publication = Publication::new(live, &answer.considered, &answer.semantics)?;
+    let publication = Publication::new(live, &answer.considered, &answer.look.semantics)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
         compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
@@ -140,7 +134,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         Ok(())
     };
     let answer = compared?;
-    answer.facts.tell(&context.printer);
+    answer.look.tell(&context.printer);
     let status = present(&answer.report, &args.output, context)?;
     left?;
     publish::check(&answer.report)?;
@@ -178,71 +172,20 @@ async fn look(
     guards: &[Guard],
     context: &Context,
 ) -> Result<Answer, Failure> {
-    let facts = source::read(&args.source.source(), context).await?;
-    let semantics = args
-        .source
-        .source()
-        .version
-        .semantics(facts.reading.version)?;
-    request.refuse_wide_manifests(&semantics)?;
-    let selected = selected_devices(request, args, &facts.reading, &semantics)?;
-    let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
-    let whole = guards.iter().any(Guard::needs_whole);
-    let mut facts = facts
-        .with_pods(|id| {
-            if whole {
-                drivers.contains(&id.driver)
-            } else {
-                selected.contains(id)
-            }
-        })
-        .await?;
-    facts.reading.warnings.extend(request.warning());
-    facts
-        .reading
-        .warnings
-        .extend(source::newer_version(&semantics));
-
-    let now = args.source.source().now(&facts.reading)?;
-    let considered = request.considered(&facts.reading, now)?;
-    let impact = engine::preview(&facts.reading.snapshot, &considered, now, &semantics);
-    let usage = engine::usage(&facts.reading.snapshot, &engine::drivers_of(&impact));
-    let basis = Basis {
-        reading: &facts.reading,
-        semantics: &semantics,
-        now,
-    };
-    let wholes = Wholes {
-        pods: usage.pods,
-        devices: usage.devices,
-    };
-    let report = ImpactReport::new(&impact, &basis, &Limits { guards, wholes });
+    let mut look = Look::open(&args.source.source(), context).await?;
+    request.refuse_wide_manifests(&look.semantics)?;
+    let considered = request.considered(&look)?;
+    if !args.allow_missing {
+        refuse_missing(&considered, &look)?;
+    }
+    look.reading.warnings.extend(request.warning());
+    let look = look.with_pods_for(&considered, guards).await?;
+    let report = look.report(&considered, guards);
     Ok(Answer {
-        facts,
-        semantics,
+        look,
         considered,
         report,
     })
-}
-
-/// The devices that are asked about; which they are does not depend on pods.
-fn selected_devices(
-    request: &Request,
-    args: &PreviewArgs,
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<BTreeSet<DeviceId>, Failure> {
-    let considered = request.considered(reading, Timestamp::UNIX_EPOCH)?;
-    let impact = engine::preview(
-        &reading.snapshot,
-        &considered,
-        Timestamp::UNIX_EPOCH,
-        semantics,
-    );
-    if !args.allow_missing {
-        refuse_missing(&impact, reading, semantics)?;
-    }
-    Ok(impact.selected())
 }
 
 fn present(
@@ -341,28 +284,21 @@ fn check_ways(ways: &[&str]) -> Result<(), Failure> {
 }
 
 impl Request {
-    fn considered(
-        &self,
-        reading: &Reading,
-        now: Timestamp,
-    ) -> Result<Vec<ConsideredTaint>, Failure> {
+    fn considered(&self, look: &Look) -> Result<Vec<ConsideredTaint>, Failure> {
         let hypothetical = self.taint()?;
         let mut considered: Vec<ConsideredTaint> = self
             .selectors
             .iter()
             .map(|selector| {
-                ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), now)
+                ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), look.now)
             })
             .collect();
         for name in &self.rules {
-            considered.push(ConsideredTaint::of_rule(find_rule(name, reading)?, now));
+            considered.push(ConsideredTaint::of_rule(look.rule(name)?, look.now));
         }
         for manifest in &self.manifests {
-            considered.push(ConsideredTaint::of_manifest(
-                manifest,
-                &reading.snapshot,
-                now,
-            ));
+            let snapshot = look.snapshot();
+            considered.push(ConsideredTaint::of_manifest(manifest, snapshot, look.now));
         }
         Ok(considered)
     }
@@ -406,30 +342,5 @@ impl Request {
             ));
         }
         Ok(())
-    }
-}
-
-fn find_rule<'a>(name: &str, reading: &'a Reading) -> Result<&'a DeviceTaintRule, Failure> {
-    let rules = &reading.snapshot.rules;
-    if let Some(rule) = rules.iter().find(|rule| rule.name.as_str() == name) {
-        return Ok(rule);
-    }
-    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-    Err(match nearest(name, known.clone()).as_slice() {
-        [] if known.is_empty() => failure.hint("there are no rules at all"),
-        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
-        [only] => failure.hint(format!("did you mean {only}?")),
-        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
-    })
-}
-
-/// As many names as fit into a line, and how many more there are.
-fn first_few(names: &[String]) -> String {
-    const FEW: usize = 5;
-    let shown = names[..names.len().min(FEW)].join(", ");
-    match names.len() - names.len().min(FEW) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
     }
 }

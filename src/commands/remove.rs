@@ -10,7 +10,8 @@ use super::flags::source::VersionArgs;
 use super::work::changer::{Changed, delete, not_made, stopped};
 use super::work::connect::{Live, connect, failed, server_time};
 use super::work::consent::{without_terminal, yes_or_refuse};
-use super::work::look::{Scene, no_such_rule};
+use super::work::look::no_such_rule;
+use super::work::scene::Scene;
 use super::work::wait::{self, Ending, timed_out};
 use crate::cluster::{Rules, parse_duration};
 use crate::engine::ConsideredTaint;
@@ -104,7 +105,7 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     }
     args.ask(&meant, &found, context)?;
     // Read before they are gone; a user who may not look at devices may remove rules all the same.
-    let scene = Scene::of(live, &args.version.version()).await;
+    let scene = Scene::of(live, args.version.version()).await;
     args.carry_out(&found, &rules, context).await?;
     tell_released(&found, scene, context);
     if args.wait && args.change.change().dry_run.is_real() {
@@ -213,7 +214,7 @@ impl RemoveArgs {
                 let missing = names
                     .iter()
                     .filter(|name| !all.iter().any(|rule| is(rule, name)))
-                    .map(|name| no_such_rule(name, all.iter()));
+                    .map(|name| no_such_rule(name, &all));
                 let found = keep(&|rule| names.iter().any(|name| is(rule, name)));
                 (found, missing.collect())
             }
@@ -362,12 +363,12 @@ fn tell_released(removed: &[DeviceTaintRule], scene: Result<Scene, Failure>, con
             return context.printer.warn(&text);
         }
     };
-    scene.live.tell(&context.printer);
+    scene.look.tell(&context.printer);
     let blocking = removed.iter().filter(|rule| blocks(&rule.taint.effect));
     let considered: Vec<ConsideredTaint> = blocking
-        .map(|rule| ConsideredTaint::of_rule(rule, scene.now))
+        .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
-    let impact = scene.impact(&scene.reading, &considered);
+    let impact = scene.look.impact(&considered);
     for line in release_lines(&release(&impact)) {
         context.printer.note(&line);
     }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use super::context::Context;
 use super::flags::source::VersionArgs;
 use super::work::connect::{connect, failed};
-use super::work::look::Scene;
+use super::work::scene::Scene;
 use super::work::wait::{self, Ending, Patience, timed_out};
 use crate::cluster::{Rules, parse_duration};
 use crate::error::{ExitStatus, Failure};
@@ -88,9 +88,9 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
             .await?
         }
         What::Evicted => {
-            let scene = Scene::of(live, &args.version.version()).await?;
+            let scene = Scene::of(live, args.version.version()).await?;
             for name in &args.names {
-                wait::refuse_harmless(scene.rule(name)?)?;
+                wait::refuse_harmless(scene.look.rule(name)?)?;
             }
             let patience = Patience {
                 timeout: args.timeout,

@@ -1,7 +1,5 @@
 //! What a preview finds: one verdict per pod, with every cause.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 
 use crate::model::{
@@ -33,14 +31,6 @@ pub struct Impact<'a> {
     pub warnings: Vec<Warning>,
     /// What could not be evaluated.
     pub gaps: Vec<Gap>,
-}
-
-impl Impact<'_> {
-    /// The devices that a considered taint selects.
-    #[must_use]
-    pub fn selected(self) -> BTreeSet<DeviceId> {
-        self.devices.into_iter().map(|device| device.id).collect()
-    }
 }
 
 /// What one considered taint would do, all others left aside.

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | Which Kubernetes version behaves how? | [`semantics`] |
 //! | What would these taints do? | [`preview()`] |
+//! | Which devices do taints select? | [`selection()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | Where is a rule in its life? | [`life`] |
@@ -30,6 +31,7 @@ pub mod life;
 mod preview;
 mod question;
 mod select;
+mod selection;
 pub mod semantics;
 pub mod settle;
 #[cfg(test)]
@@ -44,5 +46,6 @@ pub use impact::{
 };
 pub use inventory::{Consumer, DeviceState, devices};
 pub use preview::preview;
+pub use selection::{Selection, selection};
 pub use semantics::Semantics;
 pub use usage::{Usage, drivers_of, usage};

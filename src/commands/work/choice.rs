@@ -1,8 +1,9 @@
 //! Which devices are meant, and are there any?
 
-use crate::engine::{self, Impact, Semantics};
+use super::look::Look;
+use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule};
 use crate::naming::{device, suggest};
 
 /// No device of that name is published or allocated.
@@ -29,23 +30,16 @@ pub(crate) fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
-pub(crate) fn refuse_missing(
-    impact: &Impact<'_>,
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
-    for rule in &impact.rules {
-        let counts = rule.counts;
-        let Some(selector) = &rule.considered.selector else {
+pub(crate) fn refuse_missing(considered: &[ConsideredTaint], look: &Look) -> Result<(), Failure> {
+    let counts = look.selected(considered).counts;
+    for (considered, count) in considered.iter().zip(counts) {
+        let Some(selector) = &considered.selector else {
             continue;
         };
-        if counts.published_devices > 0
-            || counts.allocated_devices > 0
-            || rule.considered.rule.is_some()
-        {
+        if count > 0 || considered.rule.is_some() {
             continue;
         }
-        let known: Vec<_> = engine::devices(&reading.snapshot, semantics)
+        let known: Vec<_> = engine::devices(look.snapshot(), &look.semantics)
             .into_iter()
             .map(|device| device.id)
             .collect();

@@ -6,13 +6,14 @@ use jiff::Timestamp;
 
 use super::spectator::Spectator;
 use crate::cluster::{
-    ApiClient, ClusterError, Connection, Permission, Served, cluster_role_for, discover,
+    ApiClient, ClusterError, Connection, Permission, Rules, Served, cluster_role_for, discover,
 };
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
 /// A cluster that answers, and what it has.
+#[derive(Clone)]
 pub(crate) struct Live {
     pub(crate) client: ApiClient,
     pub(crate) served: Served,
@@ -51,6 +52,21 @@ fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
 }
 
 impl Live {
+    /// The rules of the cluster; a failure with what to switch on where it serves none.
+    pub(crate) fn rules(&self) -> Result<Rules, Failure> {
+        Rules::new(&self.client, &self.served).map_err(failed)
+    }
+
+    /// The failure with the role that would have allowed what was denied, if anything was.
+    pub(crate) fn with_role(&self, failure: Failure) -> Failure {
+        let denied = self.client.denied();
+        if denied.is_empty() {
+            return failure;
+        }
+        let role = cluster_role_for(&denied);
+        failure.attach(format!("This role would allow it:\n{role}"))
+    }
+
     /// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
     /// others too.
     pub(crate) fn failed(&self, error: ClusterError) -> Failure {

@@ -1,174 +1,410 @@
-//! A cluster whose rules are about to be changed.
+//! What was looked at: a cluster or saved files, as they were at one moment.
+//!
+//! Every command that answers or decides does so from a [`Look`]. Whether it is of a live cluster or
+//! of files, what was read, how that version of Kubernetes behaves and for which moment the question
+//! is answered are known here and nowhere else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
-use super::connect::{Live, connect, failed, server_time};
-use super::source::{Version, detail};
-use crate::cluster::{self, ClusterError, Rules};
+use super::clock;
+use super::connect::{Live, connect};
+use super::source::{Source, Version, detail, newer_version, sources, unreadable};
+use crate::cluster::{self, Detail, Limits};
 use crate::commands::context::Context;
-use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, DriverName, Reading};
+use crate::model::{DeviceId, DeviceTaintRule, DriverName, Gap, Kind, Reading, Snapshot, Warning};
 use crate::naming::nearest::nearest;
-use crate::report::impact::Limits;
+use crate::output::Printer;
+use crate::report::impact::Limits as HarmLimits;
+use crate::report::metadata::Warning as Oddity;
 use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
-/// The cluster as it was when it was looked at.
-pub(crate) struct Scene {
-    pub(crate) live: Live,
-    pub(crate) rules: Rules,
-    /// Everything but the pods.
+/// A cluster or saved files, as they were when they were looked at.
+#[derive(Clone)]
+pub(crate) struct Look {
+    /// What was read; of a live cluster without the pods, until [`Look::with_pods`].
     pub(crate) reading: Reading,
+    /// How that version of Kubernetes behaves.
     pub(crate) semantics: Semantics,
-    /// The server's clock at that time.
+    /// For which moment questions are answered: the server's clock, or the files' time.
     pub(crate) now: Timestamp,
+    /// What is doubtful about the look itself; among the warnings of the reading too.
+    doubts: Vec<Warning>,
+    /// The cluster, unless files were read.
+    live: Option<Live>,
+    /// How the version was asked for, to look again.
+    version: Version,
 }
 
-impl Scene {
-    /// Connects and reads devices, claims and rules.
-    pub(crate) async fn open(version: &Version, context: &Context) -> Result<Self, Failure> {
-        let live = connect(context).await?;
-        Self::of(live, version).await
+impl Look {
+    /// Reads the files that were named, or connects and reads the cluster without its pods.
+    pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
+        if source.from.is_empty() {
+            return Self::of(connect(context).await?, source.version).await;
+        }
+        let files = sources(&source.from);
+        let reading = cluster::read(&files, &mut io::stdin().lock(), &Limits::default());
+        Self::of_files(reading.map_err(unreadable)?, source)
     }
 
-    /// The same on a connection that is there already.
-    pub(crate) async fn of(live: Live, version: &Version) -> Result<Self, Failure> {
-        let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
+    /// As [`Look::open`], with the rules by name as they are served or stand in the files, with all
+    /// their fields.
+    pub(crate) async fn open_with_objects(
+        source: &Source,
+        context: &Context,
+    ) -> Result<(Self, BTreeMap<String, Value>), Failure> {
+        if !source.from.is_empty() {
+            let files = sources(&source.from);
+            let read =
+                cluster::read_with_rules(&files, &mut io::stdin().lock(), &Limits::default());
+            let (reading, objects) = read.map_err(unreadable)?;
+            return Ok((Self::of_files(reading, source)?, objects));
+        }
+        let look = Self::open(source, context).await?;
+        let mut objects = BTreeMap::new();
+        if let Some(live) = &look.live {
+            for stored in live
+                .rules()?
+                .list()
+                .await
+                .map_err(|error| live.failed(error))?
+            {
+                objects.insert(stored.rule.name.to_string(), stored.object);
+            }
+        }
+        Ok((look, objects))
+    }
+
+    /// Reads a cluster that is connected already, without its pods.
+    pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
         let semantics = version.semantics(live.served.version)?;
-        let reading = read_devices(&live, &semantics).await?;
-        let now = server_time(&live)?;
+        let reading = cluster::read_devices(&live.client, &live.served, detail(&semantics));
+        let mut reading = reading.await.map_err(|error| live.failed(error))?;
+        let mut doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
+        let now = reading.observed_at.unwrap_or_else(|| {
+            doubts.push(clock_of_this_machine());
+            clock::now()
+        });
+        reading.warnings.extend_from_slice(&doubts);
         Ok(Self {
-            live,
-            rules,
             reading,
+            doubts,
             semantics,
             now,
+            live: Some(live),
+            version,
         })
     }
 
-    /// Everything but the pods, as it is now.
-    pub(crate) async fn devices(&self) -> Result<Reading, Failure> {
-        read_devices(&self.live, &self.semantics).await
+    fn of_files(mut reading: Reading, source: &Source) -> Result<Self, Failure> {
+        let semantics = source.version.semantics(reading.version)?;
+        if detail(&semantics) == Detail::Names {
+            // What a live cluster is not even asked for cannot be odd.
+            let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
+            reading.warnings.retain(concerns_names);
+        }
+        let doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
+        reading.warnings.extend_from_slice(&doubts);
+        let now = source.now.or(reading.observed_at).ok_or_else(|| {
+            Failure::usage("the files carry no time, so that nobody can say what is due")
+                .hint("say for which moment: --now 2026-11-21T01:00:00Z")
+        })?;
+        Ok(Self {
+            reading,
+            doubts,
+            semantics,
+            now,
+            live: None,
+            version: source.version,
+        })
     }
 
-    /// The cluster as it is now.
-    pub(crate) async fn again(&self, version: &Version) -> Result<Self, Failure> {
-        let live = Live {
-            client: self.live.client.clone(),
-            served: self.live.served.clone(),
-        };
-        Self::of(live, version).await
+    /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
+    pub(crate) async fn again(&self) -> Result<Self, Failure> {
+        match &self.live {
+            Some(live) => Self::of(live.clone(), self.version).await,
+            None => Ok(self.clone()),
+        }
     }
 
-    /// The rule of that name, as it was read.
+    /// The cluster, unless files were read.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        self.live.as_ref()
+    }
+
+    /// The facts.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.reading.snapshot
+    }
+
+    /// All rules. A failure when they could not be read: what is not known is not none.
+    pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
+        if let Some(live) = &self.live {
+            live.rules()?;
+        }
+        match rules_gap(&self.reading) {
+            Some(gap) => Err(self.without(gap)),
+            None => Ok(&self.snapshot().rules),
+        }
+    }
+
+    /// The rule of that name. A failure when there is none, with what may have been meant; and when
+    /// the rules could not be read.
     pub(crate) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
-        rule_named(name, &self.reading.snapshot.rules)
+        rule_named(name, self.rules()?)
     }
 
-    /// The devices that `considered` selects.
-    pub(crate) fn selected(&self, considered: &[ConsideredTaint]) -> BTreeSet<DeviceId> {
-        self.selected_in(&self.reading, considered)
+    /// The question cannot be answered for want of what `gap` says.
+    fn without(&self, gap: &Gap) -> Failure {
+        let failure = Failure::new(ExitStatus::Failed, gap.why.clone());
+        match &self.live {
+            Some(live) => live.with_role(failure),
+            None => failure,
+        }
     }
 
-    /// The same in another reading.
-    pub(crate) fn selected_in(
-        &self,
-        reading: &Reading,
-        considered: &[ConsideredTaint],
-    ) -> BTreeSet<DeviceId> {
-        self.impact(reading, considered).selected()
+    /// The devices that the `considered` taints select; which they are does not depend on pods.
+    pub(crate) fn selected(&self, considered: &[ConsideredTaint]) -> Selection {
+        engine::selection(self.snapshot(), considered, &self.semantics)
     }
 
-    /// The reading with the pods that use the devices that `considered` selects.
+    /// The same look with the pods that use a device that `selects` chooses; files have all already.
     pub(crate) async fn with_pods(
-        &self,
-        considered: &[ConsideredTaint],
-    ) -> Result<Reading, ClusterError> {
-        let selected = self.selected(considered);
-        self.read_pods(|id| selected.contains(id)).await
-    }
-
-    async fn read_pods(
-        &self,
+        self,
         selects: impl Fn(&DeviceId) -> bool,
-    ) -> Result<Reading, ClusterError> {
-        let Live { client, served } = &self.live;
-        cluster::read_pods(client, served, self.reading.clone(), selects).await
+    ) -> Result<Self, Failure> {
+        let Some(live) = self.live else {
+            return Ok(self);
+        };
+        let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
+        Ok(Self {
+            reading: reading.map_err(|error| live.failed(error))?,
+            live: Some(live),
+            ..self
+        })
     }
 
-    /// What `considered` does to what was read.
-    pub(crate) fn impact<'a>(
-        &self,
-        reading: &'a Reading,
-        considered: &'a [ConsideredTaint],
-    ) -> Impact<'a> {
-        engine::preview(&reading.snapshot, considered, self.now, &self.semantics)
+    /// As [`Look::with_pods`], for all that the `considered` taints hit.
+    pub(crate) async fn with_pods_of(
+        self,
+        considered: &[ConsideredTaint],
+    ) -> Result<Self, Failure> {
+        let selected = self.selected(considered).devices;
+        self.with_pods(|id| selected.contains(id)).await
     }
 
-    /// Whom the considered taints hit.
-    pub(crate) async fn report(
-        &self,
+    /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of.
+    pub(crate) async fn with_pods_for(
+        self,
         considered: &[ConsideredTaint],
         guards: &[Guard],
-    ) -> Result<ImpactReport, Failure> {
-        let selected = self.selected(considered);
+    ) -> Result<Self, Failure> {
+        if !guards.iter().any(Guard::needs_whole) {
+            return self.with_pods_of(considered).await;
+        }
+        let selected = self.selected(considered).devices;
         let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
-        let whole = guards.iter().any(Guard::needs_whole);
-        let reading = self
-            .read_pods(|id| {
-                if whole {
-                    drivers.contains(&id.driver)
-                } else {
-                    selected.contains(id)
-                }
-            })
-            .await
-            .map_err(failed)?;
-        let impact = self.impact(&reading, considered);
-        let usage = engine::usage(&reading.snapshot, &engine::drivers_of(&impact));
-        let basis = Basis {
-            reading: &reading,
-            semantics: &self.semantics,
-            now: self.now,
-        };
+        self.with_pods(|id| drivers.contains(&id.driver)).await
+    }
+
+    /// What the `considered` taints do to what was read.
+    pub(crate) fn impact<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
+        engine::preview(self.snapshot(), considered, self.now, &self.semantics)
+    }
+
+    /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
+    pub(crate) fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
+        let impact = self.impact(considered);
+        let usage = engine::usage(self.snapshot(), &engine::drivers_of(&impact));
         let wholes = Wholes {
             pods: usage.pods,
             devices: usage.devices,
         };
-        Ok(ImpactReport::new(
-            &impact,
-            &basis,
-            &Limits { guards, wholes },
-        ))
+        ImpactReport::new(&impact, &self.basis(), &HarmLimits { guards, wholes })
+    }
+
+    /// What every report says about where it is from.
+    pub(crate) fn basis(&self) -> Basis<'_> {
+        Basis {
+            reading: &self.reading,
+            semantics: &self.semantics,
+            now: self.now,
+        }
+    }
+
+    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    pub(crate) fn tell(&self, printer: &Printer<'_>) {
+        for doubt in &self.doubts {
+            printer.warn(&Oddity::from(doubt).line());
+        }
+        if let Some(live) = &self.live {
+            live.tell(printer);
+        }
     }
 }
 
-async fn read_devices(live: &Live, semantics: &Semantics) -> Result<Reading, Failure> {
-    cluster::read_devices(&live.client, &live.served, detail(semantics))
-        .await
-        .map_err(|error| live.failed(error))
+/// What the answer says of the time when the server does not tell it.
+fn clock_of_this_machine() -> Warning {
+    Warning {
+        code: "clock-of-this-machine",
+        message:
+            "the server does not say what time it is; what is due is judged by this machine's clock"
+                .to_owned(),
+        fix: None,
+    }
 }
 
-/// The one of `rules` that has that name.
+/// Why the rules are not known, if they are not.
+fn rules_gap(reading: &Reading) -> Option<&Gap> {
+    let mut gaps = reading.gaps.iter();
+    gaps.find(|gap| gap.what == Kind::DeviceTaintRule.plural())
+}
+
+/// The one of `rules` that has that name, if these are all that there are.
 pub(crate) fn rule_named<'a>(
     name: &str,
     rules: &'a [DeviceTaintRule],
 ) -> Result<&'a DeviceTaintRule, Failure> {
     let found = rules.iter().find(|rule| rule.name.as_str() == name);
-    found.ok_or_else(|| no_such_rule(name, rules.iter()))
+    found.ok_or_else(|| no_such_rule(name, rules))
 }
 
-/// There is no rule of that name.
-pub(crate) fn no_such_rule<'a>(
-    name: &str,
-    rules: impl Iterator<Item = &'a DeviceTaintRule>,
-) -> Failure {
+/// There is no rule of that name among `rules`, which are all that there are.
+pub(crate) fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known = rules.map(|rule| rule.name.to_string());
-    match nearest(name, known).as_slice() {
-        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
-        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
+    match nearest(name, known.clone()).as_slice() {
+        [] if known.is_empty() => failure.hint("there are no rules at all"),
+        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// As many names as fit into a line, and how many more there are.
+fn first_few(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names[..names.len().min(FEW)].join(", ");
+    match names.len() - names.len().min(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Affects, Effect, Minor, RuleMetadata, Source as Origin, Taint};
+
+    fn rule(name: &str) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: name.into(),
+            uid: "uid".into(),
+            resource_version: "1".into(),
+            generation: 1,
+            selector: None,
+            taint: Taint {
+                key: "example.com/drain".into(),
+                value: String::new(),
+                effect: Effect::NoExecute,
+                time_added: None,
+            },
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn look(rules: &[&str], gaps: Vec<Gap>, minor: u32) -> Look {
+        let reading = Reading {
+            snapshot: Snapshot {
+                rules: rules.iter().map(|name| rule(name)).collect(),
+                ..Snapshot::default()
+            },
+            source: Origin::Files,
+            observed_at: Some(Timestamp::UNIX_EPOCH),
+            version: Some(Minor { minor, patch: None }),
+            resource_versions: BTreeMap::new(),
+            warnings: Vec::new(),
+            gaps,
+        };
+        let source = Source {
+            from: Vec::new(),
+            version: Version {
+                kubernetes: None,
+                pod_groups: false,
+            },
+            now: None,
+        };
+        Look::of_files(reading, &source).expect("complete")
+    }
+
+    fn refusal(look: &Look, name: &str) -> (String, Vec<String>) {
+        let failure = look.rule(name).expect_err("no such rule");
+        (failure.to_string(), failure.hints().to_vec())
+    }
+
+    #[test]
+    fn a_rule_that_is_not_there_is_told_with_what_may_have_been_meant() {
+        for (name, known, asked, hint) in [
+            (
+                "one is near",
+                &["drain-a", "other"][..],
+                "drain-b",
+                "did you mean drain-a?",
+            ),
+            (
+                "nothing is near",
+                &["drain-a", "drain-b"],
+                "x",
+                "the rules are: drain-a, drain-b",
+            ),
+            (
+                "there are none",
+                &[],
+                "drain-a",
+                "there are no rules at all",
+            ),
+        ] {
+            let (text, hints) = refusal(&look(known, Vec::new(), 37), asked);
+            assert_eq!(text, format!("no rule {asked:?}"), "{name}");
+            assert_eq!(hints, [hint], "{name}");
+        }
+    }
+
+    #[test]
+    fn rules_that_could_not_be_read_are_not_known_instead_of_none() {
+        let gap = Gap {
+            affects: Affects::Details,
+            what: "devicetaintrules".to_owned(),
+            why: "access denied for alice".to_owned(),
+        };
+        let look = look(&[], vec![gap], 37);
+        let (text, hints) = refusal(&look, "drain-a");
+        assert_eq!(text, "access denied for alice");
+        assert!(hints.is_empty(), "{hints:?}");
+        assert!(look.rules().is_err());
+    }
+
+    #[test]
+    fn version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
+        let warned = |minor| {
+            let look = look(&[], Vec::new(), minor);
+            let codes: Vec<&str> = look
+                .reading
+                .warnings
+                .iter()
+                .map(|found| found.code)
+                .collect();
+            assert_eq!(codes.len(), look.doubts.len());
+            codes.contains(&"newer-kubernetes")
+        };
+        assert!(warned(99));
+        assert!(!warned(37));
     }
 }

@@ -4,11 +4,13 @@
 
 pub(crate) mod changer;
 pub(crate) mod choice;
+mod clock;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod ledger;
 pub(crate) mod look;
 pub(crate) mod publish;
+pub(crate) mod scene;
 pub(crate) mod source;
 mod spectator;
 pub(crate) mod step;

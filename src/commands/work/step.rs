@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::look::Scene;
+use super::look::Look;
 use crate::cluster::{RuleDraft, RulePatch};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -113,15 +113,15 @@ pub(crate) enum Existing {
 pub(crate) fn steps(
     drafts: Vec<RuleDraft>,
     existing: Existing,
-    scene: &Scene,
+    look: &Look,
 ) -> Result<Vec<Step>, Failure> {
     drafts
         .into_iter()
         .map(|draft| {
-            let rules = &scene.reading.snapshot.rules;
+            let rules = &look.snapshot().rules;
             match rules.iter().find(|rule| rule.name.as_str() == draft.name) {
                 None => Ok(Step::Create(draft)),
-                Some(rule) => step(draft, rule, existing, scene),
+                Some(rule) => step(draft, rule, existing, look),
             }
         })
         .collect()
@@ -131,7 +131,7 @@ fn step(
     draft: RuleDraft,
     rule: &DeviceTaintRule,
     existing: Existing,
-    scene: &Scene,
+    look: &Look,
 ) -> Result<Step, Failure> {
     let selects_same = rule.selector.as_ref() == Some(&draft.selector);
     let other_spec = !draft.is_spec_of(rule);
@@ -144,7 +144,7 @@ fn step(
     let mut patch = RulePatch::default();
     if rule.taint.effect != draft.taint.effect {
         patch.effect = Some(draft.taint.effect.clone());
-        patch.time_added = (!scene.semantics.server_renews_time_added).then_some(scene.now);
+        patch.time_added = (!look.semantics.server_renews_time_added).then_some(look.now);
     }
     if rule.taint.value != draft.taint.value {
         patch.value = Some(draft.taint.value.clone());

@@ -6,13 +6,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::connect::{failed, server_time};
-use super::look::Scene;
-use crate::cluster::{self, ApiClient, ClusterError, Rules, StoredRule, node_health};
+use super::look::Look;
+use super::scene::Scene;
+use crate::cluster::{ApiClient, ClusterError, Rules, StoredRule, node_health};
 use crate::commands::context::Context;
 use crate::engine::life::{Evicting, Obstacle, Remaining, remaining};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Affects, DeviceTaintRule, Effect, Gap, NodeHealth, NodeName, Reading};
+use crate::model::{Affects, DeviceTaintRule, Effect, Gap, NodeHealth, NodeName};
 use crate::output::Account;
 use crate::report::life::{few, progress_line, remaining_line, slowest};
 
@@ -133,12 +134,12 @@ pub(crate) async fn evicted(
 ) -> Result<Ending, Failure> {
     let end = Instant::now() + patience.timeout;
     let mut progress = Account::new(&context.printer);
-    let mut devices = scene.reading.clone();
+    let mut devices = scene.look.clone();
     let mut fresh = false;
     let mut all = 0;
     let mut quiet_since = None;
     loop {
-        let look = Look::take(scene, &devices, names, all).await?;
+        let look = Glance::take(scene, &devices, names, all).await?;
         all = look.all;
         progress.say(&look.counts, &look.line());
         context.ledger.left(&look.line());
@@ -151,7 +152,7 @@ pub(crate) async fn evicted(
             }
         } else {
             // Nobody is left of those who were known: is there anybody new?
-            devices = scene.devices().await?;
+            devices = scene.look.again().await?;
             fresh = true;
             continue;
         }
@@ -169,7 +170,7 @@ pub(crate) async fn evicted(
 }
 
 /// What is the case at one moment.
-struct Look {
+struct Glance {
     /// What keeps the rules from being done, one line each.
     open: Vec<String>,
     /// How many pods were to go, as far as was ever seen.
@@ -179,12 +180,12 @@ struct Look {
     slowest: Option<String>,
 }
 
-impl Look {
+impl Glance {
     /// Reads the rules and the pods that use the devices as they were in `devices`.
     /// At least `all` pods were to go.
     async fn take(
         scene: &Scene,
-        devices: &Reading,
+        devices: &Look,
         names: &[String],
         all: usize,
     ) -> Result<Self, Failure> {
@@ -200,16 +201,10 @@ impl Look {
             .iter()
             .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
             .collect();
-        let selected = scene.selected_in(devices, &considered);
-        let reading = cluster::read_pods(
-            &scene.live.client,
-            &scene.live.served,
-            devices.clone(),
-            |id| selected.contains(id),
-        )
-        .await
-        .map_err(failed)?;
-        let impact = engine::preview(&reading.snapshot, &considered, now, &scene.semantics);
+        let devices = devices.clone().with_pods_of(&considered).await?;
+        let reading = &devices.reading;
+        let semantics = &scene.look.semantics;
+        let impact = engine::preview(&reading.snapshot, &considered, now, semantics);
         let left = remaining(&impact, &BTreeMap::new(), now);
         // Without the nodes, a pod that has not ended is still one that is left.
         let (nodes, _) = nodes_of(&left, &scene.live.client).await;
@@ -254,7 +249,7 @@ impl Look {
 
 /// Why the controller's word about a rule is not "done".
 fn unsettled(rule: &DeviceTaintRule, pods_left: usize, scene: &Scene) -> Option<String> {
-    if !scene.semantics.has_condition {
+    if !scene.look.semantics.has_condition {
         return None;
     }
     let name = &rule.name;

@@ -1,7 +1,7 @@
 //! Which devices: selectors, effects, pools and generations.
 
 use super::world::{GPU_0, NOW, World, at, considered, one_pod};
-use crate::engine::{NotEvicted, Verdict, devices};
+use crate::engine::{NotEvicted, Verdict, devices, selection};
 use crate::engine::{Origin, Semantics};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -9,11 +9,16 @@ const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 fn selected(world: &World, selects: &str) -> Vec<String> {
     let taints = [considered(selects, MAINTENANCE)];
     let impact = world.preview(&taints);
-    impact
+    let found: Vec<String> = impact
         .devices
         .iter()
         .map(|device| device.id.to_string())
-        .collect()
+        .collect();
+    let selection = selection(&world.snapshot, &taints, &Semantics::newest());
+    let alone: Vec<String> = selection.devices.iter().map(ToString::to_string).collect();
+    assert_eq!(alone, found, "which devices depends on no pods and no time");
+    assert_eq!(selection.counts, [found.len()]);
+    found
 }
 
 fn two_drivers() -> World {
@@ -293,4 +298,14 @@ fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
             );
         }
     }
+}
+
+#[test]
+fn each_selector_counts_its_own_devices() {
+    let world = two_drivers();
+    let taints = ["gpu.example.com/*/*", "*/*/dev-7", "*/node-a/dev-0"]
+        .map(|selects| considered(selects, MAINTENANCE));
+    let selection = selection(&world.snapshot, &taints, &Semantics::newest());
+    assert_eq!(selection.counts, [3, 0, 2]);
+    assert_eq!(selection.devices.len(), 4);
 }

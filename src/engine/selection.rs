@@ -1,0 +1,53 @@
+//! Which devices do these taints select?
+//!
+//! Knows no pods and no time: a command asks this before it reads pods, and only for those that
+//! matter.
+
+use std::collections::BTreeSet;
+
+use super::devices::DeviceTable;
+use super::select::{RuleIndex, RuleTaint};
+use super::{ConsideredTaint, Origin, Semantics};
+use crate::model::{DeviceId, Gap, Snapshot};
+
+/// The devices that some taints select.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The devices, published or allocated, each once.
+    pub devices: BTreeSet<DeviceId>,
+    /// How many of the devices each taint selects, in the order of the question.
+    pub counts: Vec<usize>,
+    /// What could not be evaluated; the devices that it is about are among the selected ones.
+    pub gaps: Vec<Gap>,
+}
+
+/// The devices of `snapshot` that any of the `considered` taints selects.
+///
+/// Costs O(considered + devices + claims).
+#[must_use]
+pub fn selection(
+    snapshot: &Snapshot,
+    considered: &[ConsideredTaint],
+    semantics: &Semantics,
+) -> Selection {
+    let wanted = considered
+        .iter()
+        .enumerate()
+        .map(|(place, considered)| RuleTaint {
+            origin: Origin::Considered(place),
+            selector: considered.selector.as_ref(),
+            taint: &considered.taint,
+        });
+    let index = RuleIndex::new(wanted.collect(), &snapshot.classes, semantics);
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let mut counts = vec![0; considered.len()];
+    for place in table.entries.iter().flat_map(|entry| &entry.rules) {
+        counts[*place as usize] += 1;
+    }
+    let selected = table.entries.iter().filter(|entry| !entry.rules.is_empty());
+    Selection {
+        devices: selected.map(|entry| entry.id()).collect(),
+        counts,
+        gaps: table.gaps.into_iter().collect(),
+    }
+}
