@@ -53,6 +53,12 @@ pub struct RuleMetadata {
     pub annotations: BTreeMap<String, String>,
     /// When the server first stored it; absent in objects that no server has seen.
     pub created: Option<Timestamp>,
+    /// When it was deleted, if it is only there still because a finalizer holds it.
+    pub deletion: Option<Timestamp>,
+    /// Who has to agree before it is gone once it is deleted.
+    pub finalizers: Vec<String>,
+    /// The objects with which it goes.
+    pub owners: Vec<Uid>,
 }
 
 /// Which devices a rule taints: all that every given field equals.
@@ -97,6 +103,8 @@ pub struct DeviceClass {
 }
 
 impl RuleMetadata {
+    /// What this plugin is called: as a value of that label, and as who writes.
+    pub const THIS_PROGRAM: &str = "kubectl-devicetaint";
     /// Label that says which program made the rule.
     pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
     /// Label that the rules of one command have in common.

@@ -13,7 +13,7 @@ use super::error::FieldError;
 use super::manager::ManagedFieldsEntry;
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
-use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, Time};
+use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, OwnerReference, Time};
 use crate::model;
 
 /// One taint for many devices.
@@ -67,6 +67,14 @@ pub struct RuleMeta {
     #[prost(btree_map = "string, string", tag = "12")]
     #[serde(default, deserialize_with = "or_default")]
     pub annotations: BTreeMap<String, String>,
+    /// With which objects it goes.
+    #[prost(message, repeated, tag = "13")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub owner_references: Vec<OwnerReference>,
+    /// Who has to agree before it is gone once it is deleted.
+    #[prost(string, repeated, tag = "14")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub finalizers: Vec<String>,
     /// Who wrote it; absent from objects that were saved without it.
     #[prost(message, repeated, tag = "17")]
     #[serde(default, deserialize_with = "or_default")]
@@ -190,6 +198,16 @@ impl DeviceTaintRule {
             labels: metadata.labels.clone(),
             annotations: metadata.annotations.clone(),
             created,
+            deletion: Time::to_timestamp(
+                metadata.deletion_timestamp,
+                "metadata.deletionTimestamp",
+            )?,
+            finalizers: metadata.finalizers.clone(),
+            owners: metadata
+                .owner_references
+                .iter()
+                .map(|owner| owner.uid.as_deref().unwrap_or_default().into())
+                .collect(),
         })
     }
 
@@ -239,7 +257,7 @@ mod tests {
     use super::*;
     use crate::wire::{Documents, decode_protobuf_object};
 
-    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""},"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
+    const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"kubectl-devicetaint/reason":"firmware","z":""},"deletionTimestamp":"2026-11-20T07:00:00Z","finalizers":["example.com/hold"],"ownerReferences":[{"uid":"u1"}],"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
 
     #[test]
     fn labels_annotations_and_creation_are_read_from_both_encodings() {
@@ -271,6 +289,12 @@ mod tests {
             "firmware"
         );
         assert_eq!(rule.metadata.labels.len(), 1);
+        assert_eq!(
+            rule.metadata.deletion,
+            Some("2026-11-20T07:00:00Z".parse().unwrap())
+        );
+        assert_eq!(rule.metadata.finalizers, ["example.com/hold"]);
+        assert_eq!(rule.metadata.owners, ["u1".into()]);
         assert_eq!(
             rule.metadata.created,
             Some("2026-11-20T06:00:00Z".parse().unwrap())

@@ -97,6 +97,8 @@ prop_compose! {
             deletion_grace_period_seconds: common.deletion_grace_period_seconds,
             labels,
             annotations,
+            owner_references: common.owner_references,
+            finalizers: common.finalizers,
             managed_fields,
         }
     }
