@@ -6,13 +6,14 @@
 //!  files, stdin  ─┘   (bytes)   (decode)     (facts)       (verdicts) (views)   (text)   (streams)
 //! ```
 //!
-//! [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
+//! [`decide`] holds the decisions of commands that change something, [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
 //! who may use whom.
 
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::panic))]
 
 pub mod cluster;
 pub mod commands;
+pub mod decide;
 pub mod engine;
 pub mod error;
 pub mod model;

@@ -97,6 +97,11 @@ const ROOMS: &[Room] = &[
         ],
     },
     Room {
+        module: "decide",
+        modules: &["engine", "error", "model", "naming", "report"],
+        crates: &["jiff", "serde_json"],
+    },
+    Room {
         module: "render",
         modules: &["output", "report"],
         crates: &[

@@ -1,0 +1,491 @@
+//! Which rules are meant?
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceSelector, DeviceTaintRule};
+use crate::naming::labels::LabelSelector;
+use crate::naming::nearest::nearest;
+use crate::naming::taint::TaintPattern;
+use crate::naming::{NamingError, device, rule, taint};
+
+/// What was typed to say which rules are meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ways<'a> {
+    /// Names of rules, or devices and a taint.
+    pub targets: &'a [String],
+    /// `--selector`
+    pub selector: Option<&'a LabelSelector>,
+    /// `--expired`
+    pub expired: bool,
+    /// `--all`
+    pub all: bool,
+}
+
+/// Which rules are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chooser {
+    /// Those of these names, each once, by name.
+    Names(Vec<String>),
+    /// Those that taint exactly these devices with such a taint.
+    Taints(Vec<DeviceSelector>, TaintPattern),
+    /// Those with such labels.
+    Labelled(LabelSelector),
+    /// Those that should be gone by now.
+    Expired,
+    /// All of them.
+    All,
+}
+
+/// The rules that are meant, and why others are not among them.
+#[derive(Debug, Default)]
+pub struct Meant {
+    /// The rules, by name.
+    pub rules: Vec<DeviceTaintRule>,
+    /// One failure for each name, or devices with a taint, that nothing was found for.
+    pub missing: Vec<Failure>,
+}
+
+impl Chooser {
+    /// Understands what was typed. A target is
+    ///
+    /// - a taint, if it has `=` or `:` or ends in `-`, or is PREFIX/NAME,
+    /// - devices, if it has two slashes or more, or stands beside a taint,
+    /// - a taint's key, if it is the only word beside devices,
+    /// - else the name of a rule, with or without its type.
+    ///
+    /// # Errors
+    ///
+    /// No way or more than one; devices without a taint, a taint without devices, names beside either.
+    pub fn parse(ways: &Ways<'_>) -> Result<Self, Failure> {
+        let given = [
+            (!ways.targets.is_empty(), "RULE or DEVICE"),
+            (ways.selector.is_some(), "--selector"),
+            (ways.expired, "--expired"),
+            (ways.all, "--all"),
+        ];
+        let given: Vec<&str> = given
+            .into_iter()
+            .filter_map(|(is_given, way)| is_given.then_some(way))
+            .collect();
+        if let [first, second, ..] = given[..] {
+            return Err(Failure::usage(format!(
+                "{first} cannot be used together with {second}"
+            )));
+        }
+        match ways.selector {
+            Some(selector) => Ok(Self::Labelled(selector.clone())),
+            None if ways.expired => Ok(Self::Expired),
+            None if ways.all => Ok(Self::All),
+            None if ways.targets.is_empty() => Err(Failure::usage("no rules: which are meant?")
+                .hint("name them, or devices with a taint: DRIVER/POOL/DEVICE KEY")),
+            None => targets(ways.targets),
+        }
+    }
+
+    /// Those of `rules` that are meant, at `now` by the server's clock.
+    #[must_use]
+    pub fn meant(&self, rules: &[DeviceTaintRule], now: Timestamp) -> Meant {
+        let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| {
+            let mut kept: Vec<_> = rules.iter().filter(|rule| wanted(rule)).cloned().collect();
+            kept.sort_by(|left, right| left.name.cmp(&right.name));
+            kept
+        };
+        let all_found = |rules| Meant {
+            rules,
+            missing: Vec::new(),
+        };
+        match self {
+            Self::Names(names) => {
+                let is = |rule: &DeviceTaintRule, name: &String| rule.name.as_str() == name;
+                let missing = names
+                    .iter()
+                    .filter(|name| !rules.iter().any(|rule| is(rule, name)));
+                Meant {
+                    rules: keep(&|rule| names.iter().any(|name| is(rule, name))),
+                    missing: missing.map(|name| no_such_rule(name, rules)).collect(),
+                }
+            }
+            Self::Taints(selectors, pattern) => {
+                let missing = selectors
+                    .iter()
+                    .filter(|selector| !rules.iter().any(|rule| has(rule, selector, pattern)));
+                Meant {
+                    rules: keep(&|rule| {
+                        let mut selectors = selectors.iter();
+                        selectors.any(|selector| has(rule, selector, pattern))
+                    }),
+                    missing: missing
+                        .map(|selector| no_such_taint(selector, pattern, rules))
+                        .collect(),
+                }
+            }
+            Self::Labelled(selector) => {
+                all_found(keep(&|rule| selector.matches(&rule.metadata.labels)))
+            }
+            Self::Expired => all_found(keep(&|rule| rule.metadata.is_expired(now))),
+            Self::All => all_found(keep(&|_| true)),
+        }
+    }
+
+    /// The names of the rules that can be meant, where they follow from what was typed: names
+    /// themselves, and for devices with a key those that rules get which nobody has named. They can
+    /// be found without a list of all rules.
+    #[must_use]
+    pub fn names(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Names(names) => Some(names.clone()),
+            Self::Taints(selectors, pattern) => {
+                let names = selectors.iter();
+                Some(
+                    names
+                        .map(|selector| rule::name(selector, &pattern.key))
+                        .collect(),
+                )
+            }
+            Self::Labelled(_) | Self::Expired | Self::All => None,
+        }
+    }
+}
+
+impl Meant {
+    /// One failure for all that is not there, if anything is not.
+    #[must_use]
+    pub fn all_missing(&self) -> Option<Failure> {
+        let texts: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
+        let hints: BTreeSet<&String> = self.missing.iter().flat_map(Failure::hints).collect();
+        let failure = Failure::new(ExitStatus::Failed, texts.join("; "));
+        (!self.missing.is_empty()).then(|| hints.into_iter().fold(failure, Failure::hint))
+    }
+}
+
+/// What a word can be, by its form alone.
+enum Form {
+    Name(String),
+    Word(String),
+    Devices(String),
+    Taint(String),
+}
+
+fn form(target: &str) -> Form {
+    let text = target.to_owned();
+    if target.contains(['=', ':']) || target.ends_with('-') {
+        return Form::Taint(text);
+    }
+    match target.matches('/').count() {
+        0 => Form::Word(text),
+        // PREFIX/NAME is how most keys look, and no devices are written with one slash.
+        1 => match rule::parse_name(target) {
+            Ok(name) => Form::Name(name),
+            Err(_) => Form::Taint(text),
+        },
+        _ => Form::Devices(text),
+    }
+}
+
+fn targets(targets: &[String]) -> Result<Chooser, Failure> {
+    let (mut names, mut words, mut devices, mut taints) = (vec![], vec![], vec![], vec![]);
+    for target in targets {
+        match form(target) {
+            Form::Name(name) => names.push(name),
+            Form::Word(word) => words.push(word),
+            Form::Devices(text) => devices.push(text),
+            Form::Taint(text) => taints.push(text),
+        }
+    }
+    if taints.is_empty() && devices.is_empty() {
+        for word in words {
+            names.push(rule::parse_name(&word).map_err(Failure::usage)?);
+        }
+        names.sort_unstable();
+        names.dedup();
+        return Ok(Chooser::Names(names));
+    }
+    if let Some(name) = names.first() {
+        return Err(Failure::usage(format!(
+            "rule {name} cannot be named together with devices and taints"
+        )));
+    }
+    if taints.is_empty() && words.len() == 1 {
+        taints = words;
+    } else {
+        devices.extend(words);
+    }
+    let taint = match &taints[..] {
+        [only] => only,
+        [] => {
+            return Err(
+                Failure::usage(format!("{:?} is not the name of a rule", devices[0])).hint(
+                    "to mean the rule of devices, add the key of its taint: DRIVER/POOL/DEVICE KEY",
+                ),
+            );
+        }
+        [..] => return Err(Failure::usage("more than one taint")),
+    };
+    let wrong = |error: NamingError| Failure::usage(error);
+    let pattern = pattern(taint).map_err(wrong)?;
+    if devices.is_empty() {
+        return Err(Failure::usage(format!(
+            "no devices: which does {} taint?",
+            taint::format(&pattern)
+        ))
+        .hint("name devices as DRIVER/POOL/DEVICE, or a rule by its name"));
+    }
+    let selectors = devices
+        .iter()
+        .map(|text| device::parse(text).map_err(wrong));
+    Ok(Chooser::Taints(
+        selectors.collect::<Result<_, _>>()?,
+        pattern,
+    ))
+}
+
+/// `KEY`, `KEY=VALUE`, `KEY:EFFECT`, with or without the dash that `remove` is used to.
+fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
+    let dashed = format!("{}-", text.strip_suffix('-').unwrap_or(text));
+    TaintPattern::parse(&dashed).unwrap_or_else(|| {
+        Err(NamingError::NoEffect {
+            argument: text.to_owned(),
+        })
+    })
+}
+
+/// Whether the rule taints exactly these devices with such a taint.
+fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern) -> bool {
+    rule.selector.as_ref() == Some(selector) && pattern.matches(&rule.taint)
+}
+
+/// There is no rule of that name among `rules`, which are all that there are.
+#[must_use]
+pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
+    let known = rules.iter().map(|rule| rule.name.to_string());
+    match nearest(name, known).as_slice() {
+        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
+        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    }
+}
+
+fn no_such_taint(
+    selector: &DeviceSelector,
+    pattern: &TaintPattern,
+    rules: &[DeviceTaintRule],
+) -> Failure {
+    let devices = device::format(selector);
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no rule taints {devices} with {}", taint::format(pattern)),
+    );
+    let on_devices = rules
+        .iter()
+        .filter(|rule| rule.selector.as_ref() == Some(selector));
+    let others: Vec<String> = on_devices
+        .map(|rule| format!("{} ({})", rule.taint, rule.name))
+        .collect();
+    if others.is_empty() {
+        failure.hint("list what there is with `kubectl devicetaint list`")
+    } else {
+        failure.hint(format!("these devices have: {}", others.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{KEY, named, selector};
+    use crate::model::RuleMetadata;
+
+    const GPU: &str = "gpu.example.com/node-7/gpu-0";
+
+    fn parsed(targets: &[&str]) -> Result<Chooser, Failure> {
+        let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
+        Chooser::parse(&Ways {
+            targets: &targets,
+            ..Ways::default()
+        })
+    }
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn found(chooser: &Chooser, rules: &[DeviceTaintRule]) -> Vec<String> {
+        let meant = chooser.meant(rules, at("2026-11-21T01:00:00Z"));
+        let names = meant.rules.iter().map(|rule| rule.name.to_string());
+        names.collect()
+    }
+
+    fn rules() -> Vec<DeviceTaintRule> {
+        let mut pool = named("pool", "NoSchedule");
+        pool.selector = Some(device::parse("gpu.example.com/node-7/*").unwrap());
+        let mut other = named("other", "NoSchedule");
+        other.selector = Some(selector("gpu-1"));
+        let mut none = named("none", "NoSchedule");
+        none.selector = None;
+        vec![
+            pool,
+            other,
+            none,
+            named("drain", "NoSchedule"),
+            named("drain-2", "NoExecute"),
+        ]
+    }
+
+    #[test]
+    fn words_are_names_and_names_may_have_their_type() {
+        let names =
+            |names: &[&str]| Chooser::Names(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(parsed(&["b", "a", "b"]).unwrap(), names(&["a", "b"]));
+        assert_eq!(
+            parsed(&["devicetaintrule.resource.k8s.io/a"]).unwrap(),
+            names(&["a"])
+        );
+    }
+
+    #[test]
+    fn devices_and_a_taint_are_understood_with_and_without_a_dash() {
+        for taint in [KEY, "example.com/maintenance-"] {
+            let expected = Chooser::Taints(
+                vec![selector("gpu-0")],
+                TaintPattern {
+                    key: KEY.to_owned(),
+                    value: None,
+                    effect: None,
+                },
+            );
+            assert_eq!(parsed(&[GPU, taint]).unwrap(), expected, "{taint}");
+            assert_eq!(parsed(&[taint, GPU]).unwrap(), expected, "{taint}");
+        }
+        let Chooser::Taints(selectors, pattern) =
+            parsed(&["gpu.example.com", "drain=x:NoExecute"]).unwrap()
+        else {
+            panic!("a taint");
+        };
+        assert_eq!(device::format(&selectors[0]), "gpu.example.com/*/*");
+        assert_eq!(taint::format(&pattern), "drain=x:NoExecute");
+        let Chooser::Taints(_, pattern) = parsed(&[GPU, "drain"]).unwrap() else {
+            panic!("a taint");
+        };
+        assert_eq!(pattern.key, "drain");
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_or_none_is_refused() {
+        for (targets, said) in [
+            (&[GPU][..], "is not the name of a rule"),
+            (
+                &[KEY][..],
+                "no devices: which does example.com/maintenance taint?",
+            ),
+            (&[GPU, "a:None", "b:None"][..], "more than one taint"),
+            (&[GPU, "a", "b"][..], "is not the name of a rule"),
+            (
+                &[GPU, KEY, "devicetaintrule/x"][..],
+                "rule x cannot be named together",
+            ),
+            (&["pod/x"][..], "no devices"),
+        ] {
+            let failure = parsed(targets).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Usage);
+            assert!(failure.to_string().contains(said), "{targets:?}: {failure}");
+        }
+        let none = Chooser::parse(&Ways::default()).unwrap_err();
+        assert_eq!(none.to_string(), "no rules: which are meant?");
+        let two = Chooser::parse(&Ways {
+            expired: true,
+            all: true,
+            ..Ways::default()
+        });
+        assert_eq!(
+            two.unwrap_err().to_string(),
+            "--expired cannot be used together with --all"
+        );
+    }
+
+    #[test]
+    fn nothing_is_meant_that_was_not_named() {
+        let rules = rules();
+        assert_eq!(found(&parsed(&["drain"]).unwrap(), &rules), ["drain"]);
+        assert_eq!(found(&parsed(&["drai"]).unwrap(), &rules), [""; 0]);
+        assert_eq!(
+            found(&parsed(&["drain-2", "drain"]).unwrap(), &rules),
+            ["drain", "drain-2"]
+        );
+        assert_eq!(found(&Chooser::All, &rules).len(), rules.len());
+    }
+
+    #[test]
+    fn a_rule_is_meant_by_exactly_its_devices_and_its_taint() {
+        let rules = rules();
+        for (targets, expected) in [
+            ([GPU, KEY], &["drain", "drain-2"][..]),
+            ([GPU, "example.com/maintenance:NoExecute"], &["drain-2"][..]),
+            ([GPU, "example.com/maintenance=x"], &[][..]),
+            ([GPU, "example.com/other"], &[][..]),
+            (["gpu.example.com/node-7/*", KEY], &["pool"][..]),
+            (["gpu.example.com", KEY], &[][..]),
+        ] {
+            let chooser = parsed(&targets).unwrap();
+            assert_eq!(found(&chooser, &rules), expected, "{targets:?}");
+            let missing = chooser.meant(&rules, at("2026-11-21T01:00:00Z")).missing;
+            assert_eq!(missing.is_empty(), !expected.is_empty(), "{targets:?}");
+        }
+    }
+
+    #[test]
+    fn labels_and_time_choose_what_they_say() {
+        let mut rules = rules();
+        rules[0]
+            .metadata
+            .labels
+            .insert("team".to_owned(), "ml".to_owned());
+        let annotations = &mut rules[1].metadata.annotations;
+        annotations.insert(
+            RuleMetadata::EXPIRES.to_owned(),
+            "2026-11-21T01:00:00Z".to_owned(),
+        );
+        let annotations = &mut rules[3].metadata.annotations;
+        annotations.insert(
+            RuleMetadata::EXPIRES.to_owned(),
+            "2026-11-21T01:00:01Z".to_owned(),
+        );
+        let labelled = Chooser::Labelled("team=ml".parse().unwrap());
+        assert_eq!(found(&labelled, &rules), ["pool"]);
+        assert_eq!(found(&Chooser::Expired, &rules), ["other"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_it_may_have_been() {
+        let rules = rules();
+        let meant = parsed(&["drani", "drain"])
+            .unwrap()
+            .meant(&rules, at("2026-11-21T01:00:00Z"));
+        assert_eq!(meant.rules.len(), 1);
+        let failure = meant.all_missing().unwrap();
+        assert_eq!(failure.to_string(), "no rule \"drani\"");
+        assert!(failure.hints()[0].contains("did you mean drain"));
+        assert!(Meant::default().all_missing().is_none());
+        let other = parsed(&[GPU, "example.com/other"]).unwrap();
+        let failure = other
+            .meant(&rules, at("2026-11-21T01:00:00Z"))
+            .all_missing()
+            .unwrap();
+        assert_eq!(
+            failure.to_string(),
+            format!("no rule taints {GPU} with example.com/other")
+        );
+        assert!(
+            failure.hints()[0]
+                .contains("these devices have: example.com/maintenance:NoSchedule (drain)")
+        );
+    }
+
+    #[test]
+    fn names_follow_from_devices_and_key() {
+        let names = parsed(&[GPU, KEY]).unwrap().names().unwrap();
+        assert_eq!(names, [rule::name(&selector("gpu-0"), KEY)]);
+        assert_eq!(Chooser::Expired.names(), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! Somebody else was first: does the decision still stand?
+
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
+use crate::naming::device;
+
+/// What became of a rule between the look and the change.
+#[derive(Debug)]
+pub enum Meanwhile {
+    /// Only the controller's status moved: the decision stands, and can be sent again with the new
+    /// state's version.
+    Ours,
+    /// Somebody else has changed it: what differs, and who it was. Nothing may be forced.
+    Theirs(Failure),
+}
+
+/// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
+/// gone.
+#[must_use]
+pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> Meanwhile {
+    let name = &decided_on.name;
+    let Some(found) = found else {
+        return Meanwhile::Theirs(Failure::new(
+            ExitStatus::Failed,
+            format!("rule {name} was deleted in the meantime; nothing was forced"),
+        ));
+    };
+    let differences = differences(decided_on, found);
+    if differences.is_empty() {
+        return Meanwhile::Ours;
+    }
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("rule {name} was changed in the meantime; nothing was forced"),
+    );
+    let failure = differences.into_iter().fold(failure, Failure::hint);
+    Meanwhile::Theirs(match changed_by(decided_on, found) {
+        Some(who) => failure.hint(format!("changed by {who}")),
+        None => failure,
+    })
+}
+
+/// What is different besides the status, one line each; empty when nothing is.
+fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
+    if before.uid != after.uid {
+        return vec![format!(
+            "it was deleted and made anew, as {} on {}",
+            after.taint,
+            selected(after)
+        )];
+    }
+    let mut lines = Vec::new();
+    if before.selector != after.selector {
+        lines.push(format!(
+            "it selected {}, it selects {}",
+            selected(before),
+            selected(after)
+        ));
+    }
+    let (old, new) = (&before.taint, &after.taint);
+    if (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect) {
+        lines.push(format!("it was {old}, it is {new}"));
+    } else if old.time_added != new.time_added {
+        let time = |rule: &DeviceTaintRule| match rule.taint.time_added {
+            Some(time) => time.to_string(),
+            None => "an unknown time".to_owned(),
+        };
+        lines.push(format!(
+            "its taint was there since {}, it is there since {}",
+            time(before),
+            time(after)
+        ));
+    }
+    let (old, new) = (&before.metadata, &after.metadata);
+    if old.deletion.is_none() && new.deletion.is_some() {
+        lines.push("it is being deleted".to_owned());
+    }
+    for (what, changed) in [
+        ("labels", old.labels != new.labels),
+        ("annotations", old.annotations != new.annotations),
+    ] {
+        if changed {
+            lines.push(format!("it has other {what}"));
+        }
+    }
+    // A newer field, which this plugin cannot show, may have changed.
+    if lines.is_empty() && before.generation != after.generation {
+        lines.push(format!(
+            "it was at generation {}, it is at {}",
+            before.generation, after.generation
+        ));
+    }
+    lines
+}
+
+fn selected(rule: &DeviceTaintRule) -> String {
+    match &rule.selector {
+        Some(selector) => device::format(selector),
+        None => "no devices by name (it has no selector)".to_owned(),
+    }
+}
+
+/// Who made the newest change of the rule: the user whom this plugin noted, if it was this plugin,
+/// and the program and the time that the server noted.
+#[must_use]
+pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
+    let writers = || {
+        let managers = after.managers.iter();
+        managers.filter(|manager| manager.subresource.is_none())
+    };
+    let is_new = |manager: &&FieldManager| !before.managers.contains(manager);
+    // Times are whole seconds: what is new tells more than what is newest.
+    let newest = |managers: Vec<&FieldManager>| {
+        let spec = managers.iter().filter(|manager| manager.owns_spec);
+        let spec = spec.max_by_key(|manager| manager.time).copied();
+        spec.or_else(|| managers.into_iter().max_by_key(|manager| manager.time))
+            .cloned()
+    };
+    let writer = newest(writers().filter(is_new).collect()).or_else(|| newest(writers().collect()));
+    let writer = writer?;
+    let program = match writer.time {
+        Some(time) => format!("{} at {time}", writer.name),
+        None => format!("{} at an unknown time", writer.name),
+    };
+    let user = (writer.name == RuleMetadata::THIS_PROGRAM).then(|| {
+        let metadata = &after.metadata;
+        metadata
+            .annotation(RuleMetadata::CHANGED_BY)
+            .or_else(|| metadata.annotation(RuleMetadata::CREATED_BY))
+    });
+    Some(match user.flatten() {
+        Some(user) => format!("{user}, with {program}"),
+        None => program,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::decide::testing::{manager, named, rule, selector};
+    use crate::model::{DeviceSelector, Effect, EvictionCondition};
+
+    fn theirs(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Failure {
+        match conflict(before, Some(after)) {
+            Meanwhile::Theirs(failure) => failure,
+            Meanwhile::Ours => panic!("somebody else's"),
+        }
+    }
+
+    #[test]
+    fn a_new_status_is_no_conflict() {
+        let before = rule("None");
+        let mut after = before.clone();
+        after.resource_version = "8".to_owned();
+        after.condition = Some(EvictionCondition {
+            status: "False".to_owned(),
+            reason: "NoEffect".to_owned(),
+            message: String::new(),
+            observed_generation: 1,
+            last_transition: None,
+        });
+        let mut controller = manager("kube-controller-manager", "2026-11-21T03:00:00Z");
+        controller.subresource = Some("status".to_owned());
+        controller.owns_spec = false;
+        after.managers.push(controller);
+        assert!(matches!(conflict(&before, Some(&after)), Meanwhile::Ours));
+    }
+
+    #[test]
+    fn whatever_else_changed_is_theirs_and_is_said() {
+        type Change = fn(&mut DeviceTaintRule);
+        let changes: [(Change, &str); 10] = [
+            (
+                |rule| rule.generation = 2,
+                "it was at generation 1, it is at 2",
+            ),
+            (
+                |rule| rule.taint.effect = Effect::NoExecute,
+                "it was example.com/maintenance:None, it is example.com/maintenance:NoExecute",
+            ),
+            (
+                |rule| rule.taint.value = "x".to_owned(),
+                "it was example.com/maintenance:None, it is example.com/maintenance=x:None",
+            ),
+            (
+                |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),
+                "its taint was there since an unknown time, it is there since 1970-01-01T00:00:00Z",
+            ),
+            (
+                |rule| {
+                    rule.selector = Some(DeviceSelector {
+                        pool: None,
+                        device: None,
+                        ..selector("gpu-0")
+                    })
+                },
+                "it selected gpu.example.com/node-7/gpu-0, it selects gpu.example.com/*/*",
+            ),
+            (
+                |rule| rule.selector = None,
+                "it selected gpu.example.com/node-7/gpu-0, it selects no devices by name (it has no selector)",
+            ),
+            (|rule| rule.metadata.labels.clear(), "it has other labels"),
+            (
+                |rule| {
+                    rule.metadata
+                        .annotations
+                        .insert("a".to_owned(), "b".to_owned());
+                },
+                "it has other annotations",
+            ),
+            (
+                |rule| rule.metadata.deletion = Some(Timestamp::UNIX_EPOCH),
+                "it is being deleted",
+            ),
+            (
+                |rule| rule.uid = "another".into(),
+                "it was deleted and made anew, as example.com/maintenance:None on gpu.example.com/node-7/gpu-0",
+            ),
+        ];
+        for (change, said) in changes {
+            let before = rule("None");
+            let mut after = before.clone();
+            change(&mut after);
+            let failure = theirs(&before, &after);
+            assert_eq!(
+                failure.to_string(),
+                "rule drain was changed in the meantime; nothing was forced"
+            );
+            assert_eq!(failure.hints()[0], said);
+        }
+    }
+
+    #[test]
+    fn a_rule_that_is_gone_is_not_made_anew() {
+        let Meanwhile::Theirs(failure) = conflict(&rule("None"), None) else {
+            panic!("it is gone");
+        };
+        assert_eq!(
+            failure.to_string(),
+            "rule drain was deleted in the meantime; nothing was forced"
+        );
+    }
+
+    #[test]
+    fn the_newest_writer_is_blamed_and_not_our_own_add() {
+        let mut before = rule("None");
+        let annotations = &mut before.metadata.annotations;
+        annotations.insert(RuleMetadata::CREATED_BY.to_owned(), "anna".to_owned());
+        let mut after = before.clone();
+        after.generation = 2;
+        // Within the same second, and in front: the server orders managers by name.
+        after
+            .managers
+            .insert(0, manager("kubectl-patch", "2026-11-21T01:00:00Z"));
+        after.selector = Some(DeviceSelector::default());
+        let failure = theirs(&before, &after);
+        assert_eq!(
+            failure.hints().last().unwrap(),
+            "changed by kubectl-patch at 2026-11-21T01:00:00Z"
+        );
+    }
+
+    #[test]
+    fn another_user_of_this_plugin_is_named() {
+        let before = named("drain", "None");
+        let mut after = named("drain", "NoExecute");
+        after.managers = vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T02:00:00Z")];
+        let annotations = &mut after.metadata.annotations;
+        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "ben".to_owned());
+        let failure = theirs(&before, &after);
+        assert_eq!(
+            failure.hints().last().unwrap(),
+            "changed by ben, with kubectl-devicetaint at 2026-11-21T02:00:00Z"
+        );
+    }
+}

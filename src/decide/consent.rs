@@ -1,0 +1,441 @@
+//! Who has to agree before pods are evicted, and has somebody?
+//!
+//! What is agreed to is the whole wish of a command. When an interrupted command is run again, a part
+//! of the wish is done: its impact is part of what was agreed to, so that the report is about all of
+//! it, and a number that was agreed to is an upper bound by then, since pods are gone already.
+
+use std::collections::BTreeSet;
+
+use super::broad::Question;
+use crate::error::Failure;
+use crate::report::ImpactReport;
+use crate::report::impact::{Consent, ExpectedReport, Objection};
+
+/// What was said beforehand about how much harm is agreed to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Agreement<'a> {
+    /// Nobody is to be asked.
+    pub yes: bool,
+    /// How many pods may be evicted.
+    pub confirm_pods: Option<usize>,
+    /// The report that somebody has read.
+    pub expect: Option<&'a ExpectedReport>,
+}
+
+/// What a command wants to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Whom it hits, with what is done of it already, and with the guards.
+    pub report: &'a ImpactReport,
+    /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
+    pub deed: &'a str,
+    /// Names of the rules that are as wanted already.
+    pub done: &'a [String],
+    /// What speaks for a question although nobody is evicted, such as whose rules they are.
+    pub concerns: &'a [String],
+}
+
+/// Whether a change may be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consented {
+    /// It may.
+    Proceed,
+    /// It may if this is answered well.
+    Ask(Question),
+}
+
+/// Whether `wish` may be carried out under `agreement`. Nothing was changed.
+///
+/// # Errors
+///
+/// A guard tripped, more is hit than was agreed to, or what is hit is not known and somebody relied on
+/// numbers. Asking would not help then.
+pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, Failure> {
+    refuse_tripped(wish.report)?;
+    refuse_more_than_expected(agreement, wish)?;
+    refuse_unknown(agreement, wish.report)?;
+    refuse_other_count(agreement, wish)?;
+    let is_counted = agreement.confirm_pods.is_some() || agreement.expect.is_some();
+    let asked = |prompt: String| Ok(Consented::Ask(Question::Yes { prompt }));
+    match wish.report.consent() {
+        Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
+        Consent::PodCount { pods, why } => Ok(Consented::Ask(Question::PodCount {
+            prompt: format!(
+                "{}? Type how many pods will be evicted, because {why}",
+                wish.deed
+            ),
+            pods,
+            why,
+        })),
+        Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
+        Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
+        Consent::Nothing | Consent::Yes => asked(format!("{}?", wish.deed)),
+    }
+}
+
+/// Who can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Somebody at a terminal.
+    Terminal,
+    /// Nobody: there is no terminal.
+    Nobody,
+    /// Nobody needs to be: nothing will be changed.
+    DryRun,
+}
+
+/// What becomes of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// It is asked.
+    Ask,
+    /// It is only told that the real run asks it.
+    Told(String),
+}
+
+/// Whether `question` can be asked.
+///
+/// # Errors
+///
+/// When there is nobody to ask, with the flags that answer it.
+pub fn may_ask(question: &Question, audience: Audience) -> Result<Asking, Failure> {
+    let flags = match question {
+        Question::Yes { .. } => "--yes".to_owned(),
+        Question::PodCount { pods, .. } => {
+            format!("--yes --confirm-pods {pods}, or --yes --expect REPORT.json")
+        }
+    };
+    let failure = match audience {
+        Audience::Terminal => return Ok(Asking::Ask),
+        Audience::DryRun => {
+            return Ok(Asking::Told(format!("the real run asks, or needs {flags}")));
+        }
+        Audience::Nobody => Failure::refused(format!(
+            "this needs to be confirmed, and there is no terminal to ask on: add {flags}; nothing was changed"
+        )),
+    };
+    Err(match question {
+        Question::Yes { prompt } => failure.hint(format!("it would be asked: {prompt}")),
+        Question::PodCount { why, .. } => {
+            failure.hint(format!("a number is asked for because {why}"))
+        }
+    })
+}
+
+/// Judges what was typed as the number of pods.
+///
+/// # Errors
+///
+/// When it is not `pods`.
+pub fn check_count(typed: &str, pods: usize) -> Result<(), Failure> {
+    if typed.trim().parse() == Ok(pods) {
+        Ok(())
+    } else {
+        Err(Failure::refused(format!(
+            "{typed:?} is not {pods}; nothing was changed"
+        )))
+    }
+}
+
+/// Whether one of the guards forbids it.
+fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
+    let tripped = report.guards.iter().filter(|guard| guard.tripped);
+    let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
+    if expressions.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "guard tripped: {}; nothing was changed",
+        expressions.join(", ")
+    )))
+}
+
+fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
+    let Some(expected) = agreement.expect else {
+        return Ok(());
+    };
+    let hit_already = hit_already(wish);
+    let is_news = |objection: &Objection| match objection {
+        Objection::NewPod { pod } | Objection::Earlier { pod, .. } => !hit_already.contains(pod),
+        Objection::OtherTaints { .. } | Objection::LessKnown { .. } => true,
+    };
+    let objections = expected.objections(wish.report);
+    let mut texts = objections.iter().filter(|found| is_news(found)).peekable();
+    if texts.peek().is_none() {
+        return Ok(());
+    }
+    let refused = Failure::refused("the impact is more than --expect says; nothing was changed");
+    Err(texts.fold(refused, |failure, text| failure.hint(text.to_string())))
+}
+
+/// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
+fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
+    let done: BTreeSet<&str> = wish.done.iter().map(String::as_str).collect();
+    let pods = wish.report.pods.iter().filter(|pod| {
+        let first = pod.causes.first();
+        let rule = first.and_then(|cause| cause.name.as_deref());
+        rule.is_some_and(|name| done.contains(name))
+    });
+    pods.map(|pod| format!("{}/{}", pod.namespace, pod.name))
+        .collect()
+}
+
+/// Numbers that were agreed to mean nothing when the report's are lower bounds.
+fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<(), Failure> {
+    let is_counted = agreement.yes || agreement.confirm_pods.is_some() || !report.guards.is_empty();
+    if report.incomplete.is_empty() || !is_counted {
+        return Ok(());
+    }
+    let refused = Failure::refused(
+        "the answer is incomplete, so that more pods may be hit; nothing was changed",
+    );
+    let gaps = report.incomplete.iter();
+    Err(gaps.fold(refused, |failure, gap| failure.hint(gap.line())))
+}
+
+fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
+    let pods = wish.report.summary.pods;
+    let Some(confirmed) = agreement.confirm_pods else {
+        return Ok(());
+    };
+    let is_agreed = if wish.done.is_empty() {
+        pods == confirmed
+    } else {
+        pods <= confirmed
+    };
+    if is_agreed {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "--confirm-pods says {confirmed}, and {pods} would be evicted; nothing was changed"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ExitStatus;
+    use crate::report::metadata::Incomplete;
+    use crate::report::testing::Example;
+
+    const YES: Agreement<'_> = Agreement {
+        yes: true,
+        confirm_pods: None,
+        expect: None,
+    };
+
+    /// Three pods in two namespaces, of which one later.
+    fn report() -> ImpactReport {
+        Example::new().report()
+    }
+
+    fn wish(report: &ImpactReport) -> Wish<'_> {
+        Wish {
+            report,
+            deed: "Give effect NoExecute to rule drain",
+            done: &[],
+            concerns: &[],
+        }
+    }
+
+    fn in_one_namespace() -> ImpactReport {
+        let mut report = report();
+        report.summary.namespaces = 1;
+        report
+    }
+
+    fn prompt(consented: Consented) -> String {
+        match consented {
+            Consented::Ask(Question::Yes { prompt } | Question::PodCount { prompt, .. }) => prompt,
+            Consented::Proceed => panic!("nothing is asked"),
+        }
+    }
+
+    #[test]
+    fn a_yes_is_asked_for_and_the_question_names_what_is_done() {
+        let report = in_one_namespace();
+        let asked = consent(&Agreement::default(), &wish(&report)).unwrap();
+        assert_eq!(prompt(asked), "Give effect NoExecute to rule drain?");
+        assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
+    }
+
+    #[test]
+    fn a_number_is_asked_for_where_a_yes_is_not_enough() {
+        let report = report();
+        for agreement in [YES, Agreement::default()] {
+            let asked = consent(&agreement, &wish(&report)).unwrap();
+            assert!(
+                matches!(asked, Consented::Ask(Question::PodCount { pods: 3, .. })),
+                "{asked:?}"
+            );
+        }
+        let counted = Agreement {
+            confirm_pods: Some(3),
+            ..YES
+        };
+        assert_eq!(
+            consent(&counted, &wish(&report)).unwrap(),
+            Consented::Proceed
+        );
+        // A number without a yes is still asked about.
+        let unasked = Agreement {
+            yes: false,
+            ..counted
+        };
+        assert!(consent(&unasked, &wish(&report)).unwrap() != Consented::Proceed);
+        for (typed, good) in [
+            ("3", true),
+            (" 3 ", true),
+            ("2", false),
+            ("", false),
+            ("y", false),
+        ] {
+            assert_eq!(check_count(typed, 3).is_ok(), good, "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn another_number_than_was_agreed_to_is_refused() {
+        let report = in_one_namespace();
+        for (confirmed, agreed) in [(2, false), (3, true), (4, false)] {
+            let agreement = Agreement {
+                confirm_pods: Some(confirmed),
+                ..YES
+            };
+            let consented = consent(&agreement, &wish(&report));
+            assert_eq!(consented.is_ok(), agreed, "{confirmed}");
+        }
+    }
+
+    #[test]
+    fn what_an_interrupted_command_has_done_is_no_reason_against_the_rest() {
+        let report = in_one_namespace();
+        let done = ["first".to_owned()];
+        for (confirmed, agreed) in [(2, false), (3, true), (4, true)] {
+            let agreement = Agreement {
+                confirm_pods: Some(confirmed),
+                ..YES
+            };
+            let wish = Wish {
+                done: &done,
+                ..wish(&report)
+            };
+            assert_eq!(consent(&agreement, &wish).is_ok(), agreed, "{confirmed}");
+        }
+    }
+
+    #[test]
+    fn a_tripped_guard_is_never_asked_away() {
+        let mut report = in_one_namespace();
+        let guard: crate::report::Guard = "pods.evicted>2".parse().unwrap();
+        report.guards = vec![guard.evaluate(&report.summary, &crate::report::Wholes::default())];
+        let all = Agreement {
+            confirm_pods: Some(3),
+            ..YES
+        };
+        for agreement in [Agreement::default(), YES, all] {
+            let failure = consent(&agreement, &wish(&report)).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Refused);
+            assert_eq!(
+                failure.to_string(),
+                "guard tripped: pods.evicted>2; nothing was changed"
+            );
+        }
+    }
+
+    #[test]
+    fn more_than_the_report_that_was_read_is_refused_and_less_is_welcome() {
+        let read = report();
+        let text = serde_json::to_string(&read).unwrap();
+        let expected = ExpectedReport::parse(&text).unwrap();
+        let agreement = Agreement {
+            expect: Some(&expected),
+            ..YES
+        };
+        assert_eq!(
+            consent(&agreement, &wish(&read)).unwrap(),
+            Consented::Proceed
+        );
+        let mut more = read;
+        let newcomer = more
+            .pods
+            .iter_mut()
+            .find(|pod| pod.outcome.is_evicted())
+            .unwrap();
+        newcomer.uid = "uid-of-a-newcomer".to_owned();
+        let name = format!("{}/{}", newcomer.namespace, newcomer.name);
+        newcomer.causes[0].name = Some("first".to_owned());
+        let failure = consent(&agreement, &wish(&more)).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert!(failure.hints()[0].contains(&name), "{:?}", failure.hints());
+        // A rule that is there already evicts it, whatever becomes of the rest.
+        let done = ["first".to_owned()];
+        let begun = Wish {
+            done: &done,
+            ..wish(&more)
+        };
+        assert!(consent(&agreement, &begun).is_ok());
+    }
+
+    #[test]
+    fn lower_bounds_are_nothing_to_agree_to() {
+        let mut report = in_one_namespace();
+        report.incomplete = vec![Incomplete {
+            what: "pods".to_owned(),
+            why: "access denied".to_owned(),
+        }];
+        let failure = consent(&YES, &wish(&report)).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(failure.hints(), ["pods: access denied"]);
+        // Whoever is shown the report may go on.
+        assert!(consent(&Agreement::default(), &wish(&report)).is_ok());
+    }
+
+    #[test]
+    fn what_belongs_to_others_is_asked_about_although_nobody_is_evicted() {
+        let mut report = report();
+        report.taints[0].taint.effect = "None".to_owned();
+        let nothing = Agreement::default();
+        assert_eq!(
+            consent(&nothing, &wish(&report)).unwrap(),
+            Consented::Proceed
+        );
+        let concerns = ["rule drain was not made by this plugin".to_owned()];
+        let theirs = Wish {
+            concerns: &concerns,
+            ..wish(&report)
+        };
+        assert!(matches!(
+            consent(&nothing, &theirs).unwrap(),
+            Consented::Ask(_)
+        ));
+        assert_eq!(consent(&YES, &theirs).unwrap(), Consented::Proceed);
+    }
+
+    #[test]
+    fn nobody_to_ask_is_a_refusal_and_a_dry_run_says_what_would_be_asked() {
+        let yes = Question::Yes {
+            prompt: "Go on?".to_owned(),
+        };
+        let count = Question::PodCount {
+            prompt: "How many?".to_owned(),
+            pods: 2,
+            why: "pods in 2 namespaces are evicted".to_owned(),
+        };
+        for question in [&yes, &count] {
+            assert_eq!(may_ask(question, Audience::Terminal).unwrap(), Asking::Ask);
+            let failure = may_ask(question, Audience::Nobody).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Refused);
+        }
+        let failure = may_ask(&count, Audience::Nobody).unwrap_err();
+        assert!(
+            failure
+                .to_string()
+                .contains("--yes --confirm-pods 2, or --yes --expect REPORT.json")
+        );
+        assert_eq!(
+            may_ask(&yes, Audience::DryRun).unwrap(),
+            Asking::Told("the real run asks, or needs --yes".to_owned())
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! May this effect become that one?
+
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Effect};
+
+/// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
+/// know, of which nobody can say that it does less or more.
+#[must_use]
+pub fn rank(effect: &Effect) -> Option<u8> {
+    match effect {
+        Effect::None => Some(0),
+        Effect::NoSchedule => Some(1),
+        Effect::NoExecute => Some(2),
+        Effect::Unknown(_) => None,
+    }
+}
+
+/// The rules of an escalation, by what is to be done about them; each part in the given order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Escalation {
+    /// These have to be changed.
+    pub open: Vec<DeviceTaintRule>,
+    /// These have the effect already.
+    pub done: Vec<DeviceTaintRule>,
+}
+
+/// Sorts out which of `rules` have to be given the effect `to`.
+///
+/// # Errors
+///
+/// When one of them does more already: giving it `to` would be no escalation. Nothing is to be
+/// changed then, not even the others.
+pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Escalation, Failure> {
+    let mut sorted = Escalation::default();
+    for rule in rules {
+        let effect = &rule.taint.effect;
+        if effect == to {
+            sorted.done.push(rule.clone());
+        } else if is_less(to, effect) {
+            let name = &rule.name;
+            return Err(Failure::usage(format!(
+                "rule {name} has effect {effect}, which is more than {to}; nothing was changed"
+            ))
+            .hint(format!(
+                "to take it back: kubectl devicetaint deescalate {name} --to {to}"
+            )));
+        } else {
+            sorted.open.push(rule.clone());
+        }
+    }
+    Ok(sorted)
+}
+
+/// What pulling the brake on a rule comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brake {
+    /// It has the effect already.
+    Done,
+    /// The effect has to be changed.
+    Pull,
+}
+
+/// Whether `rule` has to be changed so that its effect is `to`.
+///
+/// An effect that this plugin does not know is always braked: it may evict.
+///
+/// # Errors
+///
+/// When the rule does less than `to` already.
+pub fn brake(rule: &DeviceTaintRule, to: &Effect) -> Result<Brake, Failure> {
+    let effect = &rule.taint.effect;
+    if effect == to {
+        return Ok(Brake::Done);
+    }
+    if is_less(effect, to) {
+        return Err(Failure::usage(format!(
+            "rule {} has effect {effect}, which is less than {to}; nothing was changed",
+            rule.name
+        ))
+        .hint("to let it do more, use `escalate`"));
+    }
+    Ok(Brake::Pull)
+}
+
+/// What is to become of a rule that is to get back the effect that it had before an escalation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revert {
+    /// It gets it back.
+    GiveBack,
+    /// It is gone.
+    Gone,
+    /// Somebody else has given it another effect meanwhile, and may have meant it.
+    Otherwise(Effect),
+}
+
+/// Whether a rule that was escalated `to` still has that effect, so that it can be given back.
+#[must_use]
+pub fn revert(found: Option<&DeviceTaintRule>, to: &Effect) -> Revert {
+    match found {
+        None => Revert::Gone,
+        Some(rule) if rule.taint.effect == *to => Revert::GiveBack,
+        Some(rule) => Revert::Otherwise(rule.taint.effect.clone()),
+    }
+}
+
+/// Whether `left` certainly does less than `right`.
+fn is_less(left: &Effect, right: &Effect) -> bool {
+    match (rank(left), rank(right)) {
+        (Some(left), Some(right)) => left < right,
+        (None, _) | (_, None) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, rule};
+    use crate::error::ExitStatus;
+
+    const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
+
+    fn effect(text: &str) -> Effect {
+        Effect::from(text)
+    }
+
+    #[test]
+    fn escalation_goes_up_only() {
+        for (from, place) in EFFECTS.iter().zip(0..) {
+            for (to, target) in EFFECTS.iter().zip(0..) {
+                let sorted = escalate(&[rule(from)], &effect(to));
+                match sorted {
+                    Ok(sorted) if place == target => assert_eq!(sorted.done.len(), 1),
+                    Ok(sorted) => {
+                        assert!(place < target, "{from} to {to}");
+                        assert_eq!((sorted.open.len(), sorted.done.len()), (1, 0));
+                    }
+                    Err(failure) => {
+                        assert!(place > target, "{from} to {to}");
+                        assert_eq!(failure.status(), ExitStatus::Usage);
+                        assert!(failure.hints()[0].contains("deescalate drain"));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_rule_that_does_more_keeps_all_from_being_escalated() {
+        let rules = [named("a", "None"), named("b", "NoExecute")];
+        let failure = escalate(&rules, &Effect::NoSchedule).unwrap_err();
+        insta::assert_snapshot!(failure, @"rule b has effect NoExecute, which is more than NoSchedule; nothing was changed");
+    }
+
+    #[test]
+    fn the_brake_goes_down_only() {
+        for (from, place) in EFFECTS.iter().zip(0..) {
+            for (to, target) in EFFECTS.iter().zip(0..) {
+                match brake(&rule(from), &effect(to)) {
+                    Ok(Brake::Done) => assert_eq!(place, target),
+                    Ok(Brake::Pull) => assert!(place > target, "{from} to {to}"),
+                    Err(_) => assert!(place < target, "{from} to {to}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_effect_that_is_not_known_can_be_braked_and_escalated() {
+        let newer = rule("NoExecuteWithBudget");
+        for to in EFFECTS {
+            assert_eq!(brake(&newer, &effect(to)).unwrap(), Brake::Pull, "{to}");
+            let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();
+            assert_eq!(sorted.open.len(), 1, "{to}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_else_has_changed_is_not_given_back() {
+        let to = Effect::NoExecute;
+        assert_eq!(revert(Some(&rule("NoExecute")), &to), Revert::GiveBack);
+        assert_eq!(
+            revert(Some(&rule("NoSchedule")), &to),
+            Revert::Otherwise(Effect::NoSchedule)
+        );
+        assert_eq!(revert(None, &to), Revert::Gone);
+    }
+}

@@ -1,0 +1,35 @@
+//! What does a command that changes something do, and what keeps it from doing it?
+//!
+//! Functions of what was read, what was typed and the time: no I/O, no clock, no question asked.
+//! Commands gather before and act after.
+//!
+//! | question | module |
+//! |---|---|
+//! | Which rules are meant? | [`chooser`] |
+//! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
+//! | May this effect become that one? | [`effect`] |
+//! | Whose rule is it? | [`owner`] |
+//! | Is it more than anybody would expect? | [`broad`] |
+//! | Who has to agree? | [`mod@consent`] |
+//! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
+//! | What is sent? | [`draft`] |
+
+pub mod add;
+pub mod broad;
+pub mod chooser;
+pub mod conflict;
+pub mod consent;
+pub mod draft;
+pub mod effect;
+pub mod owner;
+#[cfg(test)]
+mod testing;
+
+pub use add::{Existing, Step, Terms, add};
+pub use broad::{Question, removal};
+pub use chooser::{Chooser, Meant, Ways};
+pub use conflict::{Meanwhile, conflict};
+pub use consent::{Agreement, Consented, Wish, consent};
+pub use draft::{RuleDraft, RulePatch};
+pub use effect::{Brake, Escalation, brake, escalate, rank};
+pub use owner::{Owner, owner};

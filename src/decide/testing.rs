@@ -1,0 +1,69 @@
+//! Literal rules for tests.
+
+use crate::model::{
+    DeviceSelector, DeviceTaintRule, Effect, FieldManager, ManagerOperation, RuleMetadata, Taint,
+};
+
+pub const KEY: &str = "example.com/maintenance";
+
+pub fn selector(device: &str) -> DeviceSelector {
+    DeviceSelector {
+        driver: Some("gpu.example.com".into()),
+        pool: Some("node-7".into()),
+        device: Some(device.into()),
+        ..DeviceSelector::default()
+    }
+}
+
+pub fn taint(effect: &str) -> Taint {
+    Taint {
+        key: KEY.to_owned(),
+        value: String::new(),
+        effect: Effect::from(effect),
+        time_added: None,
+    }
+}
+
+/// A rule that this plugin has made, as the server has it.
+pub fn rule(effect: &str) -> DeviceTaintRule {
+    named("drain", effect)
+}
+
+pub fn named(name: &str, effect: &str) -> DeviceTaintRule {
+    DeviceTaintRule {
+        name: name.into(),
+        uid: format!("uid-of-{name}").as_str().into(),
+        resource_version: "7".to_owned(),
+        generation: 1,
+        selector: Some(selector("gpu-0")),
+        taint: taint(effect),
+        condition: None,
+        metadata: RuleMetadata {
+            labels: [(RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+            ..RuleMetadata::default()
+        },
+        managers: vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T01:00:00Z")],
+    }
+}
+
+/// A rule that somebody made with `program`.
+pub fn foreign(name: &str, program: &str) -> DeviceTaintRule {
+    let mut rule = named(name, "None");
+    rule.metadata.labels.clear();
+    rule.managers = vec![manager(program, "2026-11-21T01:00:00Z")];
+    rule
+}
+
+/// A program that has written to the spec.
+pub fn manager(name: &str, time: &str) -> FieldManager {
+    FieldManager {
+        name: name.to_owned(),
+        operation: ManagerOperation::Update,
+        subresource: None,
+        time: Some(time.parse().unwrap()),
+        owns_spec: true,
+        owns_metadata: true,
+    }
+}
