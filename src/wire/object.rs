@@ -12,6 +12,10 @@ use crate::model::{
 };
 
 /// A fact of any of the needed kinds.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "facts are taken out of it one by one; few rules are large, and boxes would cost all"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Object {
     /// Devices that a driver publishes.
