@@ -100,7 +100,7 @@ impl From<ExitStatus> for ExitCode {
 #[derive(Debug)]
 pub struct Failure {
     status: ExitStatus,
-    error: Box<dyn Error + Send + Sync>,
+    error: anyhow::Error,
     hints: Vec<String>,
     attachment: Option<String>,
 }
@@ -110,7 +110,7 @@ impl Failure {
     pub fn new(status: ExitStatus, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self {
             status,
-            error: error.into(),
+            error: anyhow::Error::from_boxed(error.into()),
             hints: Vec::new(),
             attachment: None,
         }
@@ -146,10 +146,22 @@ impl Failure {
         Self { status, ..self }
     }
 
-    /// The error, if it is an `E`.
+    /// Says what could not be done for that reason; the error so far becomes its cause.
     #[must_use]
-    pub fn cause<E: Error + 'static>(&self) -> Option<&E> {
-        self.error.downcast_ref()
+    pub fn context(self, what: impl fmt::Display + Send + Sync + 'static) -> Self {
+        Self {
+            error: self.error.context(what.to_string()),
+            ..self
+        }
+    }
+
+    /// The `E` among the error and its causes, if there is one.
+    #[must_use]
+    pub fn cause<E: Error + Send + Sync + 'static>(&self) -> Option<&E> {
+        let boxed = || self.error.downcast_ref::<Box<dyn Error + Send + Sync>>();
+        let direct = self.error.downcast_ref();
+        let direct = direct.or_else(|| boxed()?.downcast_ref());
+        direct.or_else(|| self.error.chain().find_map(|cause| cause.downcast_ref()))
     }
 
     /// How the plugin has to end.
@@ -180,16 +192,17 @@ impl fmt::Display for Failure {
     /// The error and its sources in one line, joined by `: `; a source whose text the message
     /// before it ends with already is not repeated.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last = self.error.to_string();
-        formatter.write_str(&last)?;
-        let mut source = self.error.source();
-        while let Some(error) = source {
-            let text = error.to_string();
-            if !last.ends_with(&text) {
+        let mut last = String::new();
+        for cause in self.error.chain() {
+            let text = cause.to_string();
+            if last.is_empty() {
+                formatter.write_str(&text)?;
+            } else if !last.ends_with(&text) {
                 write!(formatter, ": {text}")?;
-                last = text;
+            } else {
+                continue;
             }
-            source = error.source();
+            last = text;
         }
         Ok(())
     }
@@ -197,7 +210,12 @@ impl fmt::Display for Failure {
 
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::new(ExitStatus::Failed, error)
+        Self {
+            status: ExitStatus::Failed,
+            error: error.into(),
+            hints: Vec::new(),
+            attachment: None,
+        }
     }
 }
 
@@ -230,6 +248,20 @@ mod tests {
             failure.to_string(),
             "cannot read pods.yaml: line 3: found a tab"
         );
+    }
+
+    #[test]
+    fn what_could_not_be_done_goes_before_its_causes_which_are_still_found() {
+        let chain = || Layered::Named(Box::new(Layered::Cause));
+        for failure in [Failure::from(chain()), Failure::usage(chain())] {
+            let failure = failure.context("the brake was not pulled");
+            assert_eq!(
+                failure.to_string(),
+                "the brake was not pulled: cannot read pods.yaml: found a tab"
+            );
+            assert!(matches!(failure.cause(), Some(Layered::Named(_))));
+            assert!(failure.cause::<std::fmt::Error>().is_none());
+        }
     }
 
     #[test]

@@ -120,7 +120,7 @@ const ROOMS: &[Room] = &[
     Room {
         module: "error",
         modules: &["output"],
-        crates: &["thiserror"],
+        crates: &["anyhow"],
     },
     Room {
         module: "main",
