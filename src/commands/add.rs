@@ -102,15 +102,19 @@ pub(super) struct AddArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Announce maintenance of a device: nothing happens yet, the controller says whom it would hit
-  kubectl devicetaint add gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware --reason 'firmware update' --expires 4h
+  # Announce maintenance: nothing happens yet but a count of whom it would hit
+  kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
+    example.com/maintenance=firmware --reason 'firmware update' --expires 4h
 
   # Keep new pods off all devices of a pool
-  kubectl devicetaint add gpu.example.com/node-7/* example.com/maintenance:NoSchedule
+  kubectl devicetaint add 'gpu.example.com/node-7/*' \\
+    example.com/maintenance:NoSchedule
 
   # Evict at once, in a script, if it hits at most what the report says
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute -o json > report.json
-  kubectl devicetaint add gpu.example.com/node-7/gpu-0 example.com/broken:NoExecute --yes --expect report.json";
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
+    example.com/broken:NoExecute -o json > report.json
+  kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
+    example.com/broken:NoExecute --yes --expect report.json";
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let drafts = args.drafts()?;

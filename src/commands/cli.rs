@@ -3,11 +3,14 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::context::{Context, Surroundings};
 use super::flags::connection::ConnectionArgs;
+use super::flags::examples;
 use super::flags::output::GlobalArgs;
+use super::flags::words;
 use super::{
     add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
     wait,
@@ -42,7 +45,8 @@ Examples:
 
   # The same from a saved dump, as JSON
   kubectl devicetaint snapshot -o cluster.json.gz
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
+    --from cluster.json.gz -o json
 
   # Which devices are there, and who uses them?
   kubectl devicetaint devices --node node-7";
@@ -54,6 +58,7 @@ enum Command {
     Add(add::AddArgs),
     Escalate(escalate::EscalateArgs),
     Deescalate(deescalate::DeescalateArgs),
+    #[command(alias = "delete")]
     Remove(remove::RemoveArgs),
     #[command(alias = "get")]
     List(list::ListArgs),
@@ -74,13 +79,46 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Ok(cli) => cli,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
+    let misplaced = cli.misplaced_namespace();
     let context = Context::new(&surroundings, &cli.global, cli.connection);
-    match dispatch(cli.command, &context).await {
+    let done = match misplaced {
+        Some(failure) => Err(failure),
+        None => dispatch(cli.command, &context).await,
+    };
+    match done {
         Ok(status) => status,
         Err(failure) => {
             failure.print(&context.printer);
             failure.status()
         }
+    }
+}
+
+impl Cli {
+    /// A namespace that was given where it can narrow nothing: left out of account, it would look as
+    /// if nobody else were hit.
+    fn misplaced_namespace(&self) -> Option<Failure> {
+        if !self.connection.names_namespace() {
+            return None;
+        }
+        let hint = match &self.command {
+            // Narrowed to the devices that claims of the namespace hold.
+            Command::Devices(_) => return None,
+            Command::Preview(_) => {
+                "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
+            }
+            Command::Snapshot(_) => "a snapshot is of the whole cluster",
+            Command::Help(_) => "`help` asks no cluster",
+            Command::Add(_)
+            | Command::Escalate(_)
+            | Command::Deescalate(_)
+            | Command::Remove(_)
+            | Command::List(_)
+            | Command::Describe(_)
+            | Command::Wait(_) => "DeviceTaintRules belong to no namespace, and act in every one",
+        };
+        let failure = Failure::usage("--namespace narrows `devices` only");
+        Some(failure.hint(hint).hint("leave it out"))
     }
 }
 
@@ -137,17 +175,32 @@ fn definition(called: Option<&OsString>) -> clap::Command {
     } else {
         "kubectl-devicetaint"
     };
-    Cli::command().bin_name(name)
+    examples::unbroken(Cli::command().bin_name(name))
 }
 
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = definition(arguments.first()).try_get_matches_from(arguments)?;
+    let matches = definition(arguments.first())
+        .try_get_matches_from(arguments)
+        .map_err(by_meaning)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The mistake with what was meant, where the word for a command is known from elsewhere: the command
+/// that is spelled most like it may do the opposite.
+fn by_meaning(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(advice) = words::advice(word)
+    {
+        error.remove(ContextKind::SuggestedSubcommand);
+        let advice = ContextValue::StyledStrs(vec![advice.into()]);
+        error.insert(ContextKind::Suggested, advice);
+    }
+    error
 }
 
 /// Prints what clap has to say: help and version as results, mistakes as messages.
 fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
-    let text = error.render().to_string();
+    let text = examples::shown(&error.render().to_string());
     if error.use_stderr() {
         printer.block(&text);
         return ExitStatus::Usage;
@@ -155,5 +208,106 @@ fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
     match printer.emit(&text) {
         Ok(()) => ExitStatus::Success,
         Err(_) => ExitStatus::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands of `examples`, one each, lines that go on with a backslash put together.
+    fn commands(examples: &str) -> Vec<String> {
+        let joined = examples.replace("\\\n", " ");
+        let lines = joined.lines().map(str::trim);
+        let commands = lines.filter(|line| line.starts_with("kubectl "));
+        commands.map(str::to_owned).collect()
+    }
+
+    #[cfg(unix)]
+    /// The words of a command as a shell takes them apart, up to what it does with the output.
+    fn words_of(command: &str) -> Vec<String> {
+        let script = format!(
+            "kubectl() {{ printf '%s\\n' kubectl \"$@\" >&3; }}\n{{ {command}; }} 3>&1 >/dev/null"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let output = std::process::Command::new("sh")
+            .args(["-euc", &script])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn all_commands() -> Vec<clap::Command> {
+        let mut program = definition(None);
+        program.build();
+        let subcommands: Vec<_> = program.get_subcommands().cloned().collect();
+        std::iter::once(program).chain(subcommands).collect()
+    }
+
+    fn examples_of(command: &clap::Command) -> String {
+        let text = command.get_after_help().map(ToString::to_string);
+        examples::shown(&text.unwrap_or_default())
+    }
+
+    #[test]
+    fn examples_are_never_broken_however_narrow_the_terminal_is() {
+        for command in all_commands() {
+            let written = examples_of(&command);
+            for width in [60, 80, 110] {
+                let mut command = command.clone().term_width(width);
+                let help = command.render_long_help().to_string();
+                let help = examples::shown(&help);
+                assert!(help.contains(&written), "{} at {width}", command.get_name());
+            }
+            for line in written.lines() {
+                assert!(line.len() <= 80, "{}: {line}", command.get_name());
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn examples_can_be_pasted_and_use_what_there_is() {
+        let mut pasted = 0;
+        for command in all_commands() {
+            for example in commands(&examples_of(&command)) {
+                let words = words_of(&example);
+                // The first kubectl of the line; what is behind a pipe is another program's affair.
+                assert_eq!(words[..2], ["kubectl", "devicetaint"], "{example}");
+                let mine = std::iter::once("kubectl-devicetaint")
+                    .chain(words[2..].iter().map(String::as_str));
+                let parsed = definition(None).try_get_matches_from(mine);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+                let quoted = example.replace(|c: char| c == '\'' || c == '"', " ");
+                let bare = example
+                    .split('\'')
+                    .step_by(2)
+                    .any(|part| part.contains(['*', '?', '[']));
+                assert!(!bare, "unquoted glob: {quoted}");
+                pasted += 1;
+            }
+        }
+        assert!(pasted > 20, "{pasted}");
+    }
+
+    #[test]
+    fn a_word_from_elsewhere_is_told_what_it_is_here() {
+        let told = |word: &str| {
+            let words = ["kubectl-devicetaint", word].map(OsString::from);
+            parse(&words).unwrap_err().render().to_string()
+        };
+        assert!(
+            told("taint").contains("here that is `add`"),
+            "{}",
+            told("taint")
+        );
+        assert!(told("drain").contains("`preview`"), "{}", told("drain"));
+        for word in ["delet", "deleet", "untaint", "drop"] {
+            assert!(!told(word).contains("'escalate'"), "{}", told(word));
+        }
+        let words = ["kubectl-devicetaint", "delete", "x"].map(OsString::from);
+        assert!(matches!(parse(&words).unwrap().command, Command::Remove(_)));
     }
 }

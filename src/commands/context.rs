@@ -78,6 +78,8 @@ pub(super) struct Context {
     pub(super) width: Option<u16>,
     /// Which cluster is meant, and who asks.
     pub(super) connection: ConnectionOptions,
+    /// The namespace that was asked for, where it was one.
+    pub(super) namespace: Option<String>,
     /// How much is told of each request; 0 for nothing.
     pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
@@ -108,6 +110,10 @@ impl Context {
                 verbosity,
             )),
             width: surroundings.streams.width,
+            namespace: connection
+                .namespace
+                .clone()
+                .filter(|_| connection.names_namespace()),
             verbosity: connection.verbosity,
             connection: options(connection),
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,

@@ -18,7 +18,7 @@ use crate::report::DeviceReport;
 /// List devices with their taints, and the claims and pods that use them
 ///
 /// What stands in the first column is what `preview` takes. Several DEVICE arguments widen the
-/// list, flags narrow it.
+/// list, flags narrow it; --namespace to devices that claims of that namespace hold.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
@@ -58,13 +58,19 @@ Examples:
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let wanted = args.wanted()?;
+    let namespace = context.namespace.as_deref();
+    if args.free && namespace.is_some() {
+        return Err(Failure::usage(
+            "--free cannot be used together with --namespace: what a claim holds is not free",
+        ));
+    }
     let look = Look::open(&args.source.source(), context).await?;
 
     let all = engine::devices(look.snapshot(), &look.semantics);
     wanted.refuse_missing(&all)?;
     let (states, others): (Vec<_>, Vec<_>) = all
         .into_iter()
-        .partition(|state| args.wants(state, &wanted));
+        .partition(|state| args.wants(state, &wanted) && is_held_in(namespace, state));
     if states.is_empty() {
         context.printer.note("No resources found");
         if let Some(hint) = args.nearest_node(&others) {
@@ -157,6 +163,14 @@ impl DevicesArgs {
             "no device is local to {node:?}, did you mean {similar}?"
         ))
     }
+}
+
+/// Whether a claim of that namespace holds the device, or none is asked for.
+fn is_held_in(namespace: Option<&str>, state: &DeviceState<'_>) -> bool {
+    namespace.is_none_or(|namespace| {
+        let mut claims = state.claims.iter();
+        claims.any(|claim| claim.name.namespace.as_str() == namespace)
+    })
 }
 
 fn matches(selector: &DeviceSelector, state: &DeviceState<'_>) -> bool {

@@ -72,7 +72,8 @@ Examples:
 
   # In a script: at most what was agreed to, and back again if it takes too long
   kubectl devicetaint preview --rule drain-node-7 -o json > report.json
-  kubectl devicetaint escalate drain-node-7 --to NoExecute --yes --expect report.json --wait --on-timeout revert";
+  kubectl devicetaint escalate drain-node-7 --to NoExecute \\
+    --yes --expect report.json --wait --on-timeout revert";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Higher {

@@ -1,6 +1,7 @@
 //! `help`: of the program, of a command, and of what reports and exit codes mean.
 
 use super::context::Context;
+use super::flags::{examples, words};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
 use crate::report::{Hazard, guard::Signal};
@@ -22,7 +23,7 @@ pub(super) fn run(
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
     let text = match args.topic.as_deref() {
-        None => program.render_long_help().to_string(),
+        None => examples::shown(&program.render_long_help().to_string()),
         Some("exit-codes") => exit_codes(),
         Some("hazards") => hazards(),
         Some("guards") => guards(),
@@ -35,7 +36,7 @@ pub(super) fn run(
 fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure> {
     program.build();
     if let Some(command) = program.find_subcommand_mut(name) {
-        return Ok(command.render_long_help().to_string());
+        return Ok(examples::shown(&command.render_long_help().to_string()));
     }
     let known: Vec<String> = program
         .get_subcommands()
@@ -43,6 +44,9 @@ fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure>
         .chain(TOPICS.map(str::to_owned))
         .collect();
     let failure = Failure::usage(format!("no help about {name:?}"));
+    if let Some(advice) = words::advice(name) {
+        return Err(failure.hint(advice));
+    }
     Err(failure.hint(match nearest(name, known.clone()).first() {
         Some(found) => format!("did you mean {found}?"),
         None => format!("there is help about: {}", known.join(", ")),

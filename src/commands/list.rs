@@ -59,7 +59,8 @@ Examples:
   kubectl devicetaint list --expired
 
   # The rules as they are in the cluster, or with --from as they are in the file
-  kubectl devicetaint list -l app.kubernetes.io/managed-by=kubectl-devicetaint -o yaml";
+  kubectl devicetaint list -o yaml \\
+    -l app.kubernetes.io/managed-by=kubectl-devicetaint";
 
 fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
     let words = SortBy::ALL.map(|(word, _)| word);

@@ -74,15 +74,18 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # A named taint, which some pods may tolerate, on all devices of a node's pool
-  kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
+  kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
+    example.com/maintenance=firmware:NoExecute
 
   # The same, and what the controller itself says; nothing stays behind
-  kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish --cleanup
+  kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
+    example.com/maintenance:NoExecute --publish --cleanup
 
   # The pods that would be evicted, as kubectl takes them
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name | xargs -L1 kubectl get
+  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \\
+    | xargs -L1 kubectl get
 
-  # What would happen if this existing rule were escalated? Stop a script above 20 pods
+  # What if this existing rule were escalated? Stop a script above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// The key of a taint that nobody has named.

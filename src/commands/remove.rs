@@ -76,7 +76,8 @@ Examples:
   kubectl devicetaint remove drain-node-7
 
   # As it was added
-  kubectl devicetaint remove gpu.example.com/node-7/gpu-0 example.com/maintenance-
+  kubectl devicetaint remove gpu.example.com/node-7/gpu-0 \\
+    example.com/maintenance-
 
   # What should have been gone by now
   kubectl devicetaint remove --expired";

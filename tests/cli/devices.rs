@@ -152,3 +152,20 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     [exit status: 6]
     ");
 }
+
+#[test]
+fn a_namespace_narrows_to_the_devices_that_its_claims_hold() {
+    let names = |flags: &str| {
+        let run = devicetaint(&format!("devices --from {EXAMPLE} -o name {flags}"));
+        run.stdout.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (all, serving) = (names(""), names("-n serving"));
+    assert!(
+        !serving.is_empty() && serving.len() < all.len(),
+        "{serving:?}"
+    );
+    assert_eq!(names("-n nobody"), [""; 0]);
+    assert_eq!(names("-n serving -A"), all);
+    let run = devicetaint(&format!("devices --from {EXAMPLE} -n serving --free"));
+    assert_eq!(run.code, 2, "{}", run.shown());
+}

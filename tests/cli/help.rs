@@ -65,7 +65,7 @@ fn help_of_the_program() {
               Kubeconfig user
 
       -n, --namespace <NAME>
-              Namespace of the objects that a command names
+              Only devices that claims of this namespace hold; for `devices` alone
 
       -s, --server <URL>
               Address and port of the API server
@@ -119,7 +119,8 @@ fn help_of_the_program() {
 
       # The same from a saved dump, as JSON
       kubectl devicetaint snapshot -o cluster.json.gz
-      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 --from cluster.json.gz -o json
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
+        --from cluster.json.gz -o json
 
       # Which devices are there, and who uses them?
       kubectl devicetaint devices --node node-7
@@ -186,7 +187,7 @@ fn short_help_of_preview() {
           --user <NAME>
               Kubeconfig user
       -n, --namespace <NAME>
-              Namespace of the objects that a command names
+              Only devices that claims of this namespace hold; for `devices` alone
       -s, --server <URL>
               Address and port of the API server
           --tls-server-name <NAME>
@@ -221,16 +222,18 @@ fn short_help_of_preview() {
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
       # A named taint, which some pods may tolerate, on all devices of a node's pool
-      kubectl devicetaint preview 'gpu.example.com/node-7/*' example.com/maintenance=firmware:NoExecute
+      kubectl devicetaint preview 'gpu.example.com/node-7/*' \
+        example.com/maintenance=firmware:NoExecute
 
       # The same, and what the controller itself says; nothing stays behind
-      kubectl devicetaint preview gpu.example.com/node-7/* example.com/maintenance:NoExecute --publish
-      --cleanup
+      kubectl devicetaint preview 'gpu.example.com/node-7/*' \
+        example.com/maintenance:NoExecute --publish --cleanup
 
       # The pods that would be evicted, as kubectl takes them
-      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name | xargs -L1 kubectl get
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \
+        | xargs -L1 kubectl get
 
-      # What would happen if this existing rule were escalated? Stop a script above 20 pods
+      # What if this existing rule were escalated? Stop a script above 20 pods
       kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'
     [exit status: 0]
     ");
@@ -394,4 +397,39 @@ fn every_flag_is_explained_in_the_same_manner() {
             assert!(!text.ends_with('.'), "{command}: {line}");
         }
     }
+}
+
+#[test]
+fn a_word_from_elsewhere_is_told_what_it_is_here() {
+    assert_snapshot!(devicetaint("taint gpu.example.com").shown(), @r"
+    [stderr]
+    error: unrecognized subcommand 'taint'
+
+      tip: here that is `add`
+
+    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(devicetaint("help drain").shown(), @r#"
+    [stderr]
+    error: no help about "drain"
+    hint: here that is `preview`, or after it `escalate`
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn a_namespace_where_it_narrows_nothing_is_refused() {
+    let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
+    assert_snapshot!(run.shown(), @r"
+    [stderr]
+    error: --namespace narrows `devices` only
+    hint: taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace
+    hint: leave it out
+    [exit status: 2]
+    ");
+    let run = devicetaint("preview gpu.example.com -n serving -A --from examples/cluster.yaml");
+    assert_eq!(run.code, 0, "{}", run.shown());
 }

@@ -186,7 +186,7 @@ fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
     for line in [
         format!("--context prod preview gpu.example.com/node-7/gpu-0 --from {EXAMPLE}"),
         format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -A --kubeconfig /nowhere"),
-        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -n research -v=6"),
+        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --context prod -v=6"),
         format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --v=4 -s=https://nowhere"),
     ] {
         assert_eq!(devicetaint(&line).shown(), plain, "{line}");

@@ -25,7 +25,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Namespace of the objects that a command names
+    /// Only devices that claims of this namespace hold; for `devices` alone
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 
@@ -92,6 +92,13 @@ pub(crate) struct ConnectionArgs {
     /// Show each request with its bytes and time
     #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
     pub(crate) verbosity: u8,
+}
+
+impl ConnectionArgs {
+    /// Whether one namespace is meant.
+    pub(crate) fn names_namespace(&self) -> bool {
+        self.namespace.is_some() && !self.all_namespaces
+    }
 }
 
 /// What `--request-timeout` means; `None` is no limit.

@@ -5,8 +5,10 @@
 pub(crate) mod change;
 pub(crate) mod connection;
 pub(crate) mod devices;
+pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod output;
 pub(crate) mod publish;
 pub(crate) mod safety;
 pub(crate) mod source;
+pub(crate) mod words;

@@ -1,0 +1,78 @@
+//! What people call a command who know it from elsewhere.
+
+/// Words of other programs, and the commands that do here what they do there.
+const MEANT: [(&[&str], &[&str]); 10] = [
+    (&["taint", "cordon", "apply"], &["add"]),
+    (
+        &["untaint", "uncordon", "rm", "del", "clear", "destroy"],
+        &["remove"],
+    ),
+    (
+        &["drain", "evict", "kick", "execute", "enforce"],
+        &["preview", "escalate"],
+    ),
+    (
+        &["plan", "simulate", "impact", "who", "diff", "check"],
+        &["preview"],
+    ),
+    (
+        &["show", "status", "explain", "info", "inspect"],
+        &["describe", "list"],
+    ),
+    (&["ls", "rules"], &["list"]),
+    (&["dump", "save", "export", "backup"], &["snapshot"]),
+    (
+        &["stop", "undo", "rollback", "revert", "brake", "abort"],
+        &["deescalate"],
+    ),
+    (&["watch", "until"], &["wait", "list"]),
+    (&["gpus", "nodes", "inventory"], &["devices"]),
+];
+
+/// The commands that were probably meant by `word`, in the order in which to use them; none for a
+/// word that other programs do not use.
+pub(crate) fn meant_by(word: &str) -> &'static [&'static str] {
+    let word = word.to_lowercase();
+    let found = MEANT.iter().find(|(words, _)| words.contains(&&*word));
+    found.map_or(&[], |(_, commands)| commands)
+}
+
+/// What to tell whoever typed `word` for a command, if it is known from elsewhere.
+pub(crate) fn advice(word: &str) -> Option<String> {
+    match meant_by(word) {
+        [] => None,
+        [only] => Some(format!("here that is `{only}`")),
+        [first, rest @ ..] => Some(format!(
+            "here that is `{first}`, or after it `{}`",
+            rest.join("`, `")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_other_programs_lead_to_what_does_the_same() {
+        for (word, advised) in [
+            ("taint", Some("here that is `add`")),
+            ("Untaint", Some("here that is `remove`")),
+            (
+                "drain",
+                Some("here that is `preview`, or after it `escalate`"),
+            ),
+            ("undo", Some("here that is `deescalate`")),
+            ("previw", None),
+        ] {
+            assert_eq!(advice(word).as_deref(), advised, "{word}");
+        }
+    }
+
+    #[test]
+    fn no_word_for_taking_away_leads_to_evictions() {
+        for word in ["rm", "del", "untaint", "uncordon", "clear", "undo", "stop"] {
+            assert!(!meant_by(word).contains(&"escalate"), "{word}");
+        }
+    }
+}
