@@ -13,6 +13,7 @@ use crate::engine::{Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Affects, DeviceTaintRule, Gap, NodeHealth, NodeName};
 use crate::render::{Page, render};
+use crate::report::Knowledge;
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
 
@@ -49,13 +50,14 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let impact = look.impact(&considered);
     let now = look.now;
     let beside = beside(&rule, &impact, &look).await;
-    let gaps = [look.reading.gaps.clone(), beside.gaps].concat();
+    let gaps = [&look.reading.gaps, &impact.gaps, &beside.gaps];
+    let knowledge = Knowledge::new(gaps.into_iter().flatten(), &look.semantics);
     let description = RuleDescription::new(
         &Subject {
             rule: &rule,
             impact: &impact,
             remaining: &remaining(&impact, &beside.nodes, now),
-            gaps: &gaps,
+            knowledge: &knowledge,
         },
         beside.events,
         now,
@@ -66,13 +68,7 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         width: context.width,
     };
     context.printer.emit(&render(&description, page)?)?;
-    if args.output.strict && !gaps.is_empty() {
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            "the answer is incomplete",
-        ));
-    }
-    Ok(ExitStatus::Success)
+    args.output.accept(&description.incomplete, &[])
 }
 
 /// What only a cluster has, beside the facts.

@@ -12,7 +12,7 @@ use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceSelector;
 use crate::naming::{NamingError, device, nearest::nearest};
-use crate::render::{Page, render};
+use crate::render::{Page, render, unsaid};
 use crate::report::DeviceReport;
 
 /// List devices with their taints, and the claims and pods that use them
@@ -87,7 +87,8 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         width: context.width,
     };
     context.printer.emit(&render(&report, page)?)?;
-    args.output.accept(&report.incomplete)
+    args.output
+        .accept(&report.incomplete, &unsaid(&report, args.output.output))
 }
 
 /// The names that were asked for.

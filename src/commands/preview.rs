@@ -17,7 +17,7 @@ use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Taint, Warning};
 use crate::naming::{Argument, taint};
-use crate::render::{Page, render};
+use crate::render::{Page, render, unsaid};
 use crate::report::{Guard, ImpactReport};
 
 /// Show which pods a taint would evict, and when
@@ -204,15 +204,10 @@ fn present(
         width: context.width,
     };
     context.printer.emit(&render(report, page)?)?;
-    if report.is_refused() {
-        let tripped = report.guards.iter().filter(|guard| guard.tripped);
-        let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
-        return Err(Failure::refused(format!(
-            "guard tripped: {}",
-            expressions.join(", ")
-        )));
+    if let Some(refusal) = report.refusal() {
+        return Err(Failure::refused(refusal));
     }
-    output.accept(&report.incomplete)
+    output.accept(&report.incomplete, &unsaid(report, output.output))
 }
 
 impl PreviewArgs {

@@ -139,15 +139,10 @@ pub fn check_count(typed: &str, pods: usize) -> Result<(), Failure> {
 
 /// Whether one of the guards forbids it.
 fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
-    let tripped = report.guards.iter().filter(|guard| guard.tripped);
-    let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
-    if expressions.is_empty() {
-        return Ok(());
+    match report.refusal() {
+        Some(refusal) => Err(Failure::refused(format!("{refusal}; nothing was changed"))),
+        None => Ok(()),
     }
-    Err(Failure::refused(format!(
-        "guard tripped: {}; nothing was changed",
-        expressions.join(", ")
-    )))
 }
 
 fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
@@ -183,14 +178,14 @@ fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.
 fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<(), Failure> {
     let is_counted = agreement.yes || agreement.confirm_pods.is_some() || !report.guards.is_empty();
-    if report.incomplete.is_empty() || !is_counted {
+    let unknown = report.unknown_evictions();
+    if unknown.is_empty() || !is_counted {
         return Ok(());
     }
     let refused = Failure::refused(
         "the answer is incomplete, so that more pods may be hit; nothing was changed",
     );
-    let gaps = report.incomplete.iter();
-    Err(gaps.fold(refused, |failure, gap| failure.hint(gap.line())))
+    Err(unknown.into_iter().fold(refused, Failure::hint))
 }
 
 fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
@@ -215,8 +210,9 @@ fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), 
 mod tests {
     use super::*;
     use crate::error::ExitStatus;
-    use crate::report::metadata::Incomplete;
-    use crate::report::testing::Example;
+    use crate::report::metadata::{Affects, Incomplete};
+    use crate::report::testing::{self, Example};
+    use crate::report::{Knowledge, Wholes};
 
     const YES: Agreement<'_> = Agreement {
         yes: true,
@@ -328,7 +324,8 @@ mod tests {
     fn a_tripped_guard_is_never_asked_away() {
         let mut report = in_one_namespace();
         let guard: crate::report::Guard = "pods.evicted>2".parse().unwrap();
-        report.guards = vec![guard.evaluate(&report.summary, &crate::report::Wholes::default())];
+        let all_known = Knowledge::new([], &testing::semantics(37));
+        report.guards = vec![guard.evaluate(&report.summary, &Wholes::default(), &all_known)];
         let all = Agreement {
             confirm_pods: Some(3),
             ..YES
@@ -383,6 +380,7 @@ mod tests {
         report.incomplete = vec![Incomplete {
             what: "pods".to_owned(),
             why: "access denied".to_owned(),
+            affects: Affects::Evictions,
         }];
         let failure = consent(&YES, &wish(&report)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);

@@ -139,7 +139,7 @@ impl<'a> RuleIndex<'a> {
                 Outcome::Rejected => false,
                 Outcome::Unknown(why) => {
                     gaps.push(Gap {
-                        affects: Affects::Evictions,
+                        affects: self.affects(*place),
                         what: format!("devices of {}", self.describe(*place)),
                         why: format!(
                             "{why}; every device that fits otherwise is taken as selected"
@@ -149,6 +149,15 @@ impl<'a> RuleIndex<'a> {
                 }
             }
         });
+    }
+
+    /// How far a preview depends on which devices the rule at `place` selects: other rules than the
+    /// considered ones only decide what is said beside it.
+    fn affects(&self, place: u32) -> Affects {
+        match self.rule(place).origin {
+            Origin::Considered(_) => Affects::Evictions,
+            Origin::Rule(_) | Origin::ResourceSlice(_) => Affects::Details,
+        }
     }
 
     /// The rule at `place`.

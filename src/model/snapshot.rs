@@ -161,6 +161,17 @@ pub struct Gap {
     pub affects: Affects,
 }
 
+impl Gap {
+    /// The kind of object that could not be read, at all or completely; absent when something else
+    /// is missing.
+    #[must_use]
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::ALL
+            .into_iter()
+            .find(|kind| kind.plural() == self.what)
+    }
+}
+
 /// How far an answer depends on something that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Affects {

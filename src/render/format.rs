@@ -50,6 +50,15 @@ impl Format {
         }
     }
 
+    /// Whether a result in this format can say that it is incomplete.
+    #[must_use]
+    pub fn carries_incompleteness(self) -> bool {
+        match self {
+            Self::Table | Self::Wide | Self::Json | Self::Yaml | Self::Markdown => true,
+            Self::Name => false,
+        }
+    }
+
     /// Says whether a column or section belongs into the format.
     pub(super) fn shows(self, shown: Shown) -> bool {
         match shown {
@@ -113,6 +122,17 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
         Format::Json => Ok(json::render(view)?),
         Format::Yaml => yaml::render(view),
         Format::Name => Ok(names(&view.names())),
+    }
+}
+
+/// What the format cannot say about a report that is incomplete, one line each; empty when the format
+/// has room for it, or nothing is missing from what it shows. It has to be said beside the result.
+#[must_use]
+pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
+    if format.carries_incompleteness() {
+        Vec::new()
+    } else {
+        view.missing_from_names()
     }
 }
 

@@ -4,14 +4,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::knowledge::Knowledge;
 use super::life::why;
-use super::metadata::{API_VERSION, Incomplete, views};
+use super::metadata::{API_VERSION, Incomplete};
 use super::rules::resource_name;
 use super::table::{Column, NONE, Section, Table, View, counted, optional};
 use super::time::{Time, human_duration};
 use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{Counts, Impact};
-use crate::model::{DeviceTaintRule, Effect, Gap, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 
 /// A rule as it is now: who made it, what the controller says about it, and whom it hits.
 ///
@@ -129,7 +130,7 @@ pub struct Subject<'a> {
     /// Whom it has not got rid of.
     pub remaining: &'a [Remaining<'a>],
     /// What could not be read.
-    pub gaps: &'a [Gap],
+    pub knowledge: &'a Knowledge<'a>,
 }
 
 impl RuleDescription {
@@ -171,7 +172,7 @@ impl RuleDescription {
                 .map(|left| remaining(left, &rule.taint.effect, now))
                 .collect(),
             events,
-            incomplete: views(&[subject.gaps]),
+            incomplete: Incomplete::all(subject.knowledge),
         }
     }
 }

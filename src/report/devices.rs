@@ -3,10 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::knowledge::Knowledge;
 use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Shown, Table, View, first_of, optional};
 use super::taint::PresentTaint;
 use crate::engine::DeviceState;
+use crate::model::Kind;
 
 /// The devices of a cluster as they are now.
 ///
@@ -66,7 +68,14 @@ impl DeviceReport {
             metadata: Metadata::new(basis),
             devices: devices.into_iter().map(row).collect(),
             warnings: views(&[&reading.warnings]),
-            incomplete: views(&[&reading.gaps]),
+            // Who uses a device is named in the claims.
+            incomplete: Incomplete::all(&Knowledge::new(
+                reading
+                    .gaps
+                    .iter()
+                    .filter(|gap| gap.kind() != Some(Kind::Pod)),
+                basis.semantics,
+            )),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! When is it too much?
 //!
 //! A guard is `<signal><operator><quantity>`, such as `pods.evicted>20` or `devices.selected>=50%`.
-//! It trips when the comparison holds.
+//! It trips when the comparison holds, and when it is not known whether it does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::count::Count;
 use super::impact::Summary;
+use super::knowledge::{Knowledge, Subject};
 
 /// A limit that must not be exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +37,57 @@ pub struct Wholes {
 pub struct GuardResult {
     /// The guard as it was given.
     pub expression: String,
-    /// What the signal counts here.
-    pub value: usize,
-    /// What a percentage is taken of; null when the guard names a number.
+    /// What the signal counts here; null when that is not known.
+    pub value: Option<usize>,
+    /// What a percentage is taken of; null when the guard names a number, or when it is not known.
     pub whole: Option<usize>,
-    /// Whether the comparison holds, so that nothing may be changed.
+    /// Whether the comparison holds, or may hold as far as is known, so that nothing may be changed.
     pub tripped: bool,
+    /// The lowest value that is possible; only when value is null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<usize>,
+    /// The highest value that is possible; only when value is null, and there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<usize>,
+    /// What is missing, so that value or whole is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_without: Option<String>,
+}
+
+impl GuardResult {
+    /// What the value is, as far as that is known, with what a percentage is taken of.
+    #[must_use]
+    pub fn value_in_words(&self) -> String {
+        let whole = self
+            .whole
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
+        let known = match (self.value, self.at_least, self.at_most) {
+            (Some(value), _, _) if self.unknown_without.is_none() => {
+                return format!("the value is {value}{whole}");
+            }
+            (Some(value), _, _) => format!("the value is {value} of an unknown number"),
+            (None, Some(least), Some(most)) => {
+                format!("the value is not known, it is {least} to {most}{whole}")
+            }
+            (None, Some(least), None) if least > 0 => {
+                format!("the value is not known, it is at least {least}{whole}")
+            }
+            (None, _, _) => "the value is not known".to_owned(),
+        };
+        match &self.unknown_without {
+            Some(missing) => format!("{known} (missing: {missing})"),
+            None => known,
+        }
+    }
+
+    /// The guard with why it tripped, where its value does not say so itself.
+    pub(super) fn reason(&self) -> String {
+        if self.unknown_without.is_some() {
+            format!("{}, {}", self.expression, self.value_in_words())
+        } else {
+            self.expression.clone()
+        }
+    }
 }
 
 impl Guard {
@@ -54,23 +101,42 @@ impl Guard {
     }
 
     /// Compares the guard with what a report counts.
+    ///
+    /// It trips when the comparison holds, and also when it may hold: a number that is not known is
+    /// no reason to go on. What is known of it may settle the comparison all the same.
     #[must_use]
-    pub fn evaluate(&self, summary: &Summary, wholes: &Wholes) -> GuardResult {
+    pub fn evaluate(
+        &self,
+        summary: &Summary,
+        wholes: &Wholes,
+        knowledge: &Knowledge<'_>,
+    ) -> GuardResult {
         let value = self.signal.value(summary);
-        let (whole, tripped) = match self.quantity {
-            Quantity::Number(limit) => (None, self.operator.holds(value as u128, limit.into())),
+        let (whole, answer) = match self.quantity {
+            Quantity::Number(limit) => {
+                let limit = Range::exactly(limit.into());
+                (None, self.operator.holds(Range::of(value, 1), limit))
+            }
             // Both sides times one hundred, so that nothing is rounded.
             Quantity::Percent { percent, of } => {
-                let whole = of.value(wholes);
-                let limit = u128::from(percent) * whole as u128;
-                (Some(whole), self.operator.holds(value as u128 * 100, limit))
+                let whole = knowledge.count(self.signal.subject(), of.value(wholes));
+                let limit = Range::of(whole, percent.into());
+                (
+                    Some(whole),
+                    self.operator.holds(Range::of(value, 100), limit),
+                )
             }
         };
+        let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
+        let bounded = value.exact().is_none();
         GuardResult {
             expression: self.expression.clone(),
-            value,
-            whole,
-            tripped,
+            value: value.exact(),
+            whole: whole.and_then(Count::exact),
+            tripped: answer != Some(false),
+            at_least: bounded.then(|| value.least()),
+            at_most: value.most().filter(|_| bounded),
+            unknown_without: (!known).then(|| knowledge.missing(self.signal.subjects())),
         }
     }
 }
@@ -220,12 +286,29 @@ impl Signal {
             .max_by(|left, right| similarity(left).total_cmp(&similarity(right)))
     }
 
-    fn value(self, summary: &Summary) -> usize {
+    fn value(self, summary: &Summary) -> Count {
         match self {
-            Self::PodsEvicted => summary.pods,
-            Self::PodsEvictedNow => summary.pods_now,
-            Self::NamespacesAffected => summary.namespaces,
-            Self::DevicesSelected => summary.devices,
+            Self::PodsEvicted => summary.evicted(),
+            Self::PodsEvictedNow => summary.evicted_now(),
+            Self::NamespacesAffected => summary.affected_namespaces(),
+            Self::DevicesSelected => summary.selected_devices(),
+        }
+    }
+
+    /// What it is counted from.
+    fn subjects(self) -> &'static [Subject] {
+        match self {
+            Self::PodsEvicted | Self::NamespacesAffected => &[Subject::Pods],
+            Self::PodsEvictedNow => &[Subject::Pods, Subject::Times],
+            Self::DevicesSelected => &[Subject::Selected],
+        }
+    }
+
+    /// What the whole of its percentages is counted from.
+    fn subject(self) -> Subject {
+        match self {
+            Self::PodsEvicted | Self::NamespacesAffected | Self::PodsEvictedNow => Subject::Pods,
+            Self::DevicesSelected => Subject::Selected,
         }
     }
 
@@ -271,14 +354,62 @@ impl Operator {
             .find_map(|(spelling, operator)| Some((operator, text.strip_prefix(spelling)?)))
     }
 
-    fn holds(self, value: u128, limit: u128) -> bool {
+    /// Whether the comparison holds for all that the two may be, for none of it, or for some.
+    fn holds(self, value: Range, limit: Range) -> Option<bool> {
         match self {
-            Self::Above => value > limit,
-            Self::AtLeast => value >= limit,
-            Self::Below => value < limit,
-            Self::AtMost => value <= limit,
-            Self::Equal => value == limit,
-            Self::Unequal => value != limit,
+            Self::Above => value.is_above(limit),
+            Self::AtLeast => limit.is_above(value).map(std::ops::Not::not),
+            Self::Below => limit.is_above(value),
+            Self::AtMost => value.is_above(limit).map(std::ops::Not::not),
+            Self::Equal => value.equals(limit),
+            Self::Unequal => value.equals(limit).map(std::ops::Not::not),
+        }
+    }
+}
+
+/// What a number may be: both ends included, the upper one absent when there is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    least: u128,
+    most: Option<u128>,
+}
+
+impl Range {
+    fn exactly(number: u128) -> Self {
+        Self {
+            least: number,
+            most: Some(number),
+        }
+    }
+
+    /// So many times what the count may be. Counts fit into 64 bits and factors are at most one
+    /// hundred, so that nothing overflows.
+    fn of(count: Count, factor: u128) -> Self {
+        Self {
+            least: count.least() as u128 * factor,
+            most: count.most().map(|most| most as u128 * factor),
+        }
+    }
+
+    /// Whether it is greater than the other, if that is settled.
+    fn is_above(self, other: Self) -> Option<bool> {
+        if other.most.is_some_and(|most| self.least > most) {
+            Some(true)
+        } else if self.most.is_some_and(|most| most <= other.least) {
+            Some(false)
+        } else {
+            None
+        }
+    }
+
+    /// Whether both are the same number, if that is settled.
+    fn equals(self, other: Self) -> Option<bool> {
+        if self.is_above(other) == Some(true) || other.is_above(self) == Some(true) {
+            Some(false)
+        } else if self == other && self.most == Some(self.least) {
+            Some(true)
+        } else {
+            None
         }
     }
 }
@@ -332,6 +463,10 @@ impl Whole {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Gap, Kind};
+    use crate::report::impact::Limits;
+    use crate::report::testing::{self, Example};
+    use crate::report::{Basis, ImpactReport};
 
     fn tripped(guard: &str) -> bool {
         let summary = Summary {
@@ -345,11 +480,12 @@ mod tests {
             pods: 20,
             devices: 8,
         };
-        guard
-            .parse::<Guard>()
-            .unwrap()
-            .evaluate(&summary, &wholes)
-            .tripped
+        let guard: Guard = guard.parse().unwrap();
+        guard.evaluate(&summary, &wholes, &all_known()).tripped
+    }
+
+    fn all_known() -> Knowledge<'static> {
+        Knowledge::new([], &testing::semantics(37))
     }
 
     #[test]
@@ -391,11 +527,160 @@ mod tests {
         let guard: Guard = "pods.evicted>25%".parse().unwrap();
         let expected = GuardResult {
             expression: "pods.evicted>25%".to_owned(),
-            value: 3,
+            value: Some(3),
             whole: Some(12),
             tripped: false,
+            at_least: None,
+            at_most: None,
+            unknown_without: None,
         };
-        assert_eq!(guard.evaluate(&summary, &wholes), expected);
+        assert_eq!(guard.evaluate(&summary, &wholes, &all_known()), expected);
+    }
+
+    #[test]
+    fn a_guard_whose_value_is_not_known_trips_unless_what_is_known_settles_it() {
+        let no_pods = [missing(Kind::Pod)];
+        let no_slices = [missing(Kind::ResourceSlice)];
+        let no_rules = [missing(Kind::DeviceTaintRule)];
+        let unevaluable = [Gap {
+            what: "devices of the considered taint".to_owned(),
+            ..missing(Kind::Pod)
+        }];
+        // 3 pods are evicted as far as is known, 1 of them now; 1 device is selected.
+        for (gaps, guard, tripped, said) in [
+            (
+                &no_pods,
+                "pods.evicted>0",
+                true,
+                "the value is not known, it is at least 3 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.evicted>20",
+                true,
+                "the value is not known, it is at least 3 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.evicted<3",
+                false,
+                "the value is not known, it is at least 3 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.evicted==2",
+                false,
+                "the value is not known, it is at least 3 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.evicted!=3",
+                true,
+                "the value is not known, it is at least 3 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "namespaces.affected>5",
+                true,
+                "the value is not known, it is at least 2 (missing: pods)",
+            ),
+            (&no_pods, "devices.selected>1", false, "the value is 1"),
+            (&no_pods, "devices.selected>0", true, "the value is 1"),
+            (&no_slices, "pods.evicted>3", false, "the value is 3"),
+            (
+                &no_slices,
+                "devices.selected>20",
+                true,
+                "the value is not known, it is at least 1 (missing: resourceslices)",
+            ),
+            (
+                &no_rules,
+                "pods.evicted.now>1",
+                true,
+                "the value is not known, it is 1 to 3 (missing: devicetaintrules)",
+            ),
+            (
+                &no_rules,
+                "pods.evicted.now>3",
+                false,
+                "the value is not known, it is 1 to 3 (missing: devicetaintrules)",
+            ),
+            (
+                &unevaluable,
+                "pods.evicted>3",
+                false,
+                "the value is not known, it is 0 to 3 (missing: devices of the considered taint)",
+            ),
+            (
+                &unevaluable,
+                "pods.evicted>2",
+                true,
+                "the value is not known, it is 0 to 3 (missing: devices of the considered taint)",
+            ),
+        ] {
+            let result = result_of(guard, gaps);
+            assert_eq!(result.tripped, tripped, "{guard} without {}", gaps[0].what);
+            assert_eq!(result.value_in_words(), said, "{guard}");
+        }
+    }
+
+    #[test]
+    fn a_guard_about_nothing_that_could_be_read_says_so() {
+        let mut example = Example::new();
+        example.reading.gaps = vec![missing(Kind::Pod)];
+        let guards = ["pods.evicted>0".parse().unwrap()];
+        let limits = Limits {
+            guards: &guards,
+            ..Limits::default()
+        };
+        let mut impact = example.impact();
+        impact.pods.clear();
+        let semantics = testing::semantics(37);
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&impact, &basis, &limits);
+        let result = &report.guards[0];
+        assert_eq!((result.value, result.at_least), (None, Some(0)));
+        assert_eq!(
+            report.refusal().as_deref(),
+            Some("guard tripped: pods.evicted>0, the value is not known (missing: pods)")
+        );
+    }
+
+    #[test]
+    fn a_share_of_an_unknown_whole_is_not_known() {
+        let pods = missing(Kind::Pod);
+        let result = result_of("pods.evicted>50%", &[pods]);
+        assert!(result.tripped);
+        assert_eq!((result.value, result.whole), (None, None));
+        let slices = result_of("devices.selected>=50%", &[missing(Kind::ResourceSlice)]);
+        assert!(slices.tripped, "{slices:?}");
+    }
+
+    fn missing(kind: Kind) -> Gap {
+        Gap {
+            what: kind.plural().to_owned(),
+            why: "denied".to_owned(),
+            affects: kind.affects(),
+        }
+    }
+
+    fn result_of(guard: &str, gaps: &[Gap; 1]) -> GuardResult {
+        let mut example = Example::new();
+        example.reading.gaps = gaps.to_vec();
+        let guards = [guard.parse().unwrap()];
+        let limits = Limits {
+            guards: &guards,
+            wholes: Wholes {
+                pods: 6,
+                devices: 1,
+            },
+        };
+        let mut report = example.report_within(&limits);
+        report.guards.remove(0)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::knowledge::Knowledge;
 use super::time::Time;
 use crate::engine::Semantics;
 use crate::model;
@@ -116,18 +117,36 @@ pub struct Incomplete {
     pub what: String,
     /// Why, and what that means for the answer.
     pub why: String,
+    /// How far the answer depends on it.
+    #[serde(default)]
+    pub affects: Affects,
 }
 
-impl From<&model::Gap> for Incomplete {
-    fn from(gap: &model::Gap) -> Self {
-        Self {
-            what: gap.what.clone(),
-            why: gap.why.clone(),
-        }
-    }
+/// How far an answer depends on something that is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Affects {
+    /// Who is evicted: the numbers of pods are not known.
+    #[default]
+    Evictions,
+    /// Only what is said beside it, such as other taints or events.
+    Details,
 }
 
 impl Incomplete {
+    /// What is missing from an answer.
+    #[must_use]
+    pub fn all(knowledge: &Knowledge<'_>) -> Vec<Self> {
+        let view = |gap: &model::Gap| Self {
+            what: gap.what.clone(),
+            why: gap.why.clone(),
+            affects: match knowledge.affects(gap) {
+                model::Affects::Evictions => Affects::Evictions,
+                model::Affects::Details | model::Affects::Nothing => Affects::Details,
+            },
+        };
+        knowledge.gaps().map(view).collect()
+    }
+
     /// The gap in one line.
     #[must_use]
     pub fn line(&self) -> String {

@@ -13,14 +13,18 @@
 //! | Where is a rule in its life? | [`life`] |
 //! | What makes an eviction worse? | [`hazard`] |
 //! | When is it too much? | [`guard`] |
+//! | What is not known, and which numbers depend on it? | [`knowledge`] |
+//! | How many, as far as that is known? | [`count`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
 
+pub mod count;
 pub mod description;
 pub mod devices;
 pub mod guard;
 pub mod hazard;
 pub mod impact;
+pub mod knowledge;
 pub mod life;
 pub mod metadata;
 pub mod rules;
@@ -32,11 +36,13 @@ pub mod time;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use count::Count;
 pub use description::RuleDescription;
 pub use devices::DeviceReport;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;
+pub use knowledge::Knowledge;
 pub use metadata::Basis;
 pub use rules::RuleList;
 pub use table::View;

@@ -10,6 +10,12 @@ pub trait View: serde::Serialize {
 
     /// What the report is about, for scripts: one name each, in the report's order.
     fn names(&self) -> Vec<String>;
+
+    /// Why names may be missing, one line each: nothing else than the names can be said where only
+    /// they are printed. Empty when they are all there.
+    fn missing_from_names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// In which formats a column or a section is shown.

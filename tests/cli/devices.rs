@@ -142,13 +142,12 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      pods: the input holds no Pod: who would be evicted is unknown
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @"
     d/p/x
     [stderr]
-    error: the answer is incomplete: resourceslices, devicetaintrules, pods
+    error: the answer is incomplete: resourceslices, devicetaintrules
     [exit status: 6]
     ");
 }

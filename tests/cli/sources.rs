@@ -113,13 +113,13 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         .with("pods.json", list(&objects(|kind| kind == "Pod")));
     let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json";
     assert_snapshot!(folder.devicetaint(line).shown(), @"
-    No pod is known that would be evicted, but the answer is incomplete.
+    Whether a pod would be evicted is not known: the answer lacks pods.
 
-    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           0           1      0            0
+    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
 
     The controller would say, for effect None:
-      0 published devices selected. 1 allocated device selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+      not known: its numbers depend on what is missing: resourceslices, pods
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
@@ -128,16 +128,16 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
-    At least 1 pod in 1 namespace would be evicted now. The answer is incomplete.
+    1 pod in 1 namespace would be evicted now.
 
     NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
     research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           0           1      1            1
+    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
 
     The controller would say, for effect None:
-      0 published devices selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+      not known: its numbers depend on what is missing: resourceslices
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing creates it again
@@ -154,6 +154,51 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         Some(3)
     );
     assert_snapshot!(strict.stderr, @"error: the answer is incomplete: resourceslices, devicetaintrules, pods");
+}
+
+/// A claim that holds gpu-1 of node-9, and nothing about who uses it.
+fn claims_alone() -> Folder {
+    Folder::new().with(
+        "claims.json",
+        list(&objects(|kind| kind == "ResourceClaim")),
+    )
+}
+
+#[test]
+fn a_guard_whose_value_is_not_known_trips_and_says_why() {
+    let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json --abort-if";
+    let guarded = |guard: &str| claims_alone().devicetaint(&format!("{line} {guard}"));
+    let run = guarded("pods.evicted>0");
+    assert_eq!(run.code, 4);
+    assert_snapshot!(run.stderr, @"error: guard tripped: pods.evicted>0, the value is not known (missing: pods)");
+    assert!(
+        run.stdout
+            .contains("Guard pods.evicted>0 tripped: the value is not known (missing: pods)."),
+        "{}",
+        run.stdout
+    );
+    let json = guarded("pods.evicted>0 -o json").json();
+    assert_eq!(json["guards"][0]["value"], serde_json::Value::Null);
+    assert_eq!(json["guards"][0]["tripped"], true);
+    assert_eq!(
+        json["taints"][0]["controllerMessage"],
+        serde_json::Value::Null
+    );
+    // Which devices are selected depends on slices and claims, not on pods.
+    assert_eq!(guarded("devices.selected>1").code, 4);
+    assert_eq!(guarded("devices.selected<1").code, 0);
+}
+
+#[test]
+fn names_of_an_incomplete_answer_say_so_beside_them_and_end_with_6() {
+    let run = claims_alone()
+        .devicetaint("preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json -o name");
+    assert_snapshot!(run.shown(), @"
+    [stderr]
+    error: the answer is incomplete, and more names may be missing
+    hint: pods: the input holds no Pod: who would be evicted is unknown
+    [exit status: 6]
+    ");
 }
 
 #[test]

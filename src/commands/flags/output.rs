@@ -60,8 +60,20 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Ends well, unless part of the answer is missing and that was asked to be an error.
-    pub(crate) fn accept(&self, incomplete: &[Incomplete]) -> Result<ExitStatus, Failure> {
+    /// Ends well, unless part of the answer is missing and that was asked to be an error, or could
+    /// not be said in what was printed: those are the lines that are `unsaid`.
+    pub(crate) fn accept(
+        &self,
+        incomplete: &[Incomplete],
+        unsaid: &[String],
+    ) -> Result<ExitStatus, Failure> {
+        if !unsaid.is_empty() {
+            let failure = Failure::new(
+                ExitStatus::Incomplete,
+                "the answer is incomplete, and more names may be missing",
+            );
+            return Err(unsaid.iter().cloned().fold(failure, Failure::hint));
+        }
         if !self.strict || incomplete.is_empty() {
             return Ok(ExitStatus::Success);
         }

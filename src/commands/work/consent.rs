@@ -86,16 +86,14 @@ impl Safety {
     /// Numbers that were agreed to mean nothing when the report's are lower bounds.
     fn refuse_unknown(&self, report: &ImpactReport) -> Result<(), Failure> {
         let counted = self.yes || self.confirm_pods.is_some() || !self.guards.is_empty();
-        if report.incomplete.is_empty() || !counted {
+        let unknown = report.unknown_evictions();
+        if unknown.is_empty() || !counted {
             return Ok(());
         }
         let refused = Failure::refused(
             "the answer is incomplete, so that more pods may be hit; nothing was changed",
         );
-        Err(report
-            .incomplete
-            .iter()
-            .fold(refused, |failure, gap| failure.hint(gap.line())))
+        Err(unknown.into_iter().fold(refused, Failure::hint))
     }
 
     fn consent(&self, report: &ImpactReport, context: &Context) -> Result<(), Failure> {
@@ -125,15 +123,10 @@ impl Safety {
 
 /// Whether one of the guards forbids it.
 fn refuse_tripped(report: &ImpactReport) -> Result<(), Failure> {
-    let tripped = report.guards.iter().filter(|guard| guard.tripped);
-    let expressions: Vec<&str> = tripped.map(|guard| guard.expression.as_str()).collect();
-    if expressions.is_empty() {
-        return Ok(());
+    match report.refusal() {
+        Some(refusal) => Err(Failure::refused(format!("{refusal}; nothing was changed"))),
+        None => Ok(()),
     }
-    Err(Failure::refused(format!(
-        "guard tripped: {}; nothing was changed",
-        expressions.join(", ")
-    )))
 }
 
 /// Asks for a yes; anything else ends the command.

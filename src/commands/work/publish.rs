@@ -16,6 +16,7 @@ use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::rule;
 use crate::output::Printer;
 use crate::report::impact::{ImpactReport, Published};
+use crate::report::metadata::Incomplete;
 
 /// How long the controller may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -62,7 +63,7 @@ impl Publication {
         let end = Instant::now() + PATIENCE;
         let mut answers = Vec::with_capacity(self.drafts.len());
         for (draft, taint) in self.drafts.iter().zip(&report.taints) {
-            let expected = taint.controller_message.as_deref().unwrap_or_default();
+            let expected = taint.controller_message.as_deref();
             answers.push(self.wait(draft, expected, end).await?);
         }
         Ok(answers)
@@ -78,7 +79,7 @@ impl Publication {
     async fn wait(
         &self,
         draft: &RuleDraft,
-        expected: &str,
+        expected: Option<&str>,
         end: Instant,
     ) -> Result<Published, Failure> {
         loop {
@@ -224,12 +225,16 @@ pub(crate) fn interrupted(status: ExitStatus) -> Failure {
 
 /// Whether the controller has said the same about every rule; if not, why that is a failure.
 pub(crate) fn check(report: &ImpactReport) -> Result<(), Failure> {
-    let rules = |agrees: Option<bool>| {
-        let matching = report.published.iter().filter(|rule| rule.agrees == agrees);
+    let rules = |agrees: Option<bool>, answered: bool| {
+        let matching = report
+            .published
+            .iter()
+            .filter(|rule| rule.agrees == agrees && rule.condition.is_some() == answered);
         let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();
         names.join(", ")
     };
-    let (differing, silent) = (rules(Some(false)), rules(None));
+    let (differing, silent) = (rules(Some(false), true), rules(None, false));
+    let uncompared = rules(None, true);
     if !differing.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
@@ -246,6 +251,14 @@ pub(crate) fn check(report: &ImpactReport) -> Result<(), Failure> {
             ),
         )
         .hint("kube-controller-manager has to run device-taint-eviction-controller, with the feature gates DRADeviceTaints and DRADeviceTaintRules on"));
+    }
+    if !uncompared.is_empty() {
+        let failure = Failure::new(
+            ExitStatus::Incomplete,
+            format!("nothing to compare with what the controller says: {uncompared}"),
+        );
+        let unknown = report.incomplete.iter().map(Incomplete::line);
+        return Err(unknown.fold(failure, Failure::hint));
     }
     Ok(())
 }

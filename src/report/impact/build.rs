@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::digest::digest;
 use super::note;
-use super::summary::summary;
+use super::summary::{bounds, summary};
 use super::view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
     Pod, Selector, TaintImpact,
@@ -13,10 +13,12 @@ use crate::engine::{
     self, ConsideredTaint, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{AllocationResult, DeviceSelector};
-use crate::report::guard::{Guard, Wholes};
+use crate::report::count::{Bounds, Count};
+use crate::report::guard::{Guard, GuardResult, Wholes};
 use crate::report::hazard::Hazard;
-use crate::report::metadata::{API_VERSION, Basis, Metadata, views};
-use crate::report::taint::{PresentTaint, source_of};
+use crate::report::knowledge::{Knowledge, Subject};
+use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, views};
+use crate::report::taint::{PresentTaint, Taint, source_of};
 use crate::report::time::Time;
 
 /// How much may be hit.
@@ -47,13 +49,16 @@ impl ImpactReport {
             .into_iter()
             .map(|impact| device(impact, &considered))
             .collect();
+        let reading = basis.reading;
+        let gaps = reading.gaps.iter().chain(&impact.gaps);
+        let knowledge = Knowledge::new(gaps, basis.semantics);
         let taints: Vec<_> = impact
             .rules
             .iter()
-            .map(|rule| taint(rule, basis.semantics))
+            .map(|rule| taint(rule, basis.semantics, &knowledge))
             .collect();
-        let summary = summary(&pods, &devices);
-        let reading = basis.reading;
+        let mut summary = summary(&pods, &devices);
+        summary.bounds = bounds(&summary, &taints, &knowledge);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
@@ -64,7 +69,7 @@ impl ImpactReport {
             guards: limits
                 .guards
                 .iter()
-                .map(|guard| guard.evaluate(&summary, &limits.wholes))
+                .map(|guard| guard.evaluate(&summary, &limits.wholes, &knowledge))
                 .collect(),
             taints,
             summary,
@@ -72,7 +77,7 @@ impl ImpactReport {
             devices,
             published: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings]),
-            incomplete: views(&[&reading.gaps, &impact.gaps]),
+            incomplete: Incomplete::all(&knowledge),
         }
     }
 
@@ -81,29 +86,79 @@ impl ImpactReport {
     pub fn is_refused(&self) -> bool {
         self.guards.iter().any(|guard| guard.tripped)
     }
-}
 
-fn taint(rule: &RuleImpact<'_>, semantics: &Semantics) -> TaintImpact {
-    let considered = rule.considered;
-    let counts = &rule.counts;
-    TaintImpact {
-        rule: considered.rule.as_ref().map(ToString::to_string),
-        selector: considered.selector.as_ref().map(selector),
-        taint: (&considered.taint).into(),
-        counts: Counts {
-            published_devices: counts.published_devices,
-            allocated_devices: counts.allocated_devices,
-            pods: counts.pods,
-            namespaces: counts.namespaces,
-        },
-        controller_message: (semantics.has_condition && evicts(&considered.taint))
-            .then(|| engine::condition::preview_message(counts)),
+    /// The tripped guards in one line, each with why when its value is not known; absent when none
+    /// tripped.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let tripped = self.guards.iter().filter(|guard| guard.tripped);
+        let reasons: Vec<String> = tripped.map(GuardResult::reason).collect();
+        (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")))
+    }
+
+    /// What keeps it from being known who is evicted, one line each; empty when that is known.
+    #[must_use]
+    pub fn unknown_evictions(&self) -> Vec<String> {
+        let gaps = self.incomplete.iter();
+        gaps.filter(|gap| gap.affects == Affects::Evictions)
+            .map(Incomplete::line)
+            .collect()
     }
 }
 
-/// Whether the counts are those of a taint that evicts, which is what the controller previews.
-fn evicts(taint: &crate::model::Taint) -> bool {
-    taint.effect == crate::model::Effect::NoExecute
+fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>) -> TaintImpact {
+    let considered = rule.considered;
+    let taint = Taint::from(&considered.taint);
+    let counts = counts(&rule.counts, &taint, knowledge);
+    // The counts of another effect are not those that the controller previews.
+    let previews = semantics.has_condition && taint.evicts();
+    let exact = counts.bounds.is_empty();
+    let missing = || {
+        let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
+        format!(
+            "not known: its numbers depend on what is missing: {}",
+            knowledge.missing(&subjects)
+        )
+    };
+    TaintImpact {
+        rule: considered.rule.as_ref().map(ToString::to_string),
+        selector: considered.selector.as_ref().map(selector),
+        controller_message: (previews && exact)
+            .then(|| engine::condition::preview_message(&rule.counts)),
+        controller_message_unknown: (previews && !exact).then(missing),
+        taint,
+        counts,
+    }
+}
+
+fn counts(counts: &engine::Counts, taint: &Taint, knowledge: &Knowledge<'_>) -> Counts {
+    let evicted = |number| {
+        if taint.evicts() {
+            knowledge.count(Subject::Pods, number)
+        } else {
+            Count::known(number)
+        }
+    };
+    let published = counts.published_devices;
+    let allocated = counts.allocated_devices;
+    Counts {
+        published_devices: published,
+        allocated_devices: allocated,
+        pods: counts.pods,
+        namespaces: counts.namespaces,
+        bounds: Bounds::of(&[
+            (
+                "publishedDevices",
+                knowledge.count(Subject::Published, published),
+            ),
+            (
+                "allocatedDevices",
+                knowledge.count(Subject::Allocated, allocated),
+            ),
+            ("pods", evicted(counts.pods)),
+            ("namespaces", evicted(counts.namespaces)),
+        ]),
+    }
 }
 
 fn selector(selector: &DeviceSelector) -> Selector {
@@ -233,6 +288,7 @@ mod tests {
             workloads: 2,
             first_eviction: Some(Time(testing::now())),
             last_eviction: Some(Time(testing::after(9_000))),
+            bounds: Vec::new(),
         };
         assert_eq!(Example::new().report().summary, expected);
     }

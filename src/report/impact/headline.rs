@@ -1,6 +1,8 @@
 //! What is the answer in one line?
 
 use super::view::{ImpactReport, Summary};
+use crate::report::count::Bounds;
+use crate::report::metadata::Affects;
 use crate::report::table::counted;
 use crate::report::time::{Time, human_duration};
 
@@ -10,29 +12,31 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     sentences.extend(others(&report.summary));
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
-        let whole = guard
-            .whole
-            .map_or_else(String::new, |whole| format!(" of {whole}"));
-        format!(
-            "Guard {} tripped: the value is {}{whole}.",
-            guard.expression, guard.value
-        )
+        let value = guard.value_in_words();
+        format!("Guard {} tripped: {value}.", guard.expression)
     }));
     sentences
 }
 
 fn evicted(report: &ImpactReport) -> String {
     let summary = &report.summary;
-    let complete = report.incomplete.is_empty();
-    if summary.devices == 0 && complete {
+    let pods = summary.evicted();
+    if pods.is_none() && summary.selected_devices().is_none() {
         return "No device is selected, so no pod would be evicted.".to_owned();
     }
-    if summary.pods == 0 {
-        return if complete {
-            format!("No pod would be evicted{}.", why_none(report))
-        } else {
-            "No pod is known that would be evicted, but the answer is incomplete.".to_owned()
-        };
+    if pods.is_none() {
+        return format!("No pod would be evicted{}.", why_none(report));
+    }
+    if pods.is_unknown() {
+        let lines = report.incomplete.iter();
+        let missing: Vec<&str> = lines
+            .filter(|gap| gap.affects == Affects::Evictions)
+            .map(|gap| gap.what.as_str())
+            .collect();
+        return format!(
+            "Whether a pod would be evicted is not known: the answer lacks {}.",
+            missing.join(", ")
+        );
     }
     let text = format!(
         "{} in {} would be evicted{}.",
@@ -40,10 +44,10 @@ fn evicted(report: &ImpactReport) -> String {
         counted(summary.namespaces, "namespace"),
         when(report)
     );
-    if complete {
-        text
-    } else {
-        format!("At least {text} The answer is incomplete.")
+    match (pods.exact(), pods.most()) {
+        (Some(_), _) => text,
+        (None, None) => format!("At least {text} The answer is incomplete."),
+        (None, Some(_)) => format!("At most {text} The answer is incomplete."),
     }
 }
 
@@ -66,8 +70,16 @@ fn when(report: &ImpactReport) -> String {
     let last = summary
         .last_eviction
         .map_or_else(String::new, |last| in_and_at(last, now));
+    let at_once = summary.evicted_now();
     match (summary.pods_now, summary.pods_later) {
         (_, 0) => " now".to_owned(),
+        // Other taints, which are not known, may drive them off earlier.
+        (0, _) if summary.evicted().exact().is_some() && at_once.exact().is_none() => {
+            format!(" at the latest {last}")
+        }
+        (least, later) if summary.evicted().exact().is_some() && at_once.exact().is_none() => {
+            format!(": at least {least} now, at most {later} later (last {last} at the latest)")
+        }
         (0, 1) => format!(" later: {last}"),
         (0, _) => format!(" later (last {last})"),
         (at_once, later) => format!(": {at_once} now, {later} later (last {last})"),
@@ -92,12 +104,18 @@ fn others(summary: &Summary) -> Option<String> {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     let total = summary.pods_tolerating + summary.pods_terminating + summary.pods_not_evicted;
+    let exact = Bounds::count(&summary.bounds, "podsTolerating", summary.pods_tolerating);
+    let at_least = if exact.exact().is_some() {
+        ""
+    } else {
+        "At least "
+    };
     (total > 0).then(|| {
         let more = if summary.pods > 0 { " more" } else { "" };
         let verb = if total == 1 { "uses" } else { "use" };
         let pods = if total == 1 { "pod" } else { "pods" };
         format!(
-            "{total}{more} {pods} {verb} these devices: {}.",
+            "{at_least}{total}{more} {pods} {verb} these devices: {}.",
             parts.join(", ")
         )
     })

@@ -14,7 +14,7 @@ pub struct Published {
     /// What the controller wrote about the rule as it is; null when it has not reacted in time.
     pub condition: Option<PublishedCondition>,
     /// Whether that is word for word the controllerMessage of the taint; null when there is nothing
-    /// to compare.
+    /// to compare, on either side.
     pub agrees: Option<bool>,
 }
 
@@ -41,13 +41,13 @@ impl Published {
         rule: &str,
         generation: i64,
         condition: Option<&EvictionCondition>,
-        expected: &str,
+        expected: Option<&str>,
     ) -> Self {
         let current = condition.filter(|condition| condition.observed_generation == generation);
         Self {
             rule: rule.to_owned(),
             condition: current.map(PublishedCondition::from),
-            agrees: current.map(|condition| {
+            agrees: current.zip(expected).map(|(condition, expected)| {
                 condition.status == "False"
                     && condition.reason == "NoEffect"
                     && condition.message == expected
@@ -61,12 +61,16 @@ impl Published {
         let rule = &self.rule;
         match (&self.condition, self.agrees) {
             (Some(condition), Some(true)) => format!("{rule}: agrees: {}", condition.message),
-            (Some(condition), _) => format!(
+            (Some(condition), Some(false)) => format!(
                 "{rule}: differs: the controller says {:?} ({} {}), this preview says {:?}",
                 condition.message,
                 condition.status,
                 condition.reason,
                 expected.unwrap_or_default()
+            ),
+            (Some(condition), None) => format!(
+                "{rule}: not compared, since this preview does not know all numbers: {}",
+                condition.message
             ),
             (None, _) => format!("{rule}: no controller has reacted"),
         }
@@ -119,7 +123,7 @@ mod tests {
             ),
             ("no condition", None, None),
         ] {
-            let published = Published::new("rule", 2, condition.as_ref(), "1 pod");
+            let published = Published::new("rule", 2, condition.as_ref(), Some("1 pod"));
             assert_eq!(published.agrees, agrees, "{name}");
             assert_eq!(published.condition.is_some(), agrees.is_some(), "{name}");
         }
@@ -127,12 +131,23 @@ mod tests {
 
     #[test]
     fn a_difference_shows_both_sides_and_silence_is_not_agreement() {
-        let differs = Published::new("r", 1, Some(&condition("2 pods", "NoEffect", 1)), "1 pod");
+        let differs = Published::new(
+            "r",
+            1,
+            Some(&condition("2 pods", "NoEffect", 1)),
+            Some("1 pod"),
+        );
         assert_eq!(
             differs.line(Some("1 pod")),
             r#"r: differs: the controller says "2 pods" (False NoEffect), this preview says "1 pod""#
         );
-        let silent = Published::new("r", 1, None, "1 pod");
+        let silent = Published::new("r", 1, None, Some("1 pod"));
         assert_eq!(silent.line(None), "r: no controller has reacted");
+        let unknown = Published::new("r", 1, Some(&condition("2 pods", "NoEffect", 1)), None);
+        assert_eq!(unknown.agrees, None);
+        assert_eq!(
+            unknown.line(None),
+            "r: not compared, since this preview does not know all numbers: 2 pods"
+        );
     }
 }

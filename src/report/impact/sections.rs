@@ -3,6 +3,7 @@
 use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
 use crate::naming;
+use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
@@ -33,6 +34,10 @@ impl View for ImpactReport {
             .filter(|pod| pod.outcome.is_evicted())
             .map(|pod| naming::pod::arguments(&pod.namespace, &pod.name))
             .collect()
+    }
+
+    fn missing_from_names(&self) -> Vec<String> {
+        self.unknown_evictions()
     }
 }
 
@@ -135,6 +140,7 @@ fn taints(taints: &[TaintImpact]) -> Table {
     let row = |impact: &TaintImpact| {
         let taint = &impact.taint;
         let counts = &impact.counts;
+        let cell = |name, number| Bounds::count(&counts.bounds, name, number).to_string();
         vec![
             spelled(&taint.key, &taint.value, &taint.effect),
             optional(impact.rule.as_deref()),
@@ -142,10 +148,10 @@ fn taints(taints: &[TaintImpact]) -> Table {
                 .selector
                 .as_ref()
                 .map_or_else(|| NONE.to_owned(), selector),
-            counts.published_devices.to_string(),
-            counts.allocated_devices.to_string(),
-            counts.pods.to_string(),
-            counts.namespaces.to_string(),
+            cell("publishedDevices", counts.published_devices),
+            cell("allocatedDevices", counts.allocated_devices),
+            cell("pods", counts.pods),
+            cell("namespaces", counts.namespaces),
         ]
     };
     Table {
@@ -183,9 +189,10 @@ pub(super) fn selector(selector: &Selector) -> String {
 /// What the controller would say; of several rules only where there is room, since the table of
 /// the taints has the same numbers.
 fn controller(taints: &[TaintImpact]) -> Section {
-    let messages = taints
-        .iter()
-        .filter_map(|taint| taint.controller_message.clone());
+    let messages = taints.iter().filter_map(|taint| {
+        let unknown = &taint.controller_message_unknown;
+        taint.controller_message.clone().or_else(|| unknown.clone())
+    });
     let shown = if taints.len() > 1 {
         Shown::Wide
     } else {
@@ -232,13 +239,7 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
         } else {
             "not tripped"
         };
-        let whole = guard
-            .whole
-            .map_or_else(String::new, |whole| format!(" of {whole}"));
-        format!(
-            "{}: {state}, the value is {}{whole}",
-            guard.expression, guard.value
-        )
+        format!("{}: {state}, {}", guard.expression, guard.value_in_words())
     };
     guards.iter().map(line).collect()
 }
@@ -247,7 +248,7 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::engine::Impact;
-    use crate::model::{Affects, Gap};
+    use crate::model::{Affects, Gap, Kind};
     use crate::report::impact::Limits;
     use crate::report::metadata::Basis;
     use crate::report::table::Body;
@@ -273,6 +274,104 @@ mod tests {
         assert_eq!(
             report.sections().pop().map(|section| section.body),
             Some(Body::List(gaps))
+        );
+    }
+
+    /// The first sentence of an answer that lacks these kinds, of the pods with these names.
+    fn headline_without(kinds: &[Kind], pods: &[&str]) -> String {
+        let mut example = Example::new();
+        example.reading.gaps = kinds
+            .iter()
+            .map(|kind| Gap {
+                affects: kind.affects(),
+                what: kind.plural().to_owned(),
+                why: "denied".to_owned(),
+            })
+            .collect();
+        let mut impact = example.impact();
+        impact
+            .pods
+            .retain(|pod| pods.contains(&pod.pod.name.name.as_str()));
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&impact, &basis, &Limits::default());
+        headline(&report).remove(0)
+    }
+
+    #[test]
+    fn nobody_is_said_to_be_spared_while_pods_or_claims_are_not_known() {
+        for (kinds, pods, expected) in [
+            (
+                &[Kind::Pod][..],
+                &[][..],
+                "Whether a pod would be evicted is not known: the answer lacks pods.",
+            ),
+            (
+                &[Kind::Pod, Kind::ResourceClaim],
+                &["infer-0"],
+                "Whether a pod would be evicted is not known: the answer lacks pods, resourceclaims.",
+            ),
+            (
+                &[Kind::ResourceClaim],
+                &["train-0"],
+                "At least 1 pod in 1 namespace would be evicted now. The answer is incomplete.",
+            ),
+            (
+                &[Kind::ResourceSlice, Kind::DeviceTaintRule],
+                &["infer-0"],
+                "No pod would be evicted.",
+            ),
+            (
+                &[Kind::DeviceTaintRule],
+                &["train-1"],
+                "1 pod in 1 namespace would be evicted at the latest in 5m at 2026-11-21T01:05:34Z.",
+            ),
+            (
+                &[Kind::DeviceTaintRule],
+                &["train-0", "train-1"],
+                "2 pods in 1 namespace would be evicted: at least 1 now, at most 1 later (last in 5m at 2026-11-21T01:05:34Z at the latest).",
+            ),
+        ] {
+            assert_eq!(headline_without(kinds, pods), expected, "{kinds:?}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_evaluated_and_was_counted_in_is_an_upper_bound() {
+        let mut example = Example::new();
+        example.reading.gaps.push(Gap {
+            affects: Affects::Evictions,
+            what: "devices of the considered taint".to_owned(),
+            why: "no such function".to_owned(),
+        });
+        let report = example.report();
+        assert!(headline_of(&report).starts_with("At most 3 pods in 2 namespaces"));
+        assert_eq!(report.taints[0].controller_message, None);
+    }
+
+    #[test]
+    fn an_effect_that_evicts_nobody_evicts_nobody_whoever_is_there() {
+        let mut example = Example::new();
+        example.considered.taint.effect = "NoSchedule".into();
+        example.reading.gaps.push(Gap {
+            affects: Affects::Evictions,
+            what: "pods".to_owned(),
+            why: "denied".to_owned(),
+        });
+        let mut impact = example.impact();
+        impact.pods.clear();
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&impact, &basis, &Limits::default());
+        assert_eq!(
+            headline_of(&report),
+            "No pod would be evicted: effect NoSchedule does not evict."
         );
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::view::{Device, Outcome, Pod, Summary};
+use super::view::{Device, Outcome, Pod, Summary, TaintImpact};
+use crate::report::count::{Bounds, Count};
+use crate::report::knowledge::{Knowledge, Subject};
 
 /// Counts every thing once, however many taints, claims or devices lead to it.
 pub(super) fn summary(pods: &[Pod], devices: &[Device]) -> Summary {
@@ -23,6 +25,84 @@ pub(super) fn summary(pods: &[Pod], devices: &[Device]) -> Summary {
         workloads: distinct(evicted().map(top_owner)),
         first_eviction: times().min(),
         last_eviction: times().max(),
+        bounds: Vec::new(),
+    }
+}
+
+/// What is known of the counts of `summary`, whose taints are `taints`.
+pub(super) fn bounds(
+    summary: &Summary,
+    taints: &[TaintImpact],
+    knowledge: &Knowledge<'_>,
+) -> Vec<Bounds> {
+    let using = |number| knowledge.count(Subject::Pods, number);
+    // What never evicts evicts nobody, whoever is there.
+    let evicts = taints.iter().any(|impact| impact.taint.evicts());
+    let evicted = |number| {
+        if evicts {
+            using(number)
+        } else {
+            Count::known(number)
+        }
+    };
+    let pods = evicted(summary.pods);
+    let (now, later) = if knowledge.is_complete(Subject::Times) || summary.pods_later == 0 {
+        (evicted(summary.pods_now), evicted(summary.pods_later))
+    } else {
+        // Taints that are not known may drive the later ones off at once, and never the reverse.
+        let now = evicted(summary.pods_now).least();
+        match pods.most() {
+            Some(most) => (
+                Count::between(now, most),
+                Count::between(0, summary.pods_later),
+            ),
+            None => (Count::at_least(now), Count::at_least(0)),
+        }
+    };
+    Bounds::of(&[
+        (
+            "devices",
+            knowledge.count(Subject::Selected, summary.devices),
+        ),
+        (
+            "claims",
+            knowledge.count(Subject::Allocated, summary.claims),
+        ),
+        ("pods", pods),
+        ("podsNow", now),
+        ("podsLater", later),
+        ("podsTolerating", using(summary.pods_tolerating)),
+        ("podsTerminating", using(summary.pods_terminating)),
+        ("podsNotEvicted", using(summary.pods_not_evicted)),
+        ("namespaces", evicted(summary.namespaces)),
+        ("nodes", evicted(summary.nodes)),
+        ("workloads", evicted(summary.workloads)),
+    ])
+}
+
+impl Summary {
+    /// The devices that are selected.
+    #[must_use]
+    pub fn selected_devices(&self) -> Count {
+        Bounds::count(&self.bounds, "devices", self.devices)
+    }
+
+    /// The pods that would be evicted, now or later.
+    #[must_use]
+    pub fn evicted(&self) -> Count {
+        Bounds::count(&self.bounds, "pods", self.pods)
+    }
+
+    /// The pods that would be evicted at once.
+    #[must_use]
+    pub fn evicted_now(&self) -> Count {
+        Bounds::count(&self.bounds, "podsNow", self.pods_now)
+    }
+
+    /// The namespaces of the pods that would be evicted.
+    #[must_use]
+    pub fn affected_namespaces(&self) -> Count {
+        Bounds::count(&self.bounds, "namespaces", self.namespaces)
     }
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::published::Published;
+use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
@@ -42,7 +43,8 @@ pub struct ImpactReport {
     pub guards: Vec<GuardResult>,
     /// Oddities that do not keep the question from being answered.
     pub warnings: Vec<Warning>,
-    /// What could not be read or evaluated; when it is not empty, the counts are lower bounds.
+    /// What could not be read or evaluated. The bounds in summary and counts say which numbers
+    /// depend on it.
     pub incomplete: Vec<Incomplete>,
 }
 
@@ -71,9 +73,12 @@ pub struct TaintImpact {
     /// What the eviction controller would count for this rule alone.
     pub counts: Counts,
     /// What the controller's condition EvictionInProgress would say if the effect was None, word for
-    /// word; null before Kubernetes 1.35, which writes no condition, and where another effect was
-    /// asked about, of which these counts say nothing.
+    /// word; null before Kubernetes 1.35, which writes no condition, where another effect was asked
+    /// about, of which these counts say nothing, and where one of the counts is not known.
     pub controller_message: Option<String>,
+    /// Why there is no controllerMessage although the controller would write one; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller_message_unknown: Option<String>,
 }
 
 /// Which devices a rule selects: those that every field equals which is not null.
@@ -109,6 +114,9 @@ pub struct Counts {
     pub pods: usize,
     /// Namespaces of those pods.
     pub namespaces: usize,
+    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
 }
 
 /// Counts over all considered taints together; every thing is counted once.
@@ -141,6 +149,9 @@ pub struct Summary {
     pub first_eviction: Option<Time>,
     /// When the last pod would be evicted; null when none would be.
     pub last_eviction: Option<Time>,
+    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
 }
 
 /// One pod, and what would happen to it.

@@ -1,0 +1,234 @@
+//! What is not known, and which numbers depend on it?
+//!
+//! Takes the gaps of a reading and of the engine's answer. A gap makes only those numbers uncertain
+//! that are counted from what is missing: without the pods it is still known which devices a taint
+//! selects, and without the slices, in most versions, still whom it evicts.
+
+use super::count::Count;
+use crate::engine::Semantics;
+use crate::model::{Affects, Gap, Kind};
+
+/// Something that reports count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// Selected devices in slices.
+    Published,
+    /// Selected devices in claims, and the claims that hold them.
+    Allocated,
+    /// Selected devices, in slices or in claims.
+    Selected,
+    /// The pods that use selected devices, and whom of them the considered taints evict.
+    Pods,
+    /// When the evicted ones leave: other taints may drive them off earlier.
+    Times,
+}
+
+/// What a number may differ by from what could be counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Doubt {
+    /// Something could not be read, so that there may be more.
+    may_be_more: bool,
+    /// Something could not be evaluated and was counted in, so that there may be fewer.
+    may_be_fewer: bool,
+}
+
+/// The gaps of an answer, and what they mean for its numbers.
+#[derive(Clone, Debug)]
+pub struct Knowledge<'a> {
+    gaps: Vec<&'a Gap>,
+    slices_decide: bool,
+}
+
+impl<'a> Knowledge<'a> {
+    /// What is known with these gaps. Gaps that concern nothing of the question are left out, and
+    /// equal ones count once.
+    #[must_use]
+    pub fn new(gaps: impl IntoIterator<Item = &'a Gap>, semantics: &Semantics) -> Self {
+        let mut kept: Vec<&'a Gap> = Vec::new();
+        for gap in gaps {
+            if gap.affects != Affects::Nothing && !kept.contains(&gap) {
+                kept.push(gap);
+            }
+        }
+        Self {
+            gaps: kept,
+            // Up to 1.34 a taint reaches only devices that are published.
+            slices_decide: !semantics.reaches_unpublished,
+        }
+    }
+
+    /// The gaps, in the order in which they were met.
+    pub fn gaps(&self) -> impl Iterator<Item = &'a Gap> + '_ {
+        self.gaps.iter().copied()
+    }
+
+    /// What `number`, which was counted, says about `subject`.
+    #[must_use]
+    pub fn count(&self, subject: Subject, number: usize) -> Count {
+        let doubt = self.doubt(subject);
+        match (doubt.may_be_fewer, doubt.may_be_more) {
+            (false, false) => Count::known(number),
+            (false, true) => Count::at_least(number),
+            (true, false) => Count::between(0, number),
+            (true, true) => Count::at_least(0),
+        }
+    }
+
+    /// Whether nothing that `subject` is counted from is missing.
+    #[must_use]
+    pub fn is_complete(&self, subject: Subject) -> bool {
+        !self.gaps.iter().any(|gap| self.concerns(gap, subject))
+    }
+
+    /// The names of what is missing for any of `subjects`, such as `resourceclaims, pods`; empty when
+    /// nothing is.
+    #[must_use]
+    pub fn missing(&self, subjects: &[Subject]) -> String {
+        let concerned = |gap: &&&Gap| subjects.iter().any(|subject| self.concerns(gap, *subject));
+        let missing = self.gaps.iter().filter(concerned);
+        let names: Vec<&str> = missing.map(|gap| gap.what.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// How far the answer depends on `gap`; a version may depend on more than others.
+    #[must_use]
+    pub fn affects(&self, gap: &Gap) -> Affects {
+        if self.concerns(gap, Subject::Pods) {
+            Affects::Evictions
+        } else {
+            gap.affects
+        }
+    }
+
+    fn doubt(&self, subject: Subject) -> Doubt {
+        let mut doubt = Doubt::default();
+        for gap in self.gaps.iter().filter(|gap| self.concerns(gap, subject)) {
+            match gap.kind() {
+                Some(_) => doubt.may_be_more = true,
+                // The engine takes what it cannot evaluate as selected.
+                None => doubt.may_be_fewer = true,
+            }
+        }
+        doubt
+    }
+
+    fn concerns(&self, gap: &Gap, subject: Subject) -> bool {
+        let is = |subjects: &[Subject]| subjects.contains(&subject);
+        match (gap.kind(), gap.affects) {
+            (_, Affects::Nothing) | (None, Affects::Details) => false,
+            (Some(Kind::ResourceSlice), _) => {
+                is(&[Subject::Published, Subject::Selected, Subject::Times])
+                    || (self.slices_decide && subject == Subject::Pods)
+            }
+            (Some(Kind::ResourceClaim), _) => subject != Subject::Published,
+            (Some(Kind::DeviceTaintRule), _) => subject == Subject::Times,
+            (Some(Kind::Pod), _) => subject == Subject::Pods,
+            (Some(Kind::DeviceClass) | None, _) => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::semantics;
+
+    fn gap(what: &str, affects: Affects) -> Gap {
+        Gap {
+            what: what.to_owned(),
+            why: "denied".to_owned(),
+            affects,
+        }
+    }
+
+    fn missing(kind: Kind) -> Gap {
+        gap(kind.plural(), kind.affects())
+    }
+
+    fn counts(gaps: &[Gap], minor: u32) -> [String; 5] {
+        let semantics = semantics(minor);
+        let knowledge = Knowledge::new(gaps, &semantics);
+        [
+            Subject::Published,
+            Subject::Allocated,
+            Subject::Selected,
+            Subject::Pods,
+            Subject::Times,
+        ]
+        .map(|subject| knowledge.count(subject, 2).to_string())
+    }
+
+    #[test]
+    fn a_number_is_uncertain_only_where_what_it_is_counted_from_is_missing() {
+        for (gaps, minor, shown) in [
+            (vec![], 37, ["2", "2", "2", "2", "2"]),
+            (
+                vec![missing(Kind::ResourceSlice)],
+                37,
+                ["2+", "2", "2+", "2", "2+"],
+            ),
+            (
+                vec![missing(Kind::ResourceSlice)],
+                34,
+                ["2+", "2", "2+", "2+", "2+"],
+            ),
+            (
+                vec![missing(Kind::ResourceClaim)],
+                37,
+                ["2", "2+", "2+", "2+", "2+"],
+            ),
+            (
+                vec![missing(Kind::DeviceTaintRule)],
+                37,
+                ["2", "2", "2", "2", "2+"],
+            ),
+            (vec![missing(Kind::Pod)], 37, ["2", "2", "2", "2+", "2"]),
+            (
+                vec![missing(Kind::DeviceClass)],
+                34,
+                ["2+", "2+", "2+", "2+", "2+"],
+            ),
+            (
+                vec![gap("devices of rule drain", Affects::Evictions)],
+                34,
+                ["0-2", "0-2", "0-2", "0-2", "0-2"],
+            ),
+            (
+                vec![
+                    gap("devices of rule drain", Affects::Evictions),
+                    missing(Kind::Pod),
+                ],
+                34,
+                ["0-2", "0-2", "0-2", "<unknown>", "0-2"],
+            ),
+            (
+                vec![gap("nodes", Affects::Details), gap("x", Affects::Nothing)],
+                37,
+                ["2", "2", "2", "2", "2"],
+            ),
+        ] {
+            assert_eq!(counts(&gaps, minor), shown, "{gaps:?} in 1.{minor}");
+        }
+    }
+
+    #[test]
+    fn what_concerns_nothing_is_no_gap_of_the_answer_and_what_occurs_twice_is_one() {
+        let gaps = [
+            gap("x", Affects::Nothing),
+            missing(Kind::Pod),
+            missing(Kind::Pod),
+        ];
+        let knowledge = Knowledge::new(&gaps, &semantics(37));
+        assert_eq!(knowledge.gaps().count(), 1);
+        assert_eq!(knowledge.missing(&[Subject::Pods]), "pods");
+        assert!(knowledge.is_complete(Subject::Selected));
+    }
+
+    #[test]
+    fn slices_decide_about_evictions_where_only_published_devices_are_reached() {
+        let gaps = [missing(Kind::ResourceSlice)];
+        let affects = |minor| Knowledge::new(&gaps, &semantics(minor)).affects(&gaps[0]);
+        assert_eq!(affects(34), Affects::Evictions);
+        assert_eq!(affects(37), Affects::Details);
+    }
+}
