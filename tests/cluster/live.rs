@@ -5,7 +5,6 @@ mod equal;
 mod faults;
 mod generate;
 mod large;
-mod proxy;
 mod scene;
 mod served;
 mod snapshot;

@@ -128,6 +128,11 @@ impl Client {
         }
     }
 
+    /// The connection itself, for what JSON cannot hold.
+    pub(super) fn kube(&self) -> kube::Client {
+        self.kube.clone()
+    }
+
     /// Sends a request; an error is a server that does not answer.
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Answer, String> {
         let kube = self.kube.clone();

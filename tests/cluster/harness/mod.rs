@@ -22,6 +22,7 @@
 mod access;
 mod client;
 mod command;
+mod fault;
 #[path = "../../support/go_program.rs"]
 mod go_program;
 mod load;
@@ -29,18 +30,22 @@ mod names;
 pub mod objects;
 mod plane;
 mod program;
+mod proxy;
 #[cfg(unix)]
 mod terminal;
 mod variant;
 mod wait;
+mod wire;
 
 pub use access::User;
 pub use client::{Answer, Reference};
 pub use command::{PLUGIN, path_with, text};
+pub use fault::{Fault, Gate, Keeper, Reply, Spoiled};
 pub use go_program::say;
 pub use names::{driver_name, random_suffix};
 pub use plane::ControlPlane;
 pub use program::build_program;
+pub use proxy::{At, Proxy, Seen};
 #[cfg(unix)]
 pub use terminal::{CTRL_C, ENTER, Terminal};
 pub use variant::Variant;

@@ -1,15 +1,12 @@
 //! Whatever happens on the way, there is a complete answer or an error: never a shorter list.
 
-use std::process::Output;
+use std::{process::Output, time::Duration};
 
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::{
-    proxy::{Fault, Proxy},
-    scene::{Scene, V1, json_of},
-};
-use crate::harness::{ControlPlane, Variant};
+use super::scene::{Scene, V1, json_of};
+use crate::harness::{At, ControlPlane, Fault, Proxy, Reply, Seen, Variant};
 
 const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
 const ALWAYS: usize = usize::MAX;
@@ -20,7 +17,8 @@ const AT_ONCE: usize = 6;
 /// How a run through a proxy ended.
 struct Run {
     output: Output,
-    requests: usize,
+    /// The requests for claims.
+    requests: Vec<Seen>,
 }
 
 impl Run {
@@ -39,7 +37,8 @@ impl Run {
 }
 
 async fn run(scene: &Scene<'_>, fault: Fault, times: usize) -> Run {
-    let proxy = Proxy::start(scene.plane, CLAIMS, fault, times).await;
+    let proxy = Proxy::start(scene.plane);
+    proxy.plan([(At::Path(CLAIMS.to_owned(), times), fault)]);
     let mut arguments = vec![
         "devices",
         &scene.driver,
@@ -53,7 +52,7 @@ async fn run(scene: &Scene<'_>, fault: Fault, times: usize) -> Run {
     let output = tokio::process::Command::from(command).output().await;
     Run {
         output: output.expect("the plugin can be run"),
-        requests: proxy.count(CLAIMS),
+        requests: proxy.seen_at(CLAIMS),
     }
 }
 
@@ -74,9 +73,9 @@ async fn a_list_that_is_cut_anywhere_is_never_a_shorter_one() {
     let runs = (0..PLACES).map(|place| async move {
         let thousandths = place * 1000 / PLACES;
         let fault = if place % 2 == 0 {
-            Fault::Ends(thousandths)
+            Fault::ends(thousandths)
         } else {
-            Fault::Breaks(thousandths)
+            Fault::breaks(thousandths)
         };
         // Every other pair of places never heals.
         let times = if place % 4 < 2 { 1 } else { ALWAYS };
@@ -91,7 +90,7 @@ async fn a_list_that_is_cut_anywhere_is_never_a_shorter_one() {
             assert!(run.output.stdout.is_empty(), "{what}");
             assert!(said.contains("error: "), "{what}: {said}");
         }
-        assert!(run.requests > 1, "{what}");
+        assert!(run.requests.len() > 1, "{what}");
     });
     stream::iter(runs)
         .buffer_unordered(AT_ONCE)
@@ -111,11 +110,11 @@ async fn whatever_follows_a_list_makes_it_unbelievable() {
         b"\0",
         b"\n",
     ] {
-        let run = run(&scene, Fault::Appended(more.to_vec()), 1).await;
+        let run = run(&scene, Fault::appended(more), 1).await;
         assert_eq!(run.code(), Some(0), "{}", run.said());
         assert_eq!(run.answer(), expected);
-        assert!(run.requests > 1);
-        let run = self::run(&scene, Fault::Appended(more.to_vec()), ALWAYS).await;
+        assert!(run.requests.len() > 1);
+        let run = self::run(&scene, Fault::appended(more), ALWAYS).await;
         assert_eq!(run.code(), Some(1), "{more:?} {}", run.said());
     }
 }
@@ -125,15 +124,14 @@ async fn a_busy_server_is_asked_again_when_it_says() {
     let plane = ControlPlane::start(&Variant::serving("v1"));
     let scene = Scene::new(&plane, V1).await;
     let expected = complete(&scene).await;
-    for answer in [
-        "429 Too Many Requests\r\nRetry-After: 1",
-        "503 Service Unavailable\r\nRetry-After: 1",
-    ] {
-        let started = std::time::Instant::now();
-        let run = run(&scene, Fault::Answer(answer), 2).await;
+    for answer in ["429 Too Many Requests", "503 Service Unavailable"] {
+        let answer = Reply::bare(answer, &["Retry-After: 1"]);
+        let run = run(&scene, Fault::Answer(answer.clone()), 2).await;
         assert_eq!(run.code(), Some(0), "{}", run.said());
         assert_eq!(run.answer(), expected);
-        assert!(started.elapsed().as_secs() >= 2);
+        let pauses = run.requests.windows(2).map(|pair| pair[1].at - pair[0].at);
+        let patient = pauses.filter(|pause| *pause >= Duration::from_secs(1));
+        assert_eq!(patient.count(), 2, "{:?}", run.requests);
         assert_eq!(run.said().matches("is busy").count(), 2, "{}", run.said());
         let run = self::run(&scene, Fault::Answer(answer), ALWAYS).await;
         assert_eq!(run.code(), Some(1), "{}", run.said());

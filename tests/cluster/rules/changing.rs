@@ -9,7 +9,8 @@ use crate::harness::{ControlPlane, Reference, block_on};
 fn escalation_evicts_and_waits_until_the_pod_is_gone() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
-    block_on(world.pod("train", "gpu-0"));
+    // Nobody ends the pod but this test, and its grace period does not end meanwhile.
+    block_on(world.patient_pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}=firmware"));
     world
         .run(&format!("wait {name} --for observed --timeout 60s"))
@@ -19,18 +20,31 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
         .run(&format!("escalate {name} --to NoExecute"))
         .ended(4)
         .saying("--yes");
-    let waiting = world.run(&format!(
-        "escalate {name} --to NoExecute --yes --wait --timeout 3s"
-    ));
-    let waiting = waiting.ended(5).saying("terminating");
+    let escalate = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s --settle 1s");
+    let waiting = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.run(&escalate));
+        block_on(world.until_evicted("train"));
+        let left = format!(
+            "hint: left: {}/train on {}: terminating for ",
+            world.namespace, world.node
+        );
+        let line = format!("wait {name} --for evicted --timeout 1s");
+        world.run(&line).ended(5).saying(&left);
+        let described = world.run(&format!("describe {name}")).ended(0).stdout;
+        let pod = described.lines().find(|line| line.contains("train"));
+        assert!(
+            pod.is_some_and(|line| line.contains("terminating for")),
+            "{described}"
+        );
+        assert!(
+            !waiting.is_finished(),
+            "it waits as long as the pod is there"
+        );
+        block_on(plane.force_delete_pod(&world.namespace, "train"));
+        waiting.join().expect("no panic")
+    });
+    let waiting = waiting.ended(0);
     assert!(waiting.stdout.contains("configured"), "{waiting:?}");
-    let described = world.run(&format!("describe {name}")).ended(0).stdout;
-    assert!(
-        described.contains("train") && described.contains("terminating for"),
-        "{described}"
-    );
-
-    block_on(plane.force_delete_pod(&world.namespace, "train"));
     let done = world
         .run_by_kubectl(&format!(
             "wait {name} --for evicted --timeout 60s --settle 1s"

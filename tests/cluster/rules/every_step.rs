@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::proxy::{Harm, Proxy};
+use super::harm::{Harm, Proxy};
 use super::support::{Run, World};
 use crate::harness::{
-    ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix, wait_for,
+    At, ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix,
+    wait_for,
 };
 
 const HOLD: &str = "example.com/hold";
@@ -16,6 +17,11 @@ const HOLD: &str = "example.com/hold";
 fn plane() -> ControlPlane {
     ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
 }
+
+/// How long a run waits that is not interrupted.
+const SHORT: &str = "1s";
+/// How long a run waits that is: longer than it takes to come to any request of the short one.
+const LONG: &str = "300s";
 
 /// What there is to see of a rule: its effect, and whether somebody has deleted it.
 type State = Option<(String, bool)>;
@@ -35,7 +41,8 @@ struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Rules with an effect, and a command; `RULES` stands for their names.
+    /// Rules with an effect, and a command; `RULES` stands for their names, `TIMEOUT` for how long
+    /// it waits at most.
     fn new(world: &'a World<'a>, rules: usize, effect: &'static str, line: &str) -> Self {
         let names: Vec<String> = (0..rules)
             .map(|number| format!("rule-{}-{number}", random_suffix()))
@@ -65,8 +72,17 @@ impl<'a> Trial<'a> {
         self
     }
 
-    fn run(&self, harm: Option<(usize, Harm)>) -> Run {
-        self.proxy.run(self.world, &self.line, harm)
+    /// Runs it to its end.
+    fn run(&self) -> Run {
+        let line = self.line.replace("TIMEOUT", SHORT);
+        self.proxy.run(self.world, &line)
+    }
+
+    /// Interrupts it at a request, to which it comes however fast this machine is: a wait looks
+    /// again and again until then.
+    fn harm(&self, at: At, harm: Harm) -> Run {
+        let line = self.line.replace("TIMEOUT", LONG);
+        self.proxy.harm(self.world, &line, at, harm)
     }
 
     /// Makes the rules what they were, under the same names.
@@ -110,7 +126,7 @@ impl<'a> Trial<'a> {
     /// How many requests an undisturbed run sends, and what the rules are after it.
     fn undisturbed(&self, code: i32) -> (usize, BTreeMap<String, State>) {
         self.reset();
-        self.run(None).ended(code);
+        self.run().ended(code);
         (self.proxy.seen().len(), self.state())
     }
 
@@ -122,11 +138,7 @@ impl<'a> Trial<'a> {
         for number in 1..=requests {
             for &harm in harms {
                 self.reset();
-                let run = self.run(Some((number, harm)));
-                if self.proxy.seen().len() < number {
-                    // It waited, and looked less often this time.
-                    continue;
-                }
+                let run = self.harm(At::Number(number), harm);
                 let at = format!("{harm:?} at request {number} of {}", self.line);
                 match harm {
                     Harm::SignalBefore("INT") | Harm::SignalAfter("INT") => {
@@ -138,7 +150,7 @@ impl<'a> Trial<'a> {
                         run.ended(-1);
                     }
                 }
-                let again = self.run(None);
+                let again = self.run();
                 assert_eq!(self.state(), wanted, "{at}: {again:#?}");
                 let gone = again.code == 1 && again.stderr.contains("no rule");
                 assert!(again.code == code || gone, "{at}: {again:#?}");
@@ -235,7 +247,7 @@ fn an_escalation_that_waits() {
     let plane = plane();
     let world = block_on(World::new(&plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s";
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT";
     Trial::new(&world, 2, "None", line)
         .waiting("keep it, so that evictions go on; to wait on: kubectl devicetaint wait rule-")
         .interrupt(&[Harm::SignalAfter("INT")], 5);
@@ -245,10 +257,15 @@ fn an_escalation_that_waits() {
 fn a_removal_that_waits() {
     let plane = plane();
     let world = block_on(World::new(&plane));
-    Trial::new(&world, 2, "NoSchedule", "remove RULES --wait --timeout 1s")
-        .held()
-        .waiting("to wait on: kubectl devicetaint wait rule-")
-        .interrupt(&[Harm::SignalAfter("INT")], 5);
+    Trial::new(
+        &world,
+        2,
+        "NoSchedule",
+        "remove RULES --wait --timeout TIMEOUT",
+    )
+    .held()
+    .waiting("to wait on: kubectl devicetaint wait rule-")
+    .interrupt(&[Harm::SignalAfter("INT")], 5);
 }
 
 #[test]
@@ -257,16 +274,12 @@ fn a_wait_changes_nothing_and_says_what_for() {
     let world = block_on(World::new(&plane));
     terminating(&world, "train");
     for what in ["evicted", "observed", "deleted"] {
-        let line = format!("wait RULES --for {what} --timeout 1s");
+        let line = format!("wait RULES --for {what} --timeout TIMEOUT");
         let trial = Trial::new(&world, 2, "NoExecute", &line);
         let (requests, before) = trial.undisturbed(5);
         let mut left = 0;
         for number in 1..=requests {
-            let run = trial.run(Some((number, Harm::SignalAfter("INT"))));
-            if trial.proxy.seen().len() < number {
-                // It looked less often this time.
-                continue;
-            }
+            let run = trial.harm(At::Number(number), Harm::SignalAfter("INT"));
             let run = run
                 .ended(130)
                 .saying("hint: nothing was changed")
@@ -275,7 +288,9 @@ fn a_wait_changes_nothing_and_says_what_for() {
         }
         assert!(left > 0, "whoever waits is told what for: {what}");
         assert_eq!(trial.state(), before);
-        trial.run(Some((1, Harm::SignalBefore("TERM")))).ended(143);
+        trial
+            .harm(At::Number(1), Harm::SignalBefore("TERM"))
+            .ended(143);
     }
 }
 
@@ -284,25 +299,26 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     let plane = plane();
     let world = block_on(World::new(&plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s --on-timeout revert";
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --on-timeout revert";
     let trial = Trial::new(&world, 2, "NoSchedule", line);
-    let (requests, wanted) = trial.undisturbed(5);
+    let (_, wanted) = trial.undisturbed(5);
     let first = &trial.names[0];
     assert_eq!(wanted[first], Some(("NoSchedule".to_owned(), false)));
-    let patches: Vec<usize> = (1..=requests)
-        .filter(|number| trial.proxy.seen()[number - 1].method == "PATCH")
-        .collect();
-    assert_eq!(patches.len(), 4, "two rules there and back");
+    let seen = trial.proxy.seen();
+    let mut patches = seen.iter().enumerate();
+    let mut patches = patches.by_ref().filter(|(_, seen)| seen.method == "PATCH");
+    let second = patches.nth(1).expect("two rules are changed").0 + 1;
+    assert_eq!(patches.count(), 2, "and changed back");
 
     // While it waits, nothing is given back, nor by the same command run again.
     trial.reset();
     trial
-        .run(Some((patches[1] + 1, Harm::SignalAfter("INT"))))
+        .harm(At::Number(second + 1), Harm::SignalAfter("INT"))
         .ended(130)
         .saying("have effect NoExecute and keep it")
         .saying(&format!("deescalate {}", trial.names.join(" ")));
     trial
-        .run(None)
+        .run()
         .ended(5)
         .saying(&format!(
             "warning: rule {first} had effect NoExecute already, so that --on-timeout revert will leave it so"
@@ -311,8 +327,15 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
 
     // While it gives back, it says how far it is.
     trial.reset();
+    let brief = trial.line.replace("TIMEOUT", SHORT);
     let run = trial
-        .run(Some((patches[3], Harm::SignalBefore("INT"))))
+        .proxy
+        .harm(
+            &world,
+            &brief,
+            At::Method("PATCH", 4),
+            Harm::SignalBefore("INT"),
+        )
         .ended(130);
     let (one, two) = (first, &trial.names[1]);
     let run = run
@@ -340,7 +363,7 @@ fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
             world.run(&format!("deescalate {name} --to None"))
         });
         trial
-            .run(None)
+            .run()
             .ended(1)
             .saying("has effect None, which evicts nobody")
             .saying(&format!("changed: {name} configured"));
@@ -355,7 +378,7 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
     let plane = plane();
     let world = block_on(World::new(&plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout 1s --request-timeout 2s";
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --request-timeout 2s";
     let trial = Trial::new(&world, 2, "None", line);
     let (requests, wanted) = trial.undisturbed(5);
     let mut seen = trial.proxy.seen().into_iter();
@@ -365,17 +388,17 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
 
     trial.reset();
     trial
-        .run(Some((requests, Harm::Down)))
+        .harm(At::From(requests), Harm::Down)
         .ended(1)
         .saying("changed: ")
         .saying("to wait on: ");
     trial.reset();
     trial
-        .run(Some((patch + 1, Harm::Down)))
+        .harm(At::From(patch + 1), Harm::Down)
         .ended(1)
         .saying(&format!("changed: {} configured", trial.names[0]))
         .saying(&format!("not known: {}", trial.names[1]))
         .saying("run the same command again to complete it");
-    trial.run(None).ended(5);
+    trial.run().ended(5);
     assert_eq!(trial.state(), wanted);
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::proxy::{Harm, Proxy};
+use super::harm::{Harm, Proxy};
 use super::support::{KEY, World};
-use crate::harness::{ControlPlane, Reference, Variant, block_on, objects::slice};
+use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::slice};
 
 const RULES: usize = 20;
 
@@ -38,7 +38,7 @@ fn killed_before_and_after_every_request_the_same_command_completes_it() {
     let plane = plane();
     let (world, line) = twenty(&plane);
     let proxy = Proxy::start(&world);
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
     let wanted: Vec<Value> = block_on(world.rules());
     assert_eq!(wanted.len(), RULES);
@@ -47,8 +47,10 @@ fn killed_before_and_after_every_request_the_same_command_completes_it() {
     for number in 1..=requests {
         for harm in [Harm::SignalBefore("KILL"), Harm::SignalAfter("KILL")] {
             clean(&world);
-            proxy.run(&world, &line, Some((number, harm))).ended(-1);
-            proxy.run(&world, &line, None).ended(0);
+            proxy
+                .harm(&world, &line, At::Number(number), harm)
+                .ended(-1);
+            proxy.run(&world, &line).ended(0);
             let found = block_on(world.rules());
             assert_eq!(found, wanted, "{harm:?} at request {number}");
         }
@@ -60,13 +62,13 @@ fn ctrl_c_at_every_request_says_what_was_changed() {
     let plane = plane();
     let (world, line) = twenty(&plane);
     let proxy = Proxy::start(&world);
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
     let wanted = block_on(world.rules());
     for number in 1..=requests {
         clean(&world);
         let run = proxy
-            .run(&world, &line, Some((number, Harm::SignalAfter("INT"))))
+            .harm(&world, &line, At::Number(number), Harm::SignalAfter("INT"))
             .ended(130)
             .saying("interrupted");
         assert!(
@@ -74,10 +76,10 @@ fn ctrl_c_at_every_request_says_what_was_changed() {
             "{run:?}"
         );
     }
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     assert_eq!(block_on(world.rules()), wanted);
     let told = proxy
-        .run(&world, "list", Some((2, Harm::SignalBefore("TERM"))))
+        .harm(&world, "list", At::Number(2), Harm::SignalBefore("TERM"))
         .ended(143);
     assert!(told.stdout.is_empty());
 }
@@ -87,7 +89,7 @@ fn a_lost_answer_is_looked_up_and_nothing_is_sent_twice() {
     let plane = plane();
     let (world, line) = twenty(&plane);
     let proxy = Proxy::start(&world);
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     let first_create = proxy
         .seen()
         .iter()
@@ -96,7 +98,12 @@ fn a_lost_answer_is_looked_up_and_nothing_is_sent_twice() {
         + 1;
     clean(&world);
     proxy
-        .run(&world, &line, Some((first_create + 3, Harm::LoseAnswer)))
+        .harm(
+            &world,
+            &line,
+            At::Number(first_create + 3),
+            Harm::LoseAnswer,
+        )
         .ended(0);
     let creates: Vec<String> = proxy
         .seen()
@@ -115,21 +122,22 @@ fn a_server_that_goes_away_between_two_rules_is_told_with_what_was_changed() {
     let plane = plane();
     let (world, line) = twenty(&plane);
     let proxy = Proxy::start(&world);
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
     let wanted = block_on(world.rules());
     clean(&world);
     let run = proxy
-        .run(
+        .harm(
             &world,
             &format!("{line} --request-timeout 5s"),
-            Some((requests - 10, Harm::Down)),
+            At::From(requests - 10),
+            Harm::Down,
         )
         .ended(1)
         .saying("run the same command again");
     assert!(run.stdout.lines().count() >= 5, "{run:?}");
     assert!(run.stderr.contains("not changed:"), "{run:?}");
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     assert_eq!(block_on(world.rules()), wanted);
 }
 
@@ -139,9 +147,7 @@ fn every_change_names_the_state_that_it_was_decided_on() {
     let (world, _) = twenty(&plane);
     let proxy = Proxy::start(&world);
     let device = world.device("gpu-0");
-    let run = proxy
-        .run(&world, &format!("add {device} {KEY}=x"), None)
-        .ended(0);
+    let run = proxy.run(&world, &format!("add {device} {KEY}=x")).ended(0);
     let name = super::support::name_in(&run.stdout);
     for (line, method, time) in [
         (
@@ -167,7 +173,7 @@ fn every_change_names_the_state_that_it_was_decided_on() {
         ),
         (format!("remove {name}"), "DELETE", false),
     ] {
-        proxy.run(&world, &line, None).ended(0);
+        proxy.run(&world, &line).ended(0);
         let sent = proxy.seen().into_iter().find(|seen| seen.method == method);
         let body = sent.expect("a change was sent").body;
         assert!(body.contains("resourceVersion"), "{line}: {body}");

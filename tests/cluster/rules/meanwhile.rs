@@ -2,22 +2,22 @@
 
 use serde_json::json;
 
-use super::proxy::Proxy;
+use super::harm::Proxy;
 use super::support::{KEY, World, name_in};
-use crate::harness::{ControlPlane, Reference, Variant, block_on, objects::rule};
+use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::rule};
 
 fn plane() -> ControlPlane {
     ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
 }
 
-/// The number of the first request that changes a rule.
-fn first_change(proxy: &Proxy) -> usize {
+/// The first request that changes a rule.
+fn first_change(proxy: &Proxy) -> At {
     let seen = proxy.seen();
     let change = |method: &str| ["PATCH", "DELETE", "POST"].contains(&method);
     let place = seen
         .iter()
         .position(|seen| change(&seen.method) && seen.path.contains("devicetaintrules"));
-    place.expect("it changes something") + 1
+    At::Number(place.expect("it changes something") + 1)
 }
 
 /// The taint of the rule, as VALUE:EFFECT.
@@ -51,7 +51,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             world.add(&format!("{KEY}=ours:NoSchedule"))
         };
         reset();
-        proxy.run(&world, &line, None).ended(0);
+        proxy.run(&world, &line).ended(0);
         let number = first_change(&proxy);
         reset();
         let run = proxy.run_while(&world, &line, number, || {
@@ -68,7 +68,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             .saying(&format!("not changed: {name}"))
             .saying("run the same command again");
         assert_eq!(taint(&world, &name), "theirs:NoSchedule", "{line}");
-        proxy.run(&world, &line, None).ended(0);
+        proxy.run(&world, &line).ended(0);
         match after {
             Some(after) => assert_eq!(taint(&world, &name), after, "{line}"),
             None => assert!(block_on(world.rule(&name)).is_none()),
@@ -83,7 +83,7 @@ fn the_brake_works_whatever_they_changed() {
     let proxy = Proxy::start(&world);
     let name = world.add(&format!("{KEY}=ours:NoExecute"));
     let line = format!("deescalate {name} --to NoSchedule");
-    proxy.run(&world, &line, None).ended(0);
+    proxy.run(&world, &line).ended(0);
     let number = first_change(&proxy);
     world
         .run(&format!("escalate {name} --to NoExecute --yes"))
@@ -104,9 +104,9 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
     let name = world.add(&format!("{KEY}=ours:None"));
     let remove = format!("remove {name}");
     let escalate = format!("escalate {name} --to NoSchedule --yes");
-    proxy.run(&world, &escalate, None).ended(0);
+    proxy.run(&world, &escalate).ended(0);
     let at_patch = first_change(&proxy);
-    proxy.run(&world, &remove, None).ended(0);
+    proxy.run(&world, &remove).ended(0);
     let at_delete = first_change(&proxy);
     let delete = || block_on(plane.delete(&Reference::rule(&name)));
 
@@ -116,7 +116,9 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
     assert!(block_on(world.rule(&name)).is_none());
 
     world.add(&format!("{KEY}=ours:None"));
-    let run = proxy.run_while(&world, &remove, at_delete, delete).ended(0);
+    let run = proxy
+        .run_while(&world, &remove, at_delete.clone(), delete)
+        .ended(0);
     assert!(run.stdout.contains("deleted"), "{run:?}");
 
     world.add(&format!("{KEY}=ours:None"));
@@ -136,7 +138,7 @@ fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
     let world = block_on(World::new(&plane));
     let proxy = Proxy::start(&world);
     let line = format!("add GPU0 {KEY}=ours");
-    let run = proxy.run(&world, &line, None).ended(0);
+    let run = proxy.run(&world, &line).ended(0);
     let number = first_change(&proxy);
     let name = name_in(&run.stdout);
     let remove = || {
@@ -144,7 +146,7 @@ fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
     };
 
     remove();
-    let run = proxy.run_while(&world, &line, number, || {
+    let run = proxy.run_while(&world, &line, number.clone(), || {
         world.add(&format!("{KEY}=ours"));
     });
     let run = run.ended(0);

@@ -36,7 +36,7 @@ fn a_rule_lives_on_an_older_release() {
     let plane = ControlPlane::start(&variant);
     let world = block_on(World::new(&plane));
     block_on(async {
-        world.pod("now", "gpu-0").await;
+        world.patient_pod("now", "gpu-0").await;
         world.tolerant_pod("later", "gpu-1", 3600).await;
     });
 
@@ -68,15 +68,20 @@ fn a_rule_lives_on_an_older_release() {
     }));
 
     let escalate = format!("escalate {name} --to NoExecute --yes");
-    let run = world.run(&format!("{escalate} --wait --timeout 3s"));
-    run.ended(5)
-        .saying("now on")
-        .saying("terminating")
-        .saying("tolerates the taint");
+    world.run(&escalate).ended(0);
+    block_on(world.until_evicted("now"));
+    let left = |pod: &str, why: &str| {
+        let (namespace, node) = (&world.namespace, &world.node);
+        format!("hint: left: {namespace}/{pod} on {node}: {why} for ")
+    };
+    world
+        .run(&format!("{escalate} --wait --timeout 1s"))
+        .ended(5)
+        .saying(&left("now", "terminating"))
+        .saying(&left("later", "tolerates the taint"));
     let (effect, after) = effect_and_time(&plane, api_version, &name);
     assert_eq!(effect, "NoExecute");
     assert_ne!(before, after, "tolerations count from the change on");
-    block_on(world.until_evicted("now"));
     let described = world.run_by_kubectl(&format!("describe {name}")).ended(0);
     let expected = ["2, 1 of them terminating", "PodsPendingEviction", "later"];
     for text in expected {

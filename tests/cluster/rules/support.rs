@@ -111,6 +111,17 @@ impl<'a> World<'a> {
             .await;
     }
 
+    /// A running pod that takes an hour to stop.
+    pub async fn patient_pod(&self, name: &str, device: &str) {
+        let mut patient = bound(pod(&self.namespace, name, name), &self.node);
+        patient["spec"]["terminationGracePeriodSeconds"] = json!(3600);
+        let claim = claim(&self.namespace, name, &self.driver);
+        let allocation = allocation(&self.driver, &self.node, device);
+        self.plane
+            .create(&[patient, reserved(claim, allocation, name)])
+            .await;
+    }
+
     /// A pod that tolerates the taint for some seconds.
     pub async fn tolerant_pod(&self, name: &str, device: &str, seconds: i64) {
         let mut allocation = allocation(&self.driver, &self.node, device);

@@ -1,0 +1,231 @@
+//! What can go wrong with a request or its answer.
+
+use std::{
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use super::DEADLINE;
+
+/// What happens to a request.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Nothing: it is passed on, and so is its answer.
+    Passed,
+    /// Somebody else answers; the server does not see the request.
+    Answer(Reply),
+    /// The connection is reset; the server does not see the request.
+    Reset,
+    /// No answer ever comes; the server does not see the request.
+    Silence,
+    /// The request waits that long before the server sees it.
+    Late(Duration),
+    /// The request waits at the gate; then the server sees it if this is true, else the connection ends.
+    HeldBefore(Gate, bool),
+    /// The server does what is asked; then everything waits at the gate, and no answer comes.
+    HeldAfter(Gate),
+    /// The server does what is asked, and its answer is lost.
+    Lost,
+    /// The server does what is asked, and somebody else answers.
+    Replaced(Reply),
+    /// The server does what is asked, and a bit of the encrypted answer flips.
+    Garbled,
+    /// The server's answer arrives in another shape.
+    Spoiled(Spoiled),
+}
+
+/// How an answer changes on its way, in the order of the fields.
+#[derive(Clone, Debug, Default)]
+pub struct Spoiled {
+    /// Only so many thousandths of the body arrive.
+    pub kept: Option<usize>,
+    /// The connection ends where the body does, instead of a length that fits the rest.
+    pub breaks: bool,
+    /// Something follows the body.
+    pub more: Vec<u8>,
+    /// A bit flips at so many thousandths of the body.
+    pub flipped: Option<usize>,
+    /// It arrives byte by byte with such pauses.
+    pub pause: Option<Duration>,
+}
+
+/// An answer that is not the server's.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Status and reason: `404 Not Found`.
+    pub status: &'static str,
+    /// Lines without their ends.
+    pub headers: Vec<String>,
+    pub body: String,
+}
+
+impl Fault {
+    /// The body ends after so many thousandths of it, and nothing shows that it has.
+    pub fn ends(thousandths: usize) -> Self {
+        Self::Spoiled(Spoiled {
+            kept: Some(thousandths),
+            ..Spoiled::default()
+        })
+    }
+
+    /// The connection ends after so many thousandths of the body.
+    pub fn breaks(thousandths: usize) -> Self {
+        Self::Spoiled(Spoiled {
+            kept: Some(thousandths),
+            breaks: true,
+            ..Spoiled::default()
+        })
+    }
+
+    /// Something follows the body.
+    pub fn appended(more: &[u8]) -> Self {
+        Self::Spoiled(Spoiled {
+            more: more.to_vec(),
+            ..Spoiled::default()
+        })
+    }
+
+    /// A bit flips at so many thousandths of the body.
+    pub fn flipped(thousandths: usize) -> Self {
+        Self::Spoiled(Spoiled {
+            flipped: Some(thousandths),
+            ..Spoiled::default()
+        })
+    }
+
+    /// The body arrives byte by byte.
+    pub fn trickles(pause: Duration) -> Self {
+        Self::Spoiled(Spoiled {
+            pause: Some(pause),
+            ..Spoiled::default()
+        })
+    }
+}
+
+impl Spoiled {
+    /// Changes the body, and gives the length to announce.
+    pub(super) fn spoil(&self, body: &mut Vec<u8>) -> usize {
+        let announced = body.len();
+        if let Some(thousandths) = self.kept {
+            body.truncate(announced * thousandths / 1000);
+        }
+        body.extend(&self.more);
+        if let Some(thousandths) = self.flipped
+            && let Some(byte) = body.get_mut(announced * thousandths / 1000)
+        {
+            *byte ^= 1;
+        }
+        if self.breaks { announced } else { body.len() }
+    }
+
+    pub(super) fn is_harmful(&self) -> bool {
+        self.kept.is_some()
+            || self.breaks
+            || !self.more.is_empty()
+            || self.flipped.is_some()
+            || self.pause.is_some()
+    }
+}
+
+impl Reply {
+    /// Nothing but a status and headers.
+    pub fn bare(status: &'static str, headers: &[&str]) -> Self {
+        Self {
+            status,
+            headers: headers.iter().map(|&header| header.to_owned()).collect(),
+            body: String::new(),
+        }
+    }
+
+    /// What an API server would send.
+    pub fn json(status: &'static str, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            headers: vec!["Content-Type: application/json".to_owned()],
+            body: body.into(),
+        }
+    }
+
+    /// What a middlebox sends.
+    pub fn html(status: &'static str) -> Self {
+        Self {
+            status,
+            headers: vec!["Content-Type: text/html; charset=utf-8".to_owned()],
+            body: format!("<html><head><title>{status}</title></head><body>proxy</body></html>\n"),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let headers: String = self
+            .headers
+            .iter()
+            .map(|header| format!("{header}\r\n"))
+            .collect();
+        let (status, length, body) = (self.status, self.body.len(), &self.body);
+        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+    }
+}
+
+/// Where a request is held until a test lets it go.
+#[derive(Clone, Debug)]
+pub struct Gate(Arc<Mutex<Option<Inside>>>);
+
+#[derive(Debug)]
+struct Inside {
+    reached: mpsc::Sender<()>,
+    opened: oneshot::Receiver<()>,
+}
+
+/// The test's side of a gate. The gate opens when this is dropped.
+pub struct Keeper {
+    reached: mpsc::Receiver<()>,
+    open: oneshot::Sender<()>,
+}
+
+impl Gate {
+    /// A closed gate for one request.
+    pub fn new() -> (Self, Keeper) {
+        let (sender, reached) = mpsc::channel();
+        let (open, opened) = oneshot::channel();
+        let inside = Inside {
+            reached: sender,
+            opened,
+        };
+        (
+            Self(Arc::new(Mutex::new(Some(inside)))),
+            Keeper { reached, open },
+        )
+    }
+
+    /// Waits until the keeper opens; whoever comes second does not wait.
+    pub(super) async fn hold(&self) {
+        let inside = self.0.lock().expect("no panic").take();
+        if let Some(inside) = inside {
+            let _ = inside.reached.send(());
+            let _ = tokio::time::timeout(DEADLINE, inside.opened).await;
+        }
+    }
+}
+
+impl Keeper {
+    /// Waits until a request stands at the gate; false when none came as long as one could.
+    pub fn wait_while(&self, mut possible: impl FnMut() -> bool) -> bool {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            // Asked first: what came before the end of the possible is still there after it.
+            let possible = possible() && Instant::now() < end;
+            match self.reached.recv_timeout(Duration::from_millis(20)) {
+                Ok(()) => return true,
+                Err(mpsc::RecvTimeoutError::Timeout) if possible => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Lets it go.
+    pub fn open(self) {
+        let _ = self.open.send(());
+    }
+}
