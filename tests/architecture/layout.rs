@@ -1,0 +1,181 @@
+//! Which file is meant by a path?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::names::Name;
+use super::source::Source;
+
+/// The modules of the crate, and what their roots export.
+pub struct Layout<'a> {
+    sources: BTreeMap<&'a [String], &'a Source>,
+    /// What `mod.rs` exports: by module, the path behind every name.
+    exports: BTreeMap<&'a [String], &'a [(Name, String)]>,
+}
+
+impl<'a> Layout<'a> {
+    /// Of these files.
+    pub fn new(sources: &'a [Source]) -> Self {
+        let roots = sources.iter().filter(|source| source.is_root());
+        Self {
+            exports: roots
+                .map(|source| (source.module.as_slice(), source.imports.as_slice()))
+                .collect(),
+            sources: sources
+                .iter()
+                .map(|source| (source.module.as_slice(), source))
+                .collect(),
+        }
+    }
+
+    /// A path inside the crate, from the crate's root; nothing for a path that leads elsewhere.
+    pub fn absolute(&self, module: &[String], name: &[String]) -> Option<Name> {
+        let (first, rest) = name.split_first()?;
+        match first.as_str() {
+            "crate" | "kubectl_devicetaint" => Some(rest.to_vec()),
+            "self" => self.continued(module.to_vec(), rest),
+            "super" => {
+                let (_, parent) = module.split_last()?;
+                self.absolute_from(parent, rest)
+            }
+            _ => {
+                let child = [module, std::slice::from_ref(first)].concat();
+                self.sources
+                    .contains_key(child.as_slice())
+                    .then(|| [module, name].concat())
+            }
+        }
+    }
+
+    fn absolute_from(&self, module: &[String], rest: &[String]) -> Option<Name> {
+        match rest.first().map(String::as_str) {
+            Some("super") => self.absolute(module, rest),
+            _ => self.continued(module.to_vec(), rest),
+        }
+    }
+
+    fn continued(&self, mut module: Name, rest: &[String]) -> Option<Name> {
+        module.extend_from_slice(rest);
+        Some(module)
+    }
+
+    /// The module of the file in which the thing at the absolute path is defined.
+    pub fn definition(&self, path: &[String]) -> &'a [String] {
+        let (length, (&module, source)) = (0..=path.len())
+            .rev()
+            .find_map(|length| {
+                let found = self.sources.get_key_value(&path[..length])?;
+                Some((length, found))
+            })
+            .expect("the root of the library is a file");
+        let Some(wanted) = path.get(length).filter(|_| source.is_root()) else {
+            return module;
+        };
+        let exports = self.exports.get(module).copied().unwrap_or_default();
+        let named = exports.iter().find(|(_, name)| name == wanted);
+        let behind = named.and_then(|(path, _)| self.absolute(module, path));
+        // Whoever exports itself would send us round and round.
+        match behind.filter(|behind| behind != path) {
+            Some(behind) => self.definition(&behind),
+            None => module,
+        }
+    }
+
+    /// Which files each file names, exports followed to where a thing is defined. Roots export and
+    /// use nothing, so they are left out.
+    pub fn uses(&self) -> BTreeMap<&'a [String], BTreeSet<&'a [String]>> {
+        let files = self.sources.iter().filter(|(_, source)| !source.is_root());
+        files
+            .map(|(&module, source)| {
+                let used = source
+                    .names
+                    .iter()
+                    .filter_map(|name| self.absolute(module, name))
+                    .map(|path| self.definition(&path))
+                    .filter(|used| *used != module && !self.sources[used].is_root())
+                    .collect();
+                (module, used)
+            })
+            .collect()
+    }
+}
+
+/// The groups of files of which each leads to every other.
+pub fn circles<'a>(
+    uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
+) -> Vec<BTreeSet<&'a [String]>> {
+    let reached: BTreeMap<_, _> = uses
+        .keys()
+        .map(|&from| (from, reachable(uses, from)))
+        .collect();
+    let mut circles: Vec<BTreeSet<&[String]>> = Vec::new();
+    for (&one, from_one) in &reached {
+        let circle: BTreeSet<&[String]> = from_one
+            .iter()
+            .copied()
+            .filter(|other| reached[other].contains(one))
+            .collect();
+        if !circle.is_empty() && !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+fn reachable<'a>(
+    uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
+    from: &'a [String],
+) -> BTreeSet<&'a [String]> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(file) = open.pop() {
+        for &used in &uses[file] {
+            if reached.insert(used) {
+                open.push(used);
+            }
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources() -> Vec<Source> {
+        [
+            ("lib.rs", "mod wire; mod engine;"),
+            ("wire/mod.rs", "mod kind; mod slice; mod walk; pub use kind::Kind; pub use self::walk::Walk as Way;"),
+            ("wire/kind.rs", "use super::slice::Slice;"),
+            ("wire/slice.rs", "fn f() { let _ = super::Kind::Pod; }"),
+            ("wire/walk.rs", "use crate::wire::{Kind, slice};"),
+            ("engine.rs", "use crate::wire::{Way as Path};"),
+        ]
+        .map(|(path, text)| Source::of(text, path.into()))
+        .into()
+    }
+
+    #[test]
+    fn a_thing_is_found_behind_the_exports_of_its_module() {
+        let sources = sources();
+        let uses = Layout::new(&sources).uses();
+        let of = |module: &str| -> Vec<String> {
+            let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+            let used = uses[module.as_slice()].iter();
+            used.map(|used| used.join("::")).collect()
+        };
+        assert_eq!(of("wire::slice"), ["wire::kind"]);
+        assert_eq!(of("wire::walk"), ["wire::kind", "wire::slice"]);
+        assert_eq!(of("engine"), ["wire::walk"]);
+    }
+
+    #[test]
+    fn files_that_lead_to_each_other_are_a_circle_also_through_exports() {
+        let sources = sources();
+        let circles = circles(&Layout::new(&sources).uses());
+        let names: Vec<Vec<String>> = circles
+            .iter()
+            .map(|circle| circle.iter().map(|file| file.join("::")).collect())
+            .collect();
+        assert_eq!(names, [["wire::kind", "wire::slice"]]);
+    }
+}

@@ -1,0 +1,193 @@
+//! The files of the crate, as syntax.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+
+use super::names::{Name, imported, names};
+
+/// The folder of the project.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What there is to know of a file of the program, its tests left aside.
+pub struct Source {
+    /// Below `src`.
+    pub path: PathBuf,
+    /// The module that the file is: `["commands", "list"]`; empty for the root of the library.
+    pub module: Vec<String>,
+    /// How many lines of code there are, comments and tests left aside.
+    pub lines: usize,
+    /// Every path that it names.
+    pub names: BTreeSet<Name>,
+    /// What it imports or exports, with the name that each has here.
+    pub imports: Vec<(Name, String)>,
+    /// Whether it begins with what it is for.
+    pub documented: bool,
+    /// Whether there is more in it than modules and exports.
+    pub has_code: bool,
+    /// Whether anything in it waits.
+    pub asynchronous: bool,
+}
+
+/// Every file of the program but those that are tests.
+pub fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+        let src = root().join("src");
+        let sources = files(&src).into_iter().filter_map(|path| {
+            let within = path.strip_prefix(&src).expect("below src").to_owned();
+            let text = || fs::read_to_string(&path).expect("sources are text");
+            (!is_test(&within)).then(|| Source::of(&text(), within))
+        });
+        sources.collect()
+    });
+    &SOURCES
+}
+
+/// All Rust files below a folder, in the order of their paths.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("it can be listed") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// The syntax of a file.
+pub fn parsed(path: &Path) -> syn::File {
+    let text = fs::read_to_string(path).expect("sources are text");
+    syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Whether a file below `src` holds tests only.
+fn is_test(within: &Path) -> bool {
+    let is_test = |part: &str| part == "tests" || part == "tests.rs" || part.ends_with("_tests");
+    within.iter().any(|part| is_test(&part.to_string_lossy()))
+}
+
+impl Source {
+    /// What a file with this text would be.
+    pub fn of(text: &str, within: PathBuf) -> Self {
+        let mut syntax =
+            syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", within.display()));
+        WithoutTests.visit_file_mut(&mut syntax);
+        let is_export = |item: &syn::Item| matches!(item, syn::Item::Mod(_) | syn::Item::Use(_));
+        let imports = syntax.items.iter().filter_map(|item| match item {
+            syn::Item::Use(item) => Some(imported(&item.tree)),
+            _ => None,
+        });
+        let mut asynchronous = Asynchronous(false);
+        asynchronous.visit_file(&syntax);
+        Self {
+            names: names(&syntax),
+            imports: imports.flatten().collect(),
+            documented: syntax
+                .attrs
+                .iter()
+                .any(|found| found.path().is_ident("doc")),
+            has_code: !syntax.items.iter().all(is_export),
+            asynchronous: asynchronous.0,
+            module: module_of(&within),
+            lines: lines_of_code(text),
+            path: within,
+        }
+    }
+
+    /// Whether this is a file of documentation and exports.
+    pub fn is_root(&self) -> bool {
+        self.path.ends_with("mod.rs") || self.path.ends_with("lib.rs")
+    }
+}
+
+fn module_of(within: &Path) -> Vec<String> {
+    let mut module: Vec<String> = within
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if module.last().is_some_and(|last| last == "mod") || module == ["lib"] {
+        module.pop();
+    }
+    module
+}
+
+/// Up to the tests at the end.
+fn lines_of_code(text: &str) -> usize {
+    let code = text.split("#[cfg(test)]\nmod tests {").next();
+    let is_code = |line: &&str| !line.trim_start().starts_with("//");
+    code.unwrap_or_default().lines().filter(is_code).count()
+}
+
+/// Whether anything waits.
+struct Asynchronous(bool);
+
+impl<'a> Visit<'a> for Asynchronous {
+    fn visit_signature(&mut self, signature: &'a syn::Signature) {
+        self.0 |= signature.asyncness.is_some();
+        visit::visit_signature(self, signature);
+    }
+
+    fn visit_expr_async(&mut self, _: &'a syn::ExprAsync) {
+        self.0 = true;
+    }
+
+    fn visit_expr_await(&mut self, _: &'a syn::ExprAwait) {
+        self.0 = true;
+    }
+}
+
+/// Takes away what exists in tests only.
+struct WithoutTests;
+
+impl VisitMut for WithoutTests {
+    fn visit_file_mut(&mut self, file: &mut syn::File) {
+        file.items.retain(|item| !is_for_tests(attributes(item)));
+        visit_mut::visit_file_mut(self, file);
+    }
+
+    fn visit_item_impl_mut(&mut self, item: &mut syn::ItemImpl) {
+        item.items.retain(|item| match item {
+            syn::ImplItem::Fn(function) => !is_for_tests(&function.attrs),
+            _ => true,
+        });
+        visit_mut::visit_item_impl_mut(self, item);
+    }
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute
+                .parse_args::<syn::Ident>()
+                .is_ok_and(|condition| condition == "test")
+    })
+}
+
+/// The attributes of an item, of the kinds that occur.
+pub fn attributes(item: &syn::Item) -> &[syn::Attribute] {
+    match item {
+        syn::Item::Const(item) => &item.attrs,
+        syn::Item::Enum(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Macro(item) => &item.attrs,
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Static(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Trait(item) => &item.attrs,
+        syn::Item::Type(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}

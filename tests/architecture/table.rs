@@ -1,0 +1,95 @@
+//! The table of ARCHITECTURE.md: who may use whom.
+
+use std::collections::BTreeSet;
+
+/// What one part of the crate may name.
+#[derive(Debug)]
+pub struct Row {
+    /// The part, as a path of modules: `["commands", "work"]`.
+    pub module: Vec<String>,
+    /// Whether it may name "all of these": the rows above of which it is no part itself.
+    pub all: bool,
+    /// The other modules that it may name, as such paths.
+    pub modules: Vec<Vec<String>>,
+    /// The crates that it may name, as code spells them; `std` aside.
+    pub crates: BTreeSet<String>,
+    /// What it may not do, in words.
+    pub never: String,
+}
+
+impl Row {
+    /// The part's name in the table.
+    pub fn name(&self) -> String {
+        self.module.join("::")
+    }
+}
+
+const ALL: &str = "all of these";
+
+/// The rows in their order. What stands in brackets explains, and binds nobody.
+pub fn rows(document: &str) -> Vec<Row> {
+    let lines = document
+        .lines()
+        .skip_while(|line| !line.starts_with("| module"));
+    let lines = lines.skip(2).take_while(|line| line.starts_with('|'));
+    lines.map(row).collect()
+}
+
+fn row(line: &str) -> Row {
+    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+    let [module, modules, crates, never] = cells[..] else {
+        panic!("a row of four columns: {line}");
+    };
+    let segments = |path: &str| path.split("::").map(str::to_owned).collect();
+    let mut modules = listed(modules);
+    Row {
+        module: segments(module.trim_matches('`')),
+        all: modules.remove(ALL),
+        modules: modules.iter().map(|path| segments(path)).collect(),
+        crates: listed(crates)
+            .iter()
+            .map(|name| name.replace('-', "_"))
+            .filter(|name| name != "std")
+            .collect(),
+        never: never.to_owned(),
+    }
+}
+
+/// The words between the commas, without what stands in brackets.
+fn listed(cell: &str) -> BTreeSet<String> {
+    let mut text = String::new();
+    let mut depth = 0;
+    for character in cell.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            other if depth == 0 => text.push(other),
+            _ => {}
+        }
+    }
+    let words = text.split(',').map(|word| word.trim().trim_matches('`'));
+    let words = words.filter(|word| !word.is_empty() && *word != "–");
+    words.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_without_their_explanations() {
+        let document = "text\n\n| module | may use | may use (crates) | never |\n|---|---|---|---|\n\
+                        | `model` | – | std, jiff | clock |\n\
+                        | `a::b` | model (for kinds), `wire::kind` | hyper-util (beneath kube) | clap, I/O |\n\
+                        | `commands` | all of these, a | clap | |\n\nmore\n";
+        let rows = rows(document);
+        assert_eq!(rows.len(), 3);
+        assert!(rows[0].modules.is_empty() && !rows[0].all);
+        assert_eq!(rows[0].crates, BTreeSet::from(["jiff".to_owned()]));
+        assert_eq!(rows[1].module, ["a", "b"]);
+        let modules = [&["model"][..], &["wire", "kind"]];
+        assert_eq!(rows[1].modules, modules);
+        assert_eq!(rows[1].crates, BTreeSet::from(["hyper_util".to_owned()]));
+        assert!(rows[2].all && rows[2].modules == [["a"]]);
+    }
+}
