@@ -6,7 +6,7 @@ use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::work::look::Look;
-use super::work::wait::{gap_of, nodes_of};
+use super::work::nodes::{gap_of, nodes_of};
 use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
 use crate::engine::life::remaining;
 use crate::engine::{Cause, ConsideredTaint, Impact};

@@ -3,20 +3,25 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::wait::check;
 use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
 use super::work::connect::failed;
 use super::work::ledger::Wish;
 use super::work::scene::Scene;
-use super::work::wait::{self, Ending, Patience, timed_out};
+use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::{RulePatch, WriteMode, parse_duration, user_name};
+use crate::decide::standing;
 use crate::engine::ConsideredTaint;
+use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::report::ImpactReport;
 
 /// Let rules do more: block new pods, or evict those that are there
 ///
@@ -113,6 +118,9 @@ pub(super) fn rank(effect: &Effect) -> u8 {
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let safety = args.safety.prepare()?;
+    if args.waits() {
+        check(args.patience())?;
+    }
     let to = Effect::from(args.to);
     let scene = Scene::open(args.version.version(), context).await?;
     let (open, done) = args.split(&to, &scene)?;
@@ -124,6 +132,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
         .collect();
     if !open.is_empty() {
         let report = scene.report(&considered, &safety.guards).await?;
+        args.refuse_too_short(&report, scene.look.now)?;
         if args.change.change().dry_run.is_real() {
             safety.check(&report, context)?;
         } else {
@@ -245,19 +254,26 @@ impl EscalateArgs {
         scene: &Scene,
         context: &Context,
     ) -> Result<(), Failure> {
-        context.ledger.advise(self.ways_on());
-        let patience = Patience {
-            timeout: self.timeout,
-            settle: self.settle,
+        let rules = self.as_changed(changed, before);
+        let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&self.names, &rules, seen);
+        context.ledger.advise(advice(&rules));
+        let wait = Wait {
+            goal: Goal::Evicted,
+            rules: &rules,
+            patience: self.patience(),
+            advice: &advice,
         };
-        let ending = wait::evicted(scene, &self.names, patience, context)
-            .await
-            .map_err(|failure| stopped(failure, context))?;
-        let left = match ending {
+        // What was read before the change shows the rules as they were.
+        let waited = match scene.look.again().await {
+            Ok(look) => wait.for_pods(look, context).await,
+            Err(failure) => Err(failure),
+        };
+        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        let left = match waited.ending {
             Ending::Met => return Ok(()),
             Ending::TimedOut(left) => left,
         };
-        let failure = timed_out(self.timeout, left);
+        let failure = timed_out(self.timeout, &left);
         match self.on_timeout {
             OnTimeout::Keep => Err(failure.hint(
                 "the change was applied and stays; evictions go on; `deescalate` stops them",
@@ -271,16 +287,35 @@ impl EscalateArgs {
         }
     }
 
-    /// What whoever interrupts the wait can do; nothing is taken back then.
-    fn ways_on(&self) -> [String; 2] {
-        let names = self.names.join(" ");
-        [
-            format!(
-                "the rules have effect {} and keep it, so that evictions go on; to wait on: kubectl devicetaint wait {names} --for evicted",
-                Effect::from(self.to)
-            ),
-            format!("to stop them: kubectl devicetaint deescalate {names} --to None"),
-        ]
+    fn patience(&self) -> Patience {
+        Patience {
+            timeout: self.timeout,
+            settle: self.settle,
+        }
+    }
+
+    /// A wait that is over before the last pod is due could only end badly: that is said before the
+    /// first is evicted.
+    fn refuse_too_short(&self, report: &ImpactReport, now: Timestamp) -> Result<(), Failure> {
+        let last = report.summary.last_eviction.filter(|_| self.waits());
+        let shortfall = last.and_then(|last| self.patience().shortfall(last.0, now));
+        match shortfall {
+            Some(short) => Err(standing::too_short(&short, self.patience())),
+            None => Ok(()),
+        }
+    }
+
+    /// All rules that are waited for, as this command has made them.
+    fn as_changed(
+        &self,
+        changed: &[DeviceTaintRule],
+        before: &[DeviceTaintRule],
+    ) -> Vec<DeviceTaintRule> {
+        let mut rules: Vec<DeviceTaintRule> = changed.iter().chain(before).cloned().collect();
+        for rule in &mut rules {
+            rule.taint.effect = Effect::from(self.to);
+        }
+        rules
     }
 
     /// Says which rules a timeout would not revert, since this run does not know what they were.

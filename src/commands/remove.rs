@@ -12,10 +12,11 @@ use super::work::connect::{Live, connect, failed, server_time};
 use super::work::consent::{without_terminal, yes_or_refuse};
 use super::work::look::no_such_rule;
 use super::work::scene::Scene;
-use super::work::wait::{self, Ending, timed_out};
+use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::{Rules, parse_duration};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
+use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
@@ -106,11 +107,11 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     }
     args.ask(&meant, &found, context)?;
     // Read before they are gone; a user who may not look at devices may remove rules all the same.
-    let scene = Scene::of(live, args.version.version()).await;
+    let scene = Scene::of(live.clone(), args.version.version()).await;
     args.carry_out(&found, &rules, context).await?;
     tell_released(&found, scene, context);
     if args.wait && args.change.change().dry_run.is_real() {
-        args.wait(&found, &rules, context).await?;
+        args.wait(&found, &live, context).await?;
     }
     match all_missing(&missing) {
         Some(failure) => Err(failure.hint("the others were found, and are deleted")),
@@ -295,7 +296,7 @@ impl RemoveArgs {
     async fn wait(
         &self,
         found: &[DeviceTaintRule],
-        rules: &Rules,
+        live: &Live,
         context: &Context,
     ) -> Result<(), Failure> {
         let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
@@ -304,13 +305,20 @@ impl RemoveArgs {
             names.join(" ")
         );
         context.ledger.advise([on.clone()]);
-        let ending = wait::until(self.timeout, context, async || {
-            wait::not_deleted(rules, &names).await
-        });
-        let ending = ending.await.map_err(|failure| stopped(failure, context))?;
-        match ending {
+        let wait = Wait {
+            goal: Goal::Deleted,
+            rules: found,
+            patience: Patience {
+                settle: Duration::ZERO,
+                timeout: self.timeout,
+            },
+            advice: &|_| vec![on.clone()],
+        };
+        let waited = wait.for_rules(live, context).await;
+        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        match waited.ending {
             Ending::Met => Ok(()),
-            Ending::TimedOut(left) => Err(timed_out(self.timeout, left).hint(on)),
+            Ending::TimedOut(left) => Err(timed_out(self.timeout, &left).hint(on)),
         }
     }
 }

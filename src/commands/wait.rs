@@ -5,13 +5,20 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::context::Context;
+use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
-use super::work::connect::{connect, failed};
-use super::work::scene::Scene;
-use super::work::wait::{self, Ending, Patience, timed_out};
-use crate::cluster::{Rules, parse_duration};
+use super::work::connect::{Live, connect, failed};
+use super::work::eyes::read_rules;
+use super::work::look::Look;
+use super::work::wait::{Ending, Wait, Waited, timed_out};
+use crate::cluster::{ClusterError, parse_duration};
+use crate::decide::{Chooser, Meant, Ways};
+use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::report::rules::resource_name;
+use crate::model::DeviceTaintRule;
+use crate::naming::labels::LabelSelector;
+use crate::render::{Format, Page, render};
+use crate::report::wait::WaitReport;
 
 /// Wait until rules have evicted everybody, were seen by the controller, or are gone
 ///
@@ -21,9 +28,13 @@ use crate::report::rules::resource_name;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules, by name
-    #[arg(value_name = "RULE", required = true)]
-    names: Vec<String>,
+    /// Rules by name, or devices as DRIVER/POOL/DEVICE and the taint that their rule has
+    #[arg(value_name = "RULE|DEVICE KEY")]
+    targets: Vec<String>,
+
+    /// Rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<LabelSelector>,
 
     /// What to wait for
     #[arg(long = "for", value_enum, value_name = "WHAT")]
@@ -36,6 +47,14 @@ pub(super) struct WaitArgs {
     /// How long nobody may be left before that counts
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
+
+    /// It is fine if a rule is not there when the wait begins
+    #[arg(long)]
+    ignore_not_found: bool,
+
+    /// Output format
+    #[arg(short, long, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    output: Format,
 
     #[command(flatten)]
     version: VersionArgs,
@@ -59,54 +78,156 @@ enum What {
     Deleted,
 }
 
-impl What {
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Evicted => "evicted",
-            Self::Observed => "observed",
-            Self::Deleted => "deleted",
+impl From<What> for Goal {
+    fn from(what: What) -> Self {
+        match what {
+            What::Evicted => Self::Evicted,
+            What::Observed => Self::Observed,
+            What::Deleted => Self::Deleted,
         }
     }
 }
 
+/// Refuses a wait that is over before anything can settle.
+pub(super) fn check(patience: Patience) -> Result<(), Failure> {
+    let Patience { settle, timeout } = patience;
+    if settle <= timeout {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "--timeout {}s is shorter than --settle {}s, for which nobody may be left",
+        timeout.as_secs_f64(),
+        settle.as_secs_f64()
+    ))
+    .hint("wait longer, or let it settle for less"))
+}
+
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let again = "run the same command again to wait on".to_owned();
-    context.ledger.advise([again]);
+    let chooser = args.chooser()?;
+    let goal = Goal::from(args.what);
+    match goal {
+        Goal::Evicted => check(args.patience())?,
+        Goal::Observed | Goal::Deleted => {}
+    }
+    let again = || vec!["run the same command again to wait on".to_owned()];
+    context.ledger.advise(again());
     let live = connect(context).await?;
-    let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
-    let ending = match args.what {
-        What::Observed => {
-            wait::until(args.timeout, context, async || {
-                wait::not_observed(&rules, &args.names).await
-            })
-            .await?
-        }
-        What::Deleted => {
-            wait::until(args.timeout, context, async || {
-                wait::not_deleted(&rules, &args.names).await
-            })
-            .await?
-        }
-        What::Evicted => {
-            let scene = Scene::of(live, args.version.version()).await?;
-            for name in &args.names {
-                wait::refuse_harmless(scene.look.rule(name)?)?;
-            }
-            let patience = Patience {
-                timeout: args.timeout,
-                settle: args.settle,
-            };
-            wait::evicted(&scene, &args.names, patience, context).await?
+    let found = args.find(&chooser, &live, context).await?;
+    if found.is_empty() {
+        return Ok(ExitStatus::Success);
+    }
+    let wait = Wait {
+        goal,
+        rules: &found,
+        patience: args.patience(),
+        advice: &|_| again(),
+    };
+    let waited = match goal {
+        Goal::Observed | Goal::Deleted => wait.for_rules(&live, context).await?,
+        Goal::Evicted => {
+            let look = Look::of(live.clone(), args.version.version()).await?;
+            wait.for_pods(look, context).await?
         }
     };
-    match ending {
-        Ending::Met => {
-            for name in &args.names {
-                let line = format!("{} {}\n", resource_name(name), args.what.verb());
-                context.printer.emit(&line)?;
-            }
-            Ok(ExitStatus::Success)
-        }
-        Ending::TimedOut(left) => Err(timed_out(args.timeout, left)),
+    live.tell(&context.printer);
+    args.tell(&wait, waited, context)
+}
+
+impl WaitArgs {
+    fn chooser(&self) -> Result<Chooser, Failure> {
+        Chooser::parse(&Ways {
+            targets: &self.targets,
+            selector: self.selector.as_ref(),
+            ..Ways::default()
+        })
     }
+
+    fn patience(&self) -> Patience {
+        Patience {
+            settle: self.settle,
+            timeout: self.timeout,
+        }
+    }
+
+    /// The rules that are meant and there. What was never there is a mistake, and not gone.
+    async fn find(
+        &self,
+        chooser: &Chooser,
+        live: &Live,
+        context: &Context,
+    ) -> Result<Vec<DeviceTaintRule>, Failure> {
+        let Meant { rules, missing } = meant(chooser, live).await?;
+        if self.ignore_not_found {
+            for failure in &missing {
+                context.printer.note(&failure.to_string());
+            }
+            if rules.is_empty() && missing.is_empty() {
+                context.printer.note("No resources found");
+            }
+            return Ok(rules);
+        }
+        let meant = Meant { rules, missing };
+        if let Some(failure) = meant.all_missing() {
+            return Err(failure.hint("if that is fine, add --ignore-not-found"));
+        }
+        if meant.rules.is_empty() {
+            return Err(Failure::new(ExitStatus::Failed, "no rule has these labels")
+                .hint("if that is fine, add --ignore-not-found"));
+        }
+        Ok(meant.rules)
+    }
+
+    fn tell(
+        &self,
+        wait: &Wait<'_>,
+        waited: Waited,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let names = wait.names();
+        let (left, status) = match waited.ending {
+            Ending::Met => (None, Ok(ExitStatus::Success)),
+            Ending::TimedOut(left) => {
+                let failure = timed_out(self.timeout, &left);
+                (Some(left), Err(failure))
+            }
+        };
+        let is_data = match self.output {
+            Format::Json | Format::Yaml => true,
+            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+        };
+        if left.is_none() || is_data {
+            let report = WaitReport {
+                waited_seconds: waited.took.as_secs(),
+                pods: waited.pods,
+                ..WaitReport::new(wait.goal, names, left)
+            };
+            let page = Page {
+                format: self.output,
+                width: context.width,
+            };
+            context.printer.emit(&render(&report, page)?)?;
+        }
+        status
+    }
+}
+
+/// The rules that are meant: from the list of all of them, or one by one where they are named and may
+/// not be listed.
+async fn meant(chooser: &Chooser, live: &Live) -> Result<Meant, Failure> {
+    let rules = live.rules()?;
+    let denied = match rules.list().await {
+        Ok(stored) => {
+            let all: Vec<DeviceTaintRule> = stored.into_iter().map(|stored| stored.rule).collect();
+            // No way to mean rules for a wait depends on the time.
+            return Ok(chooser.meant(&all, jiff::Timestamp::UNIX_EPOCH));
+        }
+        Err(error @ ClusterError::Forbidden { .. }) => error,
+        Err(error) => return Err(failed(error)),
+    };
+    let Some(names) = chooser.names() else {
+        return Err(failed(denied));
+    };
+    let known = read_rules(&rules, &names).await;
+    let known = known.map_err(|error| live.failed(error))?;
+    Ok(chooser.meant(&known, jiff::Timestamp::UNIX_EPOCH))
 }

@@ -13,6 +13,7 @@
 //! | Who has to agree? | [`mod@consent`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
+//! | Where does a wait stand? | [`standing`] |
 
 pub mod add;
 pub mod broad;
@@ -22,6 +23,7 @@ pub mod consent;
 pub mod draft;
 pub mod effect;
 pub mod owner;
+pub mod standing;
 #[cfg(test)]
 mod testing;
 

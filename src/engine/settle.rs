@@ -25,7 +25,6 @@ use foldhash::{HashSet, HashSetExt};
 use jiff::{SignedDuration, Timestamp};
 
 use super::life::{Evicting, Remaining};
-use super::{Impact, Verdict};
 use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Uid};
 
 /// What is waited for.
@@ -49,18 +48,12 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// How much longer than this wait the evictions of `impact` take at least, or `None` if they may
-    /// be over in time: the last pod is due at a known time, and nobody may be left for the settle
-    /// time after that.
+    /// How much longer than this wait evictions take at least of which the `last` is due then, or
+    /// `None` if they may be over in time: nobody may be left for the settle time after that.
     ///
     /// Whoever starts a wait that cannot end well wants to know before the first pod is evicted.
     #[must_use]
-    pub fn shortfall(&self, impact: &Impact<'_>, now: Timestamp) -> Option<Shortfall> {
-        let due = impact.pods.iter().filter_map(|pod| match pod.verdict {
-            Verdict::Evicted { at } => Some(at),
-            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
-        });
-        let last = due.max()?;
+    pub fn shortfall(&self, last: Timestamp, now: Timestamp) -> Option<Shortfall> {
         let until_last = last.duration_since(now).max(SignedDuration::ZERO);
         let until_last = until_last.unsigned_abs();
         let needed = until_last.saturating_add(self.settle);

@@ -32,6 +32,7 @@ pub mod schema;
 pub mod table;
 pub mod taint;
 pub mod time;
+pub mod wait;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -8,11 +8,12 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use super::wait::WaitReport;
 use super::{DeviceReport, ImpactReport, RuleDescription};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 3] {
+pub fn files() -> [(&'static str, Schema); 4] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -25,6 +26,10 @@ pub fn files() -> [(&'static str, Schema); 3] {
         (
             "rule-description.v1alpha1.schema.json",
             schema_of::<RuleDescription>(),
+        ),
+        (
+            "wait-report.v1alpha1.schema.json",
+            schema_of::<WaitReport>(),
         ),
     ]
 }

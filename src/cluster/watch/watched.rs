@@ -9,7 +9,7 @@ use super::feed::{Feed, News, Range, Subject};
 use super::index::Index;
 use super::pods::PodsByName;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{Kind, Reading, Snapshot, Uid};
+use crate::model::{Kind, Reading, Snapshot, Source, Uid};
 use crate::wire::{Change, Detail, Object, WatchEvent};
 
 /// So much news at most is taken in one go, so that whoever looks gets to look.
@@ -34,6 +34,35 @@ struct Line {
 }
 
 impl Watched {
+    /// Only the rules, listed and watched.
+    ///
+    /// # Errors
+    ///
+    /// As any read.
+    pub async fn rules(client: &ApiClient, served: &Served) -> Result<Self, ClusterError> {
+        let mut watched = Self::nothing(client, served);
+        watched.open(Kind::DeviceTaintRule, Range::All).await?;
+        Ok(watched)
+    }
+
+    /// Nothing at all: for those who may not list what they look at.
+    #[must_use]
+    pub fn nothing(client: &ApiClient, served: &Served) -> Self {
+        let reading = Reading {
+            snapshot: Snapshot::default(),
+            source: Source::Cluster {
+                context: client.context().map(str::to_owned),
+                server_version: served.git_version.clone(),
+            },
+            observed_at: client.server_time(),
+            version: served.version,
+            resource_versions: BTreeMap::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        Self::keep(client, served, Detail::Names, reading)
+    }
+
     /// A reading of the cluster that `client` asks, read with `detail`; nothing of it is watched yet.
     ///
     /// Its pods are forgotten: they are a choice that [`Watched::keep_pods`] makes anew.

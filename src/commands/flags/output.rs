@@ -86,7 +86,7 @@ impl OutputArgs {
 }
 
 /// Accepts the formats that `render` knows, so that there is one list of them.
-fn format_parser() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(|format| PossibleValue::new(format.as_str()));
     clap::builder::PossibleValuesParser::new(names).try_map(|text| text.parse::<Format>())
 }

@@ -1,0 +1,384 @@
+//! What is looked at again and again while somebody waits, and how cheaply.
+
+// Times are what users and servers say: no sum of them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use super::connect::{Live, failed};
+use super::look::Look;
+use super::nodes::Nodes;
+use super::source::detail;
+use super::wait::Glance;
+use crate::cluster::{ClusterError, Detail, Rules, Watched};
+use crate::engine::life::{Obstacle, Remaining, remaining};
+use crate::engine::settle::{Facts, Freshness, Observation, Settle, Step};
+use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Effect, Kind, Reading};
+use crate::report::life::{progress_line, remaining_line, slowest};
+use crate::report::wait::Left;
+
+/// How often is looked at what cannot be watched.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often is looked although nothing has changed, since times pass.
+const TICK: Duration = Duration::from_secs(5);
+/// Changes within this time are looked at together.
+const GATHER: Duration = Duration::from_millis(250);
+
+/// What is looked at.
+pub(crate) struct Eyes {
+    live: Live,
+    rules: Rules,
+    names: Vec<String>,
+    /// Everything but the pods; absent where nothing but rules is looked at.
+    pods: Option<Look>,
+    watched: Watched,
+    /// Whether the rules are watched, or asked for by name.
+    rules_are_watched: bool,
+    clock: Clock,
+    nodes: Nodes,
+}
+
+/// The server's time, from the moment on at which it was asked.
+struct Clock {
+    at: Timestamp,
+    since: Instant,
+}
+
+impl Clock {
+    fn set(at: Timestamp) -> Self {
+        Self {
+            at,
+            since: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
+        self.at.saturating_add(passed).unwrap_or(self.at)
+    }
+}
+
+impl Eyes {
+    /// Looks at the rules of these names and at the pods that they evict, beginning with `look`.
+    pub(crate) fn on_pods(look: Look, names: Vec<String>) -> Result<Self, Failure> {
+        let Some(live) = look.live().cloned() else {
+            return Err(Failure::usage(
+                "saved files do not change: there is nothing to wait for",
+            ));
+        };
+        let mut look = look;
+        let reading = Reading {
+            snapshot: std::mem::take(&mut look.reading.snapshot),
+            ..look.reading.clone()
+        };
+        let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
+        Ok(Self {
+            rules: live.rules()?,
+            names,
+            watched: watching(&live, &look.semantics, reading),
+            rules_are_watched,
+            clock: Clock::set(look.now),
+            nodes: Nodes::default(),
+            pods: Some(look),
+            live,
+        })
+    }
+
+    /// Looks at the rules of these names, and at nothing else.
+    pub(crate) async fn on_rules(live: Live, names: Vec<String>) -> Result<Self, Failure> {
+        let rules = live.rules()?;
+        let watched = Watched::rules(&live.client, &live.served).await;
+        let (watched, rules_are_watched) = match watched {
+            Ok(watched) => (watched, true),
+            Err(ClusterError::Forbidden { .. }) => {
+                (Watched::nothing(&live.client, &live.served), false)
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self {
+            rules,
+            names,
+            pods: None,
+            watched,
+            rules_are_watched,
+            clock: Clock::set(live.client.server_time().unwrap_or_default()),
+            nodes: Nodes::default(),
+            live,
+        })
+    }
+
+    /// The cluster that is looked at.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Looks once, and tells `settle`, which waits since `began`.
+    pub(crate) async fn look(
+        &mut self,
+        freshness: Freshness,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<Glance, Failure> {
+        if self.pods.is_none() {
+            return self.look_at_rules(freshness, settle, began).await;
+        }
+        match freshness {
+            Freshness::Kept => self.look_at_what_is_kept(settle, began).await,
+            Freshness::Read => self.look_afresh(settle, began).await,
+        }
+    }
+
+    /// Waits for a change, at most for `rest`.
+    pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
+        let polled = !self.rules_are_watched || self.watched.asks_by_name();
+        let tick = if polled { INTERVAL } else { TICK };
+        let mut rest = rest.min(tick);
+        loop {
+            let asleep = Instant::now();
+            match tokio::time::timeout(rest, self.watched.changed()).await {
+                Err(_) => return Ok(()),
+                Ok(changed) => changed.map_err(|error| self.live.failed(error))?,
+            }
+            // What comes at the same time, such as the ends of a thousand pods, is one look.
+            rest = rest.saturating_sub(asleep.elapsed()).min(GATHER);
+            if rest.is_zero() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn look_at_rules(
+        &mut self,
+        freshness: Freshness,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<Glance, Failure> {
+        let (rules, freshness) = self.rules_now(freshness).await?;
+        let facts = Facts {
+            rules: &rules,
+            left: &[],
+            unread: &[],
+            unevaluated: &[],
+            freshness,
+        };
+        let now = self.clock.now();
+        let seen = settle.observe(&facts, began.elapsed());
+        Ok(glance(seen, facts, now))
+    }
+
+    /// The rules that are waited for, and how sure that is.
+    async fn rules_now(
+        &self,
+        freshness: Freshness,
+    ) -> Result<(Vec<DeviceTaintRule>, Freshness), Failure> {
+        let is_kept = match freshness {
+            Freshness::Kept => self.rules_are_watched,
+            Freshness::Read => false,
+        };
+        if is_kept {
+            let rules = self.watched.reading().snapshot.rules.iter();
+            let named =
+                rules.filter(|rule| self.names.iter().any(|name| name == rule.name.as_str()));
+            return Ok((named.cloned().collect(), Freshness::Kept));
+        }
+        let rules = read_rules(&self.rules, &self.names).await;
+        let rules = rules.map_err(|error| self.live.failed(error))?;
+        Ok((rules, Freshness::Read))
+    }
+
+    async fn look_at_what_is_kept(
+        &mut self,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<Glance, Failure> {
+        let (rules, _) = self.rules_now(Freshness::Kept).await?;
+        let Some(semantics) = self.pods.as_ref().map(|look| look.semantics) else {
+            return self.look_at_rules(Freshness::Kept, settle, began).await;
+        };
+        let considered = considered(&rules, self.clock.now());
+        let snapshot = &self.watched.reading().snapshot;
+        let selected = engine::selection(snapshot, &considered, &semantics).devices;
+        let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
+        kept.map_err(|error| self.live.failed(error))?;
+        let evidence = Evidence {
+            reading: self.watched.reading(),
+            rules: &rules,
+            considered: &considered,
+            semantics: &semantics,
+            freshness: Freshness::Kept,
+            now: self.clock.now(),
+        };
+        evidence
+            .judge(settle, began, (&mut self.nodes, &self.live))
+            .await
+    }
+
+    /// Reads everything again; what is kept begins anew from that, unless it was the last look.
+    async fn look_afresh(
+        &mut self,
+        settle: &mut Settle,
+        began: Instant,
+    ) -> Result<Glance, Failure> {
+        let (rules, _) = self.rules_now(Freshness::Read).await?;
+        let Some(look) = &self.pods else {
+            return self.look_at_rules(Freshness::Read, settle, began).await;
+        };
+        let look = look.again().await?;
+        let considered = considered(&rules, look.now);
+        let mut look = look.with_pods_of(&considered).await?;
+        self.clock = Clock::set(look.now);
+        let semantics = look.semantics;
+        let evidence = Evidence {
+            reading: &look.reading,
+            rules: &rules,
+            considered: &considered,
+            semantics: &semantics,
+            freshness: Freshness::Read,
+            now: look.now,
+        };
+        let glance = evidence
+            .judge(settle, began, (&mut self.nodes, &self.live))
+            .await?;
+        match glance.step {
+            Step::WaitUntil(_) | Step::ReadAgain => {
+                let reading = Reading {
+                    snapshot: std::mem::take(&mut look.reading.snapshot),
+                    ..look.reading.clone()
+                };
+                self.watched = watching(&self.live, &semantics, reading);
+            }
+            Step::Met | Step::TimedOut | Step::Never(_) => {}
+        }
+        self.pods = Some(look);
+        Ok(glance)
+    }
+}
+
+/// What a verdict about the pods is made from.
+struct Evidence<'a> {
+    reading: &'a Reading,
+    rules: &'a [DeviceTaintRule],
+    considered: &'a [ConsideredTaint],
+    semantics: &'a Semantics,
+    freshness: Freshness,
+    now: Timestamp,
+}
+
+impl Evidence<'_> {
+    async fn judge(
+        &self,
+        settle: &mut Settle,
+        began: Instant,
+        (nodes, live): (&mut Nodes, &Live),
+    ) -> Result<Glance, Failure> {
+        let now = self.now;
+        let snapshot = &self.reading.snapshot;
+        let impact = engine::preview(snapshot, self.considered, now, self.semantics);
+        let left = remaining(&impact, &BTreeMap::new(), now);
+        // Without the nodes, a pod that has not ended is still one that is left.
+        nodes.ask(&left, &live.client).await;
+        let left = remaining(&impact, nodes.known(), now);
+        let facts = Facts {
+            rules: self.rules,
+            left: &left,
+            unread: &self.reading.gaps,
+            unevaluated: &impact.gaps,
+            freshness: self.freshness,
+        };
+        let seen = settle.observe(&facts, began.elapsed());
+        Ok(glance(seen, facts, now))
+    }
+}
+
+/// What an observation comes to in words.
+fn glance(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Glance {
+    let state = progress_line(facts.left, seen.all);
+    let line = match (slowest(facts.left), seen.open.first()) {
+        (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
+        (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
+        (None, None) => state.clone(),
+    };
+    let left = match seen.step {
+        Step::TimedOut => seen.open.iter().map(|open| Left::new(open, now)).collect(),
+        Step::Met | Step::WaitUntil(_) | Step::ReadAgain | Step::Never(_) => Vec::new(),
+    };
+    Glance {
+        step: seen.step,
+        rules: facts.rules.to_vec(),
+        state,
+        line,
+        pods: seen.all,
+        left,
+        last_due: last_due(facts.left),
+        now,
+    }
+}
+
+fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
+    let due = left.iter().filter_map(|left| match left.obstacle {
+        Obstacle::Tolerates { until } => Some(until),
+        Obstacle::Controller { .. }
+        | Obstacle::GracePeriod { .. }
+        | Obstacle::Finalizers(_)
+        | Obstacle::Node(_)
+        | Obstacle::Kubelet { .. } => None,
+    });
+    due.max()
+}
+
+/// The taints of the rules that evict, as they are.
+fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
+    let evicting = rules
+        .iter()
+        .filter(|rule| rule.taint.effect == Effect::NoExecute);
+    evicting
+        .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
+        .collect()
+}
+
+/// What is read, kept current: without the slices where the controller does not look at them.
+fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
+    let always = [Kind::ResourceClaim, Kind::DeviceTaintRule];
+    let with_slices = [
+        Kind::ResourceClaim,
+        Kind::DeviceTaintRule,
+        Kind::ResourceSlice,
+    ];
+    let kinds = if semantics.reaches_unpublished {
+        &always[..]
+    } else {
+        &with_slices[..]
+    };
+    let detail: Detail = detail(semantics);
+    Watched::keep(&live.client, &live.served, detail, reading).watching(kinds)
+}
+
+fn is_read(reading: &Reading, kind: Kind) -> bool {
+    reading.resource_versions.contains_key(kind.plural())
+}
+
+/// Those of the rules that are there: one by one, or from the list for those who may only list.
+pub(crate) async fn read_rules(
+    rules: &Rules,
+    names: &[String],
+) -> Result<Vec<DeviceTaintRule>, ClusterError> {
+    let mut found = Vec::new();
+    for name in names {
+        match rules.get(name).await {
+            Ok(stored) => found.extend(stored.map(|stored| stored.rule)),
+            Err(ClusterError::Forbidden { .. }) => {
+                let all = rules.list().await?.into_iter().map(|stored| stored.rule);
+                let named = all.filter(|rule| names.iter().any(|name| name == rule.name.as_str()));
+                return Ok(named.collect());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,262 @@
+//! What is the case with rules that are waited for, for whoever has to go on from there?
+
+use crate::engine::settle::{Never, Patience, Shortfall};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect, Gap};
+use crate::report::time::human_duration;
+
+use super::conflict::changed_by;
+
+/// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
+/// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
+/// done about it; those whose evictions go on first.
+#[must_use]
+pub fn ways_on(
+    names: &[String],
+    before: &[DeviceTaintRule],
+    seen: &[DeviceTaintRule],
+) -> Vec<String> {
+    let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
+    let evicts = |name: &&String| found(name).is_some_and(|rule| evicts(rule));
+    let evicting: Vec<&str> = names.iter().filter(evicts).map(String::as_str).collect();
+    let mut lines = Vec::new();
+    if !evicting.is_empty() {
+        let rules = evicting.join(" ");
+        let these = match evicting[..] {
+            _ if evicting.len() == names.len() => {
+                "the rules have effect NoExecute and keep it".to_owned()
+            }
+            [only] => format!("rule {only} has effect NoExecute and keeps it"),
+            [..] => format!(
+                "rules {} have effect NoExecute and keep it",
+                evicting.join(", ")
+            ),
+        };
+        lines.push(format!(
+            "{these}, so that evictions go on; to wait on: kubectl devicetaint wait {rules} --for evicted"
+        ));
+        lines.push(format!(
+            "to stop them: kubectl devicetaint deescalate {rules} --to None"
+        ));
+    }
+    for name in names.iter().filter(|name| !evicts(name)) {
+        lines.push(match found(name) {
+            None => format!("rule {name} was deleted meanwhile: it evicts nobody any more"),
+            Some(rule) => format!(
+                "rule {name} has effect {} by now{}: it evicts nobody any more",
+                rule.taint.effect,
+                by_whom(before, rule)
+            ),
+        });
+    }
+    lines
+}
+
+/// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
+#[must_use]
+pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]) -> Failure {
+    let failed = |text: String| Failure::new(ExitStatus::Failed, text);
+    match never {
+        Never::Gone(name) => failed(format!("rule {name} was deleted while it was waited for"))
+            .hint("the server does not say by whom; what was evicted stays so"),
+        Never::Replaced(name) => {
+            let rule = seen.iter().find(|rule| rule.name == *name);
+            let now = rule.map_or_else(String::new, |rule| {
+                format!(" as {}{}", rule.taint, by_whom(before, rule))
+            });
+            failed(format!(
+                "rule {name} was deleted while it was waited for, and made anew{now}"
+            ))
+            .hint("what was evicted stays so; wait again, if that is what you mean")
+        }
+        Never::Harmless { rule, effect } => {
+            let failure = failed(format!(
+                "rule {rule} has effect {effect}, which evicts nobody"
+            ));
+            let was = before.iter().find(|found| found.name == *rule);
+            let now = seen.iter().find(|found| found.name == *rule);
+            match (was, now) {
+                (Some(was), Some(now)) if was.taint.effect != *effect => failure.hint(format!(
+                    "it had effect {} when the wait began{}",
+                    was.taint.effect,
+                    by_whom(before, now)
+                )),
+                (Some(_) | None, Some(_) | None) => {
+                    failure.hint("to let it evict: kubectl devicetaint escalate")
+                }
+            }
+        }
+        Never::Unknowable(gaps) => {
+            let gaps: Vec<String> = gaps.iter().map(told).collect();
+            failed(format!(
+                "nobody can tell from what may be read when everybody is gone: {}",
+                gaps.join("; ")
+            ))
+        }
+    }
+}
+
+/// A change whose evictions cannot be over in the time that may be waited; nothing was changed yet.
+#[must_use]
+pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
+    Failure::refused(format!(
+        "{}; nothing was changed",
+        cannot_be_met(shortfall, patience)
+    ))
+    .hint(format!(
+        "wait for at least --timeout {}s, or leave out --wait",
+        shortfall.needed.as_secs().saturating_add(1)
+    ))
+}
+
+/// That a wait cannot be met, in one line.
+#[must_use]
+pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
+    format!(
+        "the last eviction is due in {}, at {}: with --settle {}s, --timeout {}s is over before",
+        human_duration(
+            shortfall
+                .until_last
+                .try_into()
+                .unwrap_or(jiff::SignedDuration::MAX)
+        ),
+        shortfall.last,
+        patience.settle.as_secs_f64(),
+        patience.timeout.as_secs_f64(),
+    )
+}
+
+fn evicts(rule: &DeviceTaintRule) -> bool {
+    rule.taint.effect == Effect::NoExecute
+}
+
+fn told(gap: &Gap) -> String {
+    format!("{}: {}", gap.what, gap.why)
+}
+
+/// `, changed by …`, as far as the rule tells.
+fn by_whom(before: &[DeviceTaintRule], rule: &DeviceTaintRule) -> String {
+    let was = before.iter().find(|found| found.name == rule.name);
+    let who = changed_by(was.unwrap_or(rule), rule);
+    who.map_or_else(String::new, |who| format!(", changed by {who}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::decide::testing::{manager, named};
+    use crate::model::Affects;
+
+    fn by(mut rule: DeviceTaintRule, program: &str) -> DeviceTaintRule {
+        rule.managers.push(manager(program, "2026-11-21T01:00:00Z"));
+        rule
+    }
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn whoever_leaves_learns_that_evictions_go_on_only_where_they_do() {
+        let before = [named("a", "NoExecute"), named("b", "NoExecute")];
+        let seen = [
+            named("a", "NoExecute"),
+            by(named("b", "NoSchedule"), "kubectl-edit"),
+        ];
+        let both = names(&["a", "b"]);
+        assert_eq!(
+            ways_on(&both, &before, &before),
+            [
+                "the rules have effect NoExecute and keep it, so that evictions go on; to wait on: kubectl devicetaint wait a b --for evicted",
+                "to stop them: kubectl devicetaint deescalate a b --to None",
+            ]
+        );
+        assert_eq!(
+            ways_on(&both, &before, &seen),
+            [
+                "rule a has effect NoExecute and keeps it, so that evictions go on; to wait on: kubectl devicetaint wait a --for evicted",
+                "to stop them: kubectl devicetaint deescalate a --to None",
+                "rule b has effect NoSchedule by now, changed by kubectl-edit at 2026-11-21T01:00:00Z: it evicts nobody any more",
+            ]
+        );
+        assert_eq!(
+            ways_on(&names(&["b", "c"]), &before, &seen[1..]),
+            [
+                "rule b has effect NoSchedule by now, changed by kubectl-edit at 2026-11-21T01:00:00Z: it evicts nobody any more",
+                "rule c was deleted meanwhile: it evicts nobody any more",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wait_that_cannot_be_met_says_who_did_what() {
+        let before = [named("a", "NoExecute")];
+        let eased = [by(named("a", "None"), "kubectl-edit")];
+        let harmless = Never::Harmless {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&harmless, &before, &eased);
+        assert_eq!(
+            failure.to_string(),
+            "rule a has effect None, which evicts nobody"
+        );
+        assert_eq!(
+            failure.hints(),
+            [
+                "it had effect NoExecute when the wait began, changed by kubectl-edit at 2026-11-21T01:00:00Z"
+            ]
+        );
+        let failure = ended(&harmless, &eased, &eased);
+        assert_eq!(
+            failure.hints(),
+            ["to let it evict: kubectl devicetaint escalate"]
+        );
+
+        let gone = ended(&Never::Gone("a".into()), &before, &[]);
+        assert_eq!(
+            gone.to_string(),
+            "rule a was deleted while it was waited for"
+        );
+        let replaced = ended(&Never::Replaced("a".into()), &before, &eased);
+        assert!(replaced.to_string().contains("made anew as"), "{replaced}");
+    }
+
+    #[test]
+    fn what_hides_evictions_is_named() {
+        let gap = Gap {
+            what: "pods".to_owned(),
+            why: "cannot list pods: access denied for alice".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let failure = ended(&Never::Unknowable(vec![gap]), &[], &[]);
+        assert_eq!(failure.status(), ExitStatus::Failed);
+        assert_eq!(
+            failure.to_string(),
+            "nobody can tell from what may be read when everybody is gone: pods: cannot list pods: access denied for alice"
+        );
+    }
+
+    #[test]
+    fn a_wait_that_is_too_short_is_refused_with_the_time_that_it_takes() {
+        let patience = Patience {
+            settle: Duration::from_secs(10),
+            timeout: Duration::from_secs(25),
+        };
+        let now = "2026-11-21T01:00:00Z".parse().expect("a time");
+        let last = "2026-11-21T01:05:00Z".parse().expect("a time");
+        let short = patience.shortfall(last, now).expect("too short");
+        let failure = too_short(&short, patience);
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.to_string(),
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, --timeout 25s is over before; nothing was changed"
+        );
+        assert_eq!(
+            failure.hints(),
+            ["wait for at least --timeout 311s, or leave out --wait"]
+        );
+    }
+}

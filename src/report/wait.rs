@@ -1,0 +1,363 @@
+//! What did a wait come to, and what is left?
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::life::why;
+use super::metadata::API_VERSION;
+use super::rules::resource_name;
+use super::table::{Section, View};
+use super::time::Time;
+use crate::engine::life::{Evicting, Obstacle, Remaining};
+use crate::engine::settle::{Goal, Open};
+use crate::model::DeviceTaintRule;
+
+/// Which report this is.
+const KIND: &str = "WaitReport";
+
+/// How a wait ended: what was waited for is the case, or this is left.
+///
+/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
+/// know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "WaitReport"))]
+    pub kind: String,
+    /// What was waited for: evicted, observed or deleted.
+    #[serde(rename = "for")]
+    pub goal: String,
+    /// Whether that is the case; otherwise the time was over.
+    pub met: bool,
+    /// For how many whole seconds was waited.
+    pub waited_seconds: u64,
+    /// The rules that were waited for, by name.
+    pub rules: Vec<String>,
+    /// How many pods were to go, as far as was seen.
+    pub pods: usize,
+    /// What is left, pods first; empty when it was met.
+    pub left: Vec<Left>,
+}
+
+/// Something that keeps a wait from being met.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// What it is, as a code.
+    pub reason: LeftReason,
+    /// Namespace of the pod; null when it is no pod.
+    pub namespace: Option<String>,
+    /// Name of the pod or the rule; null when it is neither.
+    pub name: Option<String>,
+    /// The pod's node; null when it has none.
+    pub node: Option<String>,
+    /// Since when an eviction is due or overdue, or when a toleration or a grace period ends; null when
+    /// no time is known.
+    pub time: Option<Time>,
+    /// All of that in words.
+    pub message: String,
+}
+
+/// Why something is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum LeftReason {
+    /// The pod's eviction is due, and the controller has not come to it.
+    Controller,
+    /// The pod tolerates the taint until the given time.
+    Tolerates,
+    /// The pod is terminating within its grace period.
+    GracePeriod,
+    /// The pod is terminating, and a finalizer holds it.
+    Finalizers,
+    /// The pod is terminating, and its node is gone or not ready.
+    Node,
+    /// The pod should have ended, and its kubelet has not said so.
+    Kubelet,
+    /// The controller's condition does not say that the rule is done.
+    Condition,
+    /// The controller has not looked at the rule as it is.
+    NotObserved,
+    /// The rule is still there.
+    Present,
+    /// Who is evicted could not be evaluated.
+    NotEvaluated,
+    /// Nobody is left, but not for long enough.
+    Settling,
+}
+
+impl Left {
+    /// What is left, as it is at `now`.
+    #[must_use]
+    pub fn new(open: &Open<'_>, now: Timestamp) -> Self {
+        match open {
+            Open::Pod(left) => Self::pod(left, now),
+            Open::Unsettled { rule, evicting } => {
+                Self::rule(LeftReason::Condition, rule, unsettled(rule, *evicting))
+            }
+            Open::Unobserved(rule) => Self::rule(LeftReason::NotObserved, rule, unobserved(rule)),
+            Open::Present(rule) => Self::rule(LeftReason::Present, rule, present(rule)),
+            Open::Unevaluated(gap) => Self {
+                reason: LeftReason::NotEvaluated,
+                namespace: None,
+                name: None,
+                node: None,
+                time: None,
+                message: format!("{}: {}", gap.what, gap.why),
+            },
+            Open::Settling { settle } => Self {
+                reason: LeftReason::Settling,
+                namespace: None,
+                name: None,
+                node: None,
+                time: None,
+                message: format!("nobody is left, but not for {}s yet", settle.as_secs_f64()),
+            },
+        }
+    }
+
+    fn pod(left: &Remaining<'_>, now: Timestamp) -> Self {
+        let (reason, time) = match &left.obstacle {
+            Obstacle::Controller { since } => (LeftReason::Controller, Some(*since)),
+            Obstacle::Tolerates { until } => (LeftReason::Tolerates, Some(*until)),
+            Obstacle::GracePeriod { until, .. } => (LeftReason::GracePeriod, Some(*until)),
+            Obstacle::Finalizers(_) => (LeftReason::Finalizers, None),
+            Obstacle::Node(_) => (LeftReason::Node, None),
+            Obstacle::Kubelet { since } => (LeftReason::Kubelet, Some(*since)),
+        };
+        let node = left.pod.node.as_ref().map(ToString::to_string);
+        let place = node
+            .as_ref()
+            .map_or_else(String::new, |node| format!(" on {node}"));
+        Self {
+            reason,
+            namespace: Some(left.pod.name.namespace.to_string()),
+            name: Some(left.pod.name.name.to_string()),
+            message: format!("{}{place}: {}", left.pod.name, why(&left.obstacle, now)),
+            node,
+            time: time.map(Time),
+        }
+    }
+
+    fn rule(reason: LeftReason, rule: &DeviceTaintRule, message: String) -> Self {
+        Self {
+            reason,
+            namespace: None,
+            name: Some(rule.name.to_string()),
+            node: None,
+            time: None,
+            message,
+        }
+    }
+}
+
+fn unsettled(rule: &DeviceTaintRule, evicting: Evicting) -> String {
+    let name = &rule.name;
+    let why = match evicting {
+        Evicting::No => "the controller says that nothing is pending",
+        Evicting::Yes => "the controller says that evictions are pending",
+        Evicting::Unknown => "the controller has not said anything yet",
+        Evicting::Outdated => "the controller has not looked at its current state yet",
+        Evicting::Leftover => {
+            "the controller says that evictions are pending, although no pod is left; that may be stale"
+        }
+    };
+    format!("rule {name}: {why}")
+}
+
+fn unobserved(rule: &DeviceTaintRule) -> String {
+    let name = &rule.name;
+    match &rule.condition {
+        None => format!("rule {name} has no condition yet"),
+        Some(condition) => format!(
+            "rule {name} is at generation {}, its condition at {}",
+            rule.generation, condition.observed_generation
+        ),
+    }
+}
+
+fn present(rule: &DeviceTaintRule) -> String {
+    let name = &rule.name;
+    match &rule.metadata.finalizers[..] {
+        [] => format!("rule {name} is still there"),
+        finalizers => format!(
+            "rule {name} is still there, waits for finalizer {}",
+            finalizers.join(", ")
+        ),
+    }
+}
+
+impl WaitReport {
+    /// A wait for the rules of these names that lasted so many seconds; what is `left` is absent when
+    /// it was met.
+    #[must_use]
+    pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Left>>) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: KIND.to_owned(),
+            goal: goal_name(goal).to_owned(),
+            met: left.is_none(),
+            waited_seconds: 0,
+            rules,
+            pods: 0,
+            left: left.unwrap_or_default(),
+        }
+    }
+}
+
+/// What is waited for, as it is typed.
+#[must_use]
+pub fn goal_name(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Evicted => "evicted",
+        Goal::Observed => "observed",
+        Goal::Deleted => "deleted",
+    }
+}
+
+impl View for WaitReport {
+    fn sections(&self) -> Vec<Section> {
+        let met = self.rules.iter().filter(|_| self.met);
+        let lines = met.map(|name| format!("{} {}", resource_name(name), self.goal));
+        let left = self
+            .left
+            .iter()
+            .map(|left| format!("left: {}", left.message));
+        vec![Section::sentences(lines.chain(left).collect())]
+    }
+
+    fn names(&self) -> Vec<String> {
+        let met = self.rules.iter().filter(|_| self.met);
+        met.map(|name| resource_name(name)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{Affects, Gap, RuleMetadata};
+    use crate::report::testing;
+
+    fn rule(name: &str) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: name.into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 2,
+            selector: None,
+            taint: testing::considered(None).taint,
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn shown(open: &Open<'_>) -> (LeftReason, String) {
+        let left = Left::new(open, testing::now());
+        (left.reason, left.message)
+    }
+
+    #[test]
+    fn what_is_left_has_a_code_and_words() {
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.node = Some("node-7".into());
+        let left = |obstacle| Remaining {
+            pod: &pod,
+            obstacle,
+        };
+        let tolerates = left(Obstacle::Tolerates {
+            until: testing::after(300),
+        });
+        let pod = Left::new(&Open::Pod(&tolerates), testing::now());
+        assert_eq!(pod.reason, LeftReason::Tolerates);
+        assert_eq!(pod.namespace.as_deref(), Some("team-a"));
+        assert_eq!(pod.name.as_deref(), Some("train-0"));
+        assert_eq!(pod.node.as_deref(), Some("node-7"));
+        assert_eq!(pod.time, Some(Time(testing::after(300))));
+        assert_eq!(
+            pod.message,
+            "team-a/train-0 on node-7: tolerates the taint for 5m, until 2026-11-21T01:05:34Z"
+        );
+        let gap = Gap {
+            what: "expressions".to_owned(),
+            why: "not understood".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let unevaluated = Open::Unevaluated(&gap);
+        let settle = Duration::from_secs(10);
+        assert_eq!(
+            shown(&unevaluated),
+            (
+                LeftReason::NotEvaluated,
+                "expressions: not understood".to_owned()
+            )
+        );
+        assert_eq!(
+            shown(&Open::Settling { settle }),
+            (
+                LeftReason::Settling,
+                "nobody is left, but not for 10s yet".to_owned()
+            )
+        );
+    }
+
+    #[test]
+    fn rules_say_what_they_wait_for() {
+        let mut rule = rule("drain");
+        rule.metadata.finalizers = vec!["a/b".to_owned()];
+        for (open, reason, message) in [
+            (
+                Open::Present(&rule),
+                LeftReason::Present,
+                "rule drain is still there, waits for finalizer a/b",
+            ),
+            (
+                Open::Unobserved(&rule),
+                LeftReason::NotObserved,
+                "rule drain has no condition yet",
+            ),
+            (
+                Open::Unsettled {
+                    rule: &rule,
+                    evicting: Evicting::Outdated,
+                },
+                LeftReason::Condition,
+                "rule drain: the controller has not looked at its current state yet",
+            ),
+        ] {
+            assert_eq!(shown(&open), (reason, message.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_wait_that_was_met_names_its_rules_and_one_that_was_not_what_is_left() {
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        let met = WaitReport::new(Goal::Evicted, names.clone(), None);
+        assert_eq!(
+            met.names(),
+            [
+                "devicetaintrule.resource.k8s.io/a",
+                "devicetaintrule.resource.k8s.io/b"
+            ]
+        );
+        let rule = rule("drain");
+        let left = vec![Left::new(&Open::Unobserved(&rule), testing::now())];
+        let open = WaitReport::new(Goal::Observed, names, Some(left));
+        assert!(!open.met);
+        assert!(open.names().is_empty());
+        let sections = open.sections();
+        assert_eq!(
+            sections,
+            [Section::sentences(vec![
+                "left: rule drain has no condition yet".to_owned()
+            ])]
+        );
+    }
+}
