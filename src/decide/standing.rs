@@ -17,7 +17,7 @@ pub fn ways_on(
     seen: &[DeviceTaintRule],
 ) -> Vec<String> {
     let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
-    let evicts = |name: &&String| found(name).is_some_and(|rule| evicts(rule));
+    let evicts = |name: &&String| found(name).is_some_and(evicts);
     let evicting: Vec<&str> = names.iter().filter(evicts).map(String::as_str).collect();
     let mut lines = Vec::new();
     if !evicting.is_empty() {
