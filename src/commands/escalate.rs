@@ -9,7 +9,6 @@ use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
-use super::wait::check;
 use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
 use super::work::connect::failed;
 use super::work::ledger::Wish;
@@ -118,9 +117,6 @@ pub(super) fn rank(effect: &Effect) -> u8 {
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let safety = args.safety.prepare()?;
-    if args.waits() {
-        check(args.patience())?;
-    }
     let to = Effect::from(args.to);
     let scene = Scene::open(args.version.version(), context).await?;
     let (open, done) = args.split(&to, &scene)?;

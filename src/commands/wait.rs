@@ -88,27 +88,9 @@ impl From<What> for Goal {
     }
 }
 
-/// Refuses a wait that is over before anything can settle.
-pub(super) fn check(patience: Patience) -> Result<(), Failure> {
-    let Patience { settle, timeout } = patience;
-    if settle <= timeout {
-        return Ok(());
-    }
-    Err(Failure::usage(format!(
-        "--timeout {}s is shorter than --settle {}s, for which nobody may be left",
-        timeout.as_secs_f64(),
-        settle.as_secs_f64()
-    ))
-    .hint("wait longer, or let it settle for less"))
-}
-
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chooser = args.chooser()?;
     let goal = Goal::from(args.what);
-    match goal {
-        Goal::Evicted => check(args.patience())?,
-        Goal::Observed | Goal::Deleted => {}
-    }
     let again = || vec!["run the same command again to wait on".to_owned()];
     context.ledger.advise(again());
     let live = connect(context).await?;

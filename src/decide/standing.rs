@@ -126,6 +126,16 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     )
 }
 
+/// That a wait is over before anything can settle, in one line.
+#[must_use]
+pub fn cannot_settle(patience: Patience) -> String {
+    format!(
+        "--timeout {}s is over before nobody can have been left for --settle {}s: this wait can only time out",
+        patience.timeout.as_secs_f64(),
+        patience.settle.as_secs_f64(),
+    )
+}
+
 fn evicts(rule: &DeviceTaintRule) -> bool {
     rule.taint.effect == Effect::NoExecute
 }

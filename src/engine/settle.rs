@@ -22,7 +22,7 @@
 use std::time::Duration;
 
 use foldhash::{HashSet, HashSetExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::life::{Evicting, Remaining};
 use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Uid};
@@ -49,12 +49,16 @@ pub struct Patience {
 
 impl Patience {
     /// How much longer than this wait evictions take at least of which the `last` is due then, or
-    /// `None` if they may be over in time: nobody may be left for the settle time after that.
+    /// `None` if they may be over in time: nobody may be left for the settle time after that. What is due
+    /// at `now` already takes no time that anybody knows.
     ///
     /// Whoever starts a wait that cannot end well wants to know before the first pod is evicted.
     #[must_use]
     pub fn shortfall(&self, last: Timestamp, now: Timestamp) -> Option<Shortfall> {
-        let until_last = last.duration_since(now).max(SignedDuration::ZERO);
+        let until_last = last.duration_since(now);
+        if !until_last.is_positive() {
+            return None;
+        }
         let until_last = until_last.unsigned_abs();
         let needed = until_last.saturating_add(self.settle);
         (needed > self.timeout).then_some(Shortfall {
@@ -62,6 +66,12 @@ impl Patience {
             until_last,
             needed,
         })
+    }
+
+    /// Whether nobody may be left for longer than is waited at all, so that an eviction cannot settle.
+    #[must_use]
+    pub fn is_too_short_to_settle(&self) -> bool {
+        self.settle > self.timeout
     }
 }
 

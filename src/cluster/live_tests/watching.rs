@@ -132,6 +132,20 @@ async fn whoever_may_not_watch_lists_again_and_is_told() {
 }
 
 #[tokio::test]
+async fn a_watch_that_something_on_the_way_holds_back_becomes_lists() {
+    let server = Server::start().await;
+    server.answer(&watch_of(RULES, "7"), [Answer::Silence]);
+    let (mut watched, notices) = watched(&server, 1).await;
+    server.answer(RULES, [rules(&["a"], 8)]);
+    watched.changed().await.expect("a list");
+    assert_eq!(names(&watched), ["a"]);
+    let told = notices.texts().join("\n");
+    assert!(told.contains("listed again and again"), "{told}");
+    server.answer(RULES, [Answer::Silence]);
+    assert!(watched.changed().await.is_err(), "nobody is there any more");
+}
+
+#[tokio::test]
 async fn a_server_that_is_gone_for_longer_than_the_request_timeout_ends_the_watch() {
     let server = Server::start().await;
     for (name, answer) in [

@@ -249,6 +249,18 @@ impl Reporter {
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());
             }
+            // Something on the way holds answers back until they are complete, which a watch never is;
+            // or nobody is there any more, which the list will show.
+            Failure::Final(ClusterError::TimedOut { .. })
+                if matches!(self.phase, Phase::Resume) =>
+            {
+                let kind = self.subject.version.kind.plural();
+                self.subject.client.notice(&format!(
+                    "nothing is told of changes of {kind}: they are listed again and again, which costs more"
+                ));
+                self.phase = Phase::Poll(Duration::ZERO);
+                return Ok(());
+            }
             Failure::Expired => {
                 self.phase = Phase::List;
                 None

@@ -82,6 +82,10 @@ impl Wait<'_> {
         let controller = ControllerTells::from(&look.semantics);
         let names = self.names();
         let eyes = Eyes::on_pods(look, names)?;
+        if self.patience.is_too_short_to_settle() {
+            let text = standing::cannot_settle(self.patience);
+            context.printer.warn(&text);
+        }
         self.wait(eyes, controller, context).await
     }
 

@@ -135,7 +135,7 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
-    let line = format!("escalate {name} --to NoExecute --yes --wait");
+    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 2h");
     terminal.command(&world.typed(&line));
     terminal.until("0 gone, 0 terminating, 1 left");
     terminal.press(CTRL_C);

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::{KEY, World};
-use crate::harness::{ControlPlane, Reference, block_on};
+use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
 
 #[test]
 fn escalation_evicts_and_waits_until_the_pod_is_gone() {
@@ -70,17 +70,119 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
 #[test]
 fn a_timeout_can_give_the_effect_back() {
     let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    block_on(world.pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}:NoSchedule"));
     world
         .run(&format!(
-            "escalate {name} --to NoExecute --yes --wait --timeout 1s --on-timeout revert"
+            "escalate {name} --to NoExecute --yes --wait --timeout 2s --settle 1s --on-timeout revert"
         ))
         .ended(5)
-        .saying("tolerates the taint for")
+        .saying("left: ")
         .saying("effect NoSchedule again");
     let rule = block_on(world.rule(&name)).expect("it is there");
     assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
+}
+
+#[test]
+fn a_timeout_before_the_last_eviction_is_due_is_refused_before_the_first() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 300));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let line = format!("escalate {name} --to NoExecute --yes");
+    world
+        .run(&format!("{line} --wait --timeout 25s"))
+        .ended(4)
+        .saying("the last eviction is due in 5m")
+        .saying("nothing was changed");
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
+    world.run(&line).ended(0);
+    world
+        .run(&format!(
+            "wait {name} --for evicted --timeout 2s --settle 1s"
+        ))
+        .ended(5)
+        .saying("the last eviction is due in")
+        .saying("tolerates the taint for");
+}
+
+#[test]
+fn a_wait_for_what_was_never_there_is_a_mistake() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    for what in ["deleted", "observed", "evicted"] {
+        world
+            .run(&format!("wait {name}x --for {what} --timeout 5s"))
+            .ended(1)
+            .saying(&format!("did you mean {name}?"))
+            .saying("--ignore-not-found");
+        let run = world
+            .run(&format!("wait {name}x --for {what} --ignore-not-found"))
+            .ended(0);
+        assert_eq!(run.stdout, "", "nothing is claimed of it");
+    }
+    let line = format!("wait {name} --for deleted --timeout 60s -o json");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.run(&line));
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        world.run(&format!("remove {name}")).ended(0);
+        let met = waiting.join().expect("no panic").ended(0);
+        let report: serde_json::Value = serde_json::from_str(&met.stdout).expect("JSON");
+        assert_eq!(report["met"], true, "{report}");
+    });
+}
+
+#[test]
+fn a_wait_takes_rules_as_remove_does_and_any_time() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}:None"));
+    let forever = "--timeout 5000000000000000h";
+    for rules in [
+        name.clone(),
+        format!("devicetaintrule.resource.k8s.io/{name}"),
+        format!("GPU0 {KEY}"),
+    ] {
+        let run = world
+            .run(&format!("wait {rules} --for observed {forever}"))
+            .ended(0);
+        assert_eq!(
+            run.stdout,
+            format!("devicetaintrule.resource.k8s.io/{name} observed\n")
+        );
+    }
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --wait --settle 1s {forever}"
+        ))
+        .ended(0);
+    world
+        .run(&format!("wait {name} --for evicted --settle 1s {forever}"))
+        .ended(0);
+}
+
+#[test]
+fn somebody_who_eases_a_rule_that_is_waited_for_is_named() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let rule = Reference::rule(&name);
+    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.run(&line));
+        block_on(wait_for("it is escalated", DEADLINE, async || {
+            let rule = plane.get(&rule).await?;
+            (rule["spec"]["taint"]["effect"] == "NoExecute").then_some(())
+        }));
+        let eased = json!({"spec": {"taint": {"effect": "NoSchedule"}}});
+        block_on(plane.patch(&rule, &eased));
+        let ended = waiting.join().expect("no panic").ended(1);
+        let ended = ended
+            .saying("has effect NoSchedule, which evicts nobody")
+            .saying("it had effect NoExecute when the wait began, changed by")
+            .saying("it evicts nobody any more");
+        assert!(!ended.stderr.contains("evictions go on"), "{ended:?}");
+    });
 }
 
 #[test]

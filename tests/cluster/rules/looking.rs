@@ -168,7 +168,9 @@ fn a_description_says_who_made_it_and_what_each_pod_waits_for() {
     assert_eq!(json["remaining"][0]["name"], "patient");
     world.run(&format!("remove {name}")).ended(0);
     world
-        .run(&format!("wait {name} --for deleted --timeout 5s"))
+        .run(&format!(
+            "wait {name} --for deleted --ignore-not-found --timeout 5s"
+        ))
         .ended(0);
     world
         .run(&format!("wait {name} --for observed --timeout 5s"))
