@@ -56,7 +56,9 @@ fn life_of_a_rule(variant: &Variant, slices: &str, rules: &str) {
     world.run(&format!("deescalate {name} --to None")).ended(0);
     world.run(&format!("remove GPU0 {KEY}- --wait")).ended(0);
     world
-        .run(&format!("wait {name} --for deleted --timeout 1s"))
+        .run(&format!(
+            "wait {name} --for deleted --ignore-not-found --timeout 1s"
+        ))
         .ended(0);
 }
 
