@@ -157,15 +157,37 @@ pub enum ClusterError {
         /// The request timeout.
         waited: Duration,
     },
-    /// The server asks to come back later than the request timeout allows.
-    #[error("{server} is overloaded or not ready ({status}) and asks to wait longer than {}s", waited.as_secs_f64())]
+    /// The answer comes in, and not at a pace that leads anywhere.
+    #[error("{server} answers {path} too slowly: {bytes} bytes in {}s", waited.as_secs_f64())]
+    TooSlow {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// What came last, in all of that time.
+        bytes: u64,
+        /// The request timeout.
+        waited: Duration,
+    },
+    /// The server asks to come back later than the request timeout allows, or for ever.
+    #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(" and asks to wait longer than {}s", limit.as_secs_f64())).unwrap_or_default())]
     Busy {
         /// Which server.
         server: Arc<Server>,
         /// HTTP status.
         status: u16,
-        /// The request timeout.
-        waited: Duration,
+        /// The request timeout, if there is one.
+        limit: Option<Duration>,
+    },
+    /// An answer came that is not one of an API server to what was asked: nothing follows from it.
+    #[error("{server} did not answer {path} as an API server does: {found}")]
+    Foreign {
+        /// Which server.
+        server: Arc<Server>,
+        /// Path of the request.
+        path: String,
+        /// What came instead.
+        found: String,
     },
     /// The server does not know who is asking.
     #[error("{server} does not accept the credentials")]
@@ -284,7 +306,10 @@ impl ClusterError {
             Self::Tls { .. } => vec![
                 "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned(),
             ],
-            Self::TimedOut { .. } => vec![
+            Self::Foreign { .. } => vec![
+                "a proxy, gateway or login page on the way may have answered in its place, so nothing is concluded from it: check --server, proxy-url and HTTPS_PROXY, and compare with `kubectl get --raw /version`".to_owned(),
+            ],
+            Self::TooSlow { .. } | Self::TimedOut { .. } => vec![
                 "check the network between here and the server, or wait longer with --request-timeout".to_owned(),
             ],
             Self::Busy { .. } => vec!["try later, or wait longer with --request-timeout".to_owned()],

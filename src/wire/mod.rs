@@ -12,6 +12,7 @@
 //! Nothing is left out silently: one object that cannot be read is an error for all of them, and
 //! values from a newer API are kept and told as warnings.
 
+mod answer;
 mod attribute;
 mod claim;
 mod class;
@@ -47,6 +48,7 @@ mod walk;
 mod watch;
 mod yaml;
 
+pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};
 pub use document::{Decoded, Documents, ListHeader, TypeMeta};
 pub use error::DecodeError;
 pub use meta::{ListMeta, ObjectMeta, OwnerReference};

@@ -385,18 +385,18 @@ pub(super) fn object(
 
 /// An object, reduced to its name.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Named {
+pub(super) struct Named {
     #[prost(message, optional, tag = "1")]
-    metadata: Option<NamedMeta>,
+    pub(super) metadata: Option<NamedMeta>,
 }
 
 /// The name alone, so that nothing else of the metadata can be in the way.
 #[derive(Clone, PartialEq, prost::Message)]
-struct NamedMeta {
+pub(super) struct NamedMeta {
     #[prost(string, tag = "1")]
-    name: String,
+    pub(super) name: String,
     #[prost(string, tag = "3")]
-    namespace: String,
+    pub(super) namespace: String,
 }
 
 /// The error for an object that is no protobuf, with its name as far as that can be read.

@@ -2,7 +2,9 @@
 
 use serde::de::DeserializeOwned;
 
-use super::api::{Consume, JSON, Read};
+use super::answer::stranger;
+use super::consume::{Collector, Consume};
+use super::request::{Change, JSON, Read};
 use super::retry::Failure;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
@@ -30,27 +32,56 @@ pub(in crate::cluster) async fn document_for<T: DeserializeOwned>(
         accept: JSON,
         permission,
     };
-    let body = client.read(&read, Collect::default).await?;
+    let body = client.json(&read).await?;
     serde_json::from_slice(&body)
         .map_err(|error| client.error(&read, Failure::Unreadable(error.to_string())))
 }
 
-/// Holds a whole body that must be a JSON document.
-#[derive(Debug, Default)]
-pub(in crate::cluster) struct Collect(Vec<u8>);
+impl ApiClient {
+    /// The JSON that answers `read`: what the path leads to, and nothing else.
+    pub(in crate::cluster) async fn json(&self, read: &Read) -> Result<Vec<u8>, ClusterError> {
+        self.read(read, || Document::answering(read, None)).await
+    }
+}
 
-impl Consume for Collect {
+/// A whole body that must be the JSON document that was asked for.
+#[derive(Debug)]
+pub(in crate::cluster) struct Document<'a> {
+    read: &'a Read,
+    change: Option<&'a Change>,
+    body: Collector,
+}
+
+impl<'a> Document<'a> {
+    /// What has to answer `read`, and the change that goes with it, if any.
+    pub(in crate::cluster) fn answering(read: &'a Read, change: Option<&'a Change>) -> Self {
+        Self {
+            read,
+            change,
+            body: Collector::of_document(),
+        }
+    }
+}
+
+impl Consume for Document<'_> {
     type Output = Vec<u8>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
+        self.body.push(bytes)
     }
 
     fn finish(self) -> Result<Vec<u8>, Failure> {
-        match serde_json::from_slice::<serde::de::IgnoredAny>(&self.0) {
-            Ok(_) => Ok(self.0),
-            Err(error) => Err(Failure::Broken(error.to_string())),
+        let body = self.body.into_bytes();
+        if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+            return Err(if body.starts_with(b"<") {
+                Failure::Foreign("an HTML page".to_owned())
+            } else {
+                Failure::Broken(error.to_string())
+            });
+        }
+        match stranger(self.read, self.change, &body) {
+            Some(found) => Err(Failure::Foreign(found)),
+            None => Ok(body),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What do kube's errors and the server's refusals mean?
+//! What do kube's errors mean?
 //!
 //! The border: beyond it there is no `kube::Error`, whose texts repeat each other and may show more
 //! than they should.
@@ -7,98 +7,11 @@ use std::error::Error as StdError;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use http::StatusCode;
 use kube::client::AuthError;
-use serde::Deserialize;
 
-use super::api::Read;
 use super::retry::Failure;
+use crate::cluster::ClusterError;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Permission};
-use crate::wire::{DecodeError, decode_protobuf_object};
-
-/// What the server says about a refusal.
-#[derive(Debug, Default, Deserialize)]
-struct Account {
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    reason: String,
-}
-
-impl Account {
-    /// From a `Status` in either encoding, else the text itself as far as it is short.
-    fn parse(body: &[u8]) -> Self {
-        if let Err(DecodeError::Status {
-            reason, message, ..
-        }) = decode_protobuf_object(body)
-        {
-            return Self { message, reason };
-        }
-        if let Ok(account) = serde_json::from_slice(body) {
-            return account;
-        }
-        let text = String::from_utf8_lossy(body);
-        let line = text.lines().next().unwrap_or_default();
-        Self {
-            message: line.chars().take(200).collect(),
-            reason: String::new(),
-        }
-    }
-}
-
-/// What an answer that is not a success means for `read`.
-pub(in crate::cluster) fn refusal(
-    server: &Arc<Server>,
-    read: &Read,
-    status: StatusCode,
-    body: &[u8],
-) -> Failure {
-    let account = Account::parse(body);
-    let path = read.path.clone();
-    Failure::Final(match status {
-        StatusCode::GONE => return Failure::Expired,
-        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
-            return Failure::Broken(format!("{status}: {}", account.message));
-        }
-        StatusCode::UNAUTHORIZED => ClusterError::Unauthorized {
-            server: Arc::clone(server),
-        },
-        StatusCode::FORBIDDEN => ClusterError::Forbidden {
-            permission: Permission::clone(&read.permission),
-            user: user_in(&account.message),
-        },
-        StatusCode::NOT_FOUND => ClusterError::NotFound { path },
-        StatusCode::CONFLICT if account.reason == "AlreadyExists" => {
-            ClusterError::AlreadyExists { path }
-        }
-        StatusCode::UNPROCESSABLE_ENTITY => ClusterError::Invalid {
-            path,
-            message: account.message,
-        },
-        StatusCode::CONFLICT => ClusterError::Conflict {
-            path,
-            message: account.message,
-        },
-        _ => ClusterError::Refused {
-            server: Arc::clone(server),
-            path,
-            status: status.as_u16(),
-            message: if account.message.is_empty() {
-                account.reason
-            } else {
-                account.message
-            },
-        },
-    })
-}
-
-/// The user in `… is forbidden: User "alice" cannot list …`.
-fn user_in(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("User \"")?;
-    let (user, _) = rest.split_once('"')?;
-    Some(user.to_owned())
-}
 
 /// What it means that a client could not be made.
 pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) -> ClusterError {
@@ -123,28 +36,43 @@ pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) ->
     ClusterError::Credentials { server, reason }
 }
 
-/// What it means that a request got no answer.
+/// What it means that a request got no answer: what failed before there was a connection was not
+/// sent, everything else may have been.
 pub(in crate::cluster) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> Failure {
     let server = Arc::clone(server);
     if let Some(auth) = find::<AuthError>(error) {
-        return credentials(server, auth).into();
+        return Failure::Unsent(credentials(server, auth));
     }
     let reason = innermost(error);
     let kind = find::<std::io::Error>(error).map(std::io::Error::kind);
-    let connecting = chain(error).any(|error| error.to_string().contains("(Connect)"));
-    if kind == Some(ErrorKind::InvalidData) || reason.contains("certificate") {
-        return ClusterError::Tls { server, reason }.into();
+    let connecting = find::<hyper_util::client::legacy::Error>(error)
+        .is_some_and(hyper_util::client::legacy::Error::is_connect);
+    if !connecting {
+        return if is_about_certificates(&reason) {
+            ClusterError::Tls { server, reason }.into()
+        } else {
+            Failure::Broken(reason)
+        };
     }
     match kind {
+        Some(ErrorKind::InvalidData) => Failure::Unsent(ClusterError::Tls { server, reason }),
+        _ if is_about_certificates(&reason) => {
+            Failure::Unsent(ClusterError::Tls { server, reason })
+        }
         Some(
             ErrorKind::ConnectionReset
             | ErrorKind::ConnectionAborted
             | ErrorKind::BrokenPipe
             | ErrorKind::UnexpectedEof,
-        ) => Failure::Broken(reason),
-        Some(_) | None if connecting => ClusterError::Unreachable { server, reason }.into(),
-        Some(_) | None => Failure::Broken(reason),
+        ) => Failure::Dropped(reason),
+        _ => Failure::Unsent(ClusterError::Unreachable { server, reason }),
     }
+}
+
+/// Whether one side does not take the other's certificate; in TLS 1.3 a server says so only after
+/// the request was sent.
+fn is_about_certificates(reason: &str) -> bool {
+    reason.to_lowercase().contains("certificate") || reason.contains("UnknownCA")
 }
 
 /// What broke while a body arrived.
@@ -193,27 +121,5 @@ fn innermost(error: &kube::Error) -> String {
     match inner {
         Some(inner) => inner.to_string(),
         None => last.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn user_is_taken_from_the_servers_words() {
-        let message = r#"resourceslices.resource.k8s.io is forbidden: User "alice" cannot list resource "resourceslices""#;
-        assert_eq!(user_in(message).as_deref(), Some("alice"));
-        assert_eq!(user_in("forbidden"), None);
-    }
-
-    #[test]
-    fn refusal_is_read_from_json_and_from_text() {
-        let json = br#"{"kind":"Status","message":"no","reason":"Invalid","code":422}"#;
-        assert_eq!(Account::parse(json).message, "no");
-        assert_eq!(
-            Account::parse(b"upstream is down\nsecond line").message,
-            "upstream is down"
-        );
     }
 }

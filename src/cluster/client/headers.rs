@@ -6,7 +6,10 @@ use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER, WARNING};
 use jiff::Timestamp;
 
-/// The server's clock when it answered.
+/// The server's clock when it answered, with the precision of a second.
+///
+/// `None` without a date, with one in another form than HTTP prefers, and for a year that no clock
+/// that runs can show: whoever asks has to say where else the time is from.
 pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
     let text = headers.get(DATE)?.to_str().ok()?;
     // The preferred HTTP format differs from RFC 2822 only in the name of the time zone.
@@ -14,7 +17,14 @@ pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> 
         .strip_suffix("GMT")
         .map(|time| format!("{time}+0000"))?;
     let time = jiff::fmt::rfc2822::parse(&text).ok()?;
-    Some(time.timestamp())
+    (2000..=2200)
+        .contains(&time.year())
+        .then(|| time.timestamp())
+}
+
+/// Whether the server has given the request an ID for its audit log.
+pub(in crate::cluster) fn has_audit_id(headers: &HeaderMap) -> bool {
+    headers.contains_key("audit-id")
 }
 
 /// How long the server asks to wait before the request is sent again; API servers say it in seconds.
@@ -70,11 +80,11 @@ fn parse_warning(header: &str) -> Option<(&str, String, &str)> {
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let mut unescaped = String::new();
-    let mut characters = inner.char_indices();
-    while let Some((at, character)) = characters.next() {
+    let mut characters = inner.chars();
+    while let Some(character) = characters.next() {
         match character {
-            '"' => return Some((unescaped, &inner[at + 1..])),
-            '\\' => unescaped.push(characters.next()?.1),
+            '"' => return Some((unescaped, characters.as_str())),
+            '\\' => unescaped.push(characters.next()?),
             other => unescaped.push(other),
         }
     }
@@ -103,8 +113,20 @@ mod tests {
     }
 
     #[test]
-    fn date_in_another_format_is_ignored() {
-        assert_eq!(server_time(&headers(&DATE, &["yesterday"])), None);
+    fn date_that_cannot_be_one_is_no_time() {
+        for date in [
+            "yesterday",
+            "",
+            "Sat, 21 Nov 2026 04:43:27 CET",
+            "Sat, 31 Nov 2026 04:43:27 GMT",
+            "Sun, 21 Nov 2026 04:43:27 GMT",
+            "Fri, 31 Dec 9999 23:59:59 GMT",
+            "Thu, 01 Jan 1970 00:00:00 GMT",
+            "2026-11-21T04:43:27Z",
+        ] {
+            assert_eq!(server_time(&headers(&DATE, &[date])), None, "{date}");
+        }
+        assert_eq!(server_time(&HeaderMap::new()), None);
     }
 
     #[test]

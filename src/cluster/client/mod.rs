@@ -2,14 +2,25 @@
 //!
 //! Bounded waiting, bounded repetition of reads, and answers that are complete or an error.
 
+// Times and sizes are the user's and the server's, and none of them may end the program.
+#![deny(clippy::arithmetic_side_effects)]
+
+mod answer;
 pub(in crate::cluster) mod api;
-pub(in crate::cluster) mod connector;
+mod connector;
+pub(in crate::cluster) mod consume;
 pub(in crate::cluster) mod document;
-pub(in crate::cluster) mod failure;
-pub(in crate::cluster) mod headers;
+mod exchange;
+mod failure;
+mod headers;
+mod heard;
+mod pace;
+mod refusal;
+pub(in crate::cluster) mod request;
 pub(in crate::cluster) mod retry;
 pub(in crate::cluster) mod stream;
-pub(in crate::cluster) mod transport;
+pub(in crate::cluster) mod target;
+mod transport;
 pub(in crate::cluster) mod write;
 
 pub use api::ApiClient;

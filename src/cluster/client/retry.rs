@@ -1,7 +1,8 @@
 //! When is a read asked for again?
 //!
-//! A busy server is waited for as long as it says, within the request timeout. An answer that broke
-//! off is asked for again at once, a few times. Everything else is final, and writes never come here.
+//! A busy server is waited for as long as it says, and at least a little longer each time; all of it
+//! within the request timeout. An answer that broke off is asked for again at once, a few times.
+//! Everything else is final. Of writes, only what the server has not looked at comes here.
 
 use std::time::Duration;
 
@@ -11,20 +12,29 @@ use crate::cluster::ClusterError;
 
 /// How often a read is sent at most when its answer keeps breaking off.
 pub(in crate::cluster) const ATTEMPTS: u32 = 3;
+/// How often a busy server is asked at most, where the user has set no limit of time.
+const LONGEST_QUEUE: u32 = 100;
 /// Between two attempts, when the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Between two attempts after a broken answer, times the number of attempts so far.
+/// The least between two attempts, times the number of attempts so far: whatever the server says, it
+/// is not asked in a hot loop.
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Why an attempt did not give an answer.
 #[derive(Debug)]
 pub(in crate::cluster) enum Failure {
+    /// Nothing was sent, and trying again would not help.
+    Unsent(ClusterError),
+    /// The connection broke while it was made: nothing was sent.
+    Dropped(String),
     /// Asking again would not help.
     Final(ClusterError),
     /// The server asks to come back later.
     Busy {
         status: StatusCode,
         retry_after: Option<Duration>,
+        /// It has certainly not looked at the request.
+        unseen: bool,
     },
     /// The answer broke off, or was not what an API server sends.
     Broken(String),
@@ -32,6 +42,8 @@ pub(in crate::cluster) enum Failure {
     Expired,
     /// The answer is complete, and cannot be understood.
     Unreadable(String),
+    /// The answer is complete, and not one of an API server to this question.
+    Foreign(String),
 }
 
 impl From<ClusterError> for Failure {
@@ -49,40 +61,54 @@ pub(in crate::cluster) fn is_busy(status: StatusCode, retry_after: Option<Durati
         || (status.is_server_error() && retry_after.is_some())
 }
 
-/// What one read has put up with so far.
+/// What one request has put up with so far.
 #[derive(Debug)]
 pub(in crate::cluster) struct Patience {
     limit: Option<Duration>,
-    waited: Duration,
     tries: u32,
+    busy: u32,
     broken: u32,
 }
 
 impl Patience {
-    /// Waits for busy servers at most `limit` altogether, and asks at most `tries` times for an
-    /// answer that breaks off.
+    /// Waits for busy servers until `limit` after the first request, and asks at most `tries` times
+    /// for an answer that breaks off.
     pub(in crate::cluster) fn new(limit: Option<Duration>, tries: u32) -> Self {
         Self {
             limit,
-            waited: Duration::ZERO,
             tries,
+            busy: 0,
             broken: 0,
         }
     }
 
-    /// How long to wait before the next attempt, or `None` to give up.
-    pub(in crate::cluster) fn next(&mut self, failure: &Failure) -> Option<Duration> {
+    /// How long to wait before the next attempt, or `None` to give up; `elapsed` is the time since
+    /// the first attempt began.
+    pub(in crate::cluster) fn next(
+        &mut self,
+        failure: &Failure,
+        elapsed: Duration,
+    ) -> Option<Duration> {
         match failure {
-            Failure::Final(_) | Failure::Unreadable(_) | Failure::Expired => None,
+            Failure::Unsent(_)
+            | Failure::Final(_)
+            | Failure::Unreadable(_)
+            | Failure::Foreign(_)
+            | Failure::Expired => None,
             Failure::Busy { retry_after, .. } => {
-                let wait = retry_after.unwrap_or(PAUSE);
-                self.waited += wait;
-                let within = self.limit.is_none_or(|limit| self.waited <= limit);
+                self.busy = self.busy.saturating_add(1);
+                let wait = retry_after
+                    .unwrap_or(PAUSE)
+                    .max(BREATH.saturating_mul(self.busy));
+                let within = match self.limit {
+                    Some(limit) => elapsed.saturating_add(wait) <= limit,
+                    None => self.busy < LONGEST_QUEUE,
+                };
                 within.then_some(wait)
             }
-            Failure::Broken(_) => {
-                self.broken += 1;
-                (self.broken < self.tries).then(|| BREATH * self.broken)
+            Failure::Broken(_) | Failure::Dropped(_) => {
+                self.broken = self.broken.saturating_add(1);
+                (self.broken < self.tries).then(|| BREATH.saturating_mul(self.broken))
             }
         }
     }
@@ -96,27 +122,62 @@ mod tests {
         Failure::Busy {
             status: StatusCode::TOO_MANY_REQUESTS,
             retry_after: Some(Duration::from_secs(seconds)),
+            unseen: true,
         }
+    }
+
+    /// The waits for a server that says `seconds` each time, until giving up.
+    fn waits(limit: Option<u64>, seconds: u64) -> Vec<Duration> {
+        let mut patience = Patience::new(limit.map(Duration::from_secs), ATTEMPTS);
+        let mut elapsed = Duration::ZERO;
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.next(&busy(seconds), elapsed) {
+            elapsed = elapsed.saturating_add(wait);
+            waits.push(wait);
+        }
+        waits
     }
 
     #[test]
     fn busy_server_is_waited_for_within_the_timeout() {
-        let mut patience = Patience::new(Some(Duration::from_secs(5)), ATTEMPTS);
-        let waits: Vec<_> = (0..3).map(|_| patience.next(&busy(2))).collect();
-        let two = Some(Duration::from_secs(2));
-        assert_eq!(waits, [two, two, None]);
+        assert_eq!(waits(Some(5), 2), [Duration::from_secs(2); 2]);
     }
 
     #[test]
-    fn without_timeout_a_busy_server_is_waited_for() {
-        assert!(Patience::new(None, ATTEMPTS).next(&busy(3600)).is_some());
+    fn time_that_the_requests_took_counts() {
+        let mut patience = Patience::new(Some(Duration::from_secs(5)), ATTEMPTS);
+        assert_eq!(patience.next(&busy(2), Duration::from_secs(4)), None);
+    }
+
+    #[test]
+    fn busy_server_that_names_no_time_is_not_asked_in_a_hot_loop() {
+        let waits = waits(Some(30), 0);
+        assert!(waits.len() <= 25, "{waits:?}");
+        assert!(waits.is_sorted_by(|shorter, longer| shorter < longer));
+        assert!(waits.iter().all(|wait| *wait >= BREATH));
+    }
+
+    #[test]
+    fn without_timeout_a_busy_server_is_waited_for_as_it_says_and_not_for_ever() {
+        let waits = waits(None, 3600);
+        assert_eq!(waits.len(), 99);
+        assert_eq!(waits[0], Duration::from_secs(3600));
+    }
+
+    #[test]
+    fn time_beyond_all_clocks_is_an_answer_too() {
+        assert!(waits(Some(30), u64::MAX).is_empty());
+        assert_eq!(waits(None, u64::MAX).len(), 99);
     }
 
     #[test]
     fn broken_answer_is_asked_for_three_times() {
         let mut patience = Patience::new(None, ATTEMPTS);
         let again: Vec<_> = (0..3)
-            .map(|_| patience.next(&Failure::Broken("cut".to_owned())).is_some())
+            .map(|_| {
+                let broken = Failure::Broken("cut".to_owned());
+                patience.next(&broken, Duration::ZERO).is_some()
+            })
             .collect();
         assert_eq!(again, [true, true, false]);
     }

@@ -7,8 +7,8 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use tokio::time::Instant;
 
-use super::api::Read;
 use super::failure;
+use super::request::Read;
 use super::retry::Failure;
 use crate::cluster::{ApiClient, Event};
 

@@ -7,6 +7,9 @@
 //! kubeconfig files ─┴▶ chosen cluster and user ─▶ certificates, tokens, plugins, proxy ─▶ Connection
 //! ```
 
+// Times and sizes are the user's and the server's, and none of them may end the program.
+#![deny(clippy::arithmetic_side_effects)]
+
 pub(in crate::cluster) mod in_cluster;
 pub(in crate::cluster) mod kubeconfig;
 pub(in crate::cluster) mod load;

@@ -88,12 +88,14 @@ fn is_below(host: &str, parent: &str) -> bool {
 fn in_network(host: &str, network: &str, bits: &str) -> Option<bool> {
     let bits: u32 = bits.parse().ok()?;
     match (host.parse().ok()?, network.parse().ok()?) {
-        (IpAddr::V4(host), IpAddr::V4(network)) if bits <= 32 => {
-            let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+        (IpAddr::V4(host), IpAddr::V4(network)) => {
+            let mask = u32::MAX.checked_shl(32_u32.checked_sub(bits)?).unwrap_or(0);
             Some((host.to_bits() ^ network.to_bits()) & mask == 0)
         }
-        (IpAddr::V6(host), IpAddr::V6(network)) if bits <= 128 => {
-            let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
+        (IpAddr::V6(host), IpAddr::V6(network)) => {
+            let mask = u128::MAX
+                .checked_shl(128_u32.checked_sub(bits)?)
+                .unwrap_or(0);
             Some((host.to_bits() ^ network.to_bits()) & mask == 0)
         }
         _ => None,

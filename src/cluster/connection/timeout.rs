@@ -5,6 +5,9 @@ use std::time::Duration;
 /// What applies when nothing is said.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The longest time there is, as in Go: 292 years, which every clock can be set forward by.
+const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
+
 /// The value of `--request-timeout`, as kubectl reads it.
 ///
 /// A bare number is seconds; otherwise Go's notation, such as `1m30s` or `500ms`. `Ok(None)` means
@@ -12,31 +15,44 @@ pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 ///
-/// The reason, when it is neither.
+/// The reason, when it is neither, or longer than 292 years.
 pub fn parse_request_timeout(text: &str) -> Result<Option<Duration>, String> {
-    let duration = match text.parse::<u64>() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => go_duration(text).ok_or_else(|| {
+    let seconds = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
+    let duration = if seconds {
+        // What is too large for this is too long, too.
+        Duration::from_secs(text.parse().unwrap_or(u64::MAX))
+    } else {
+        go_duration(text).ok_or_else(|| {
             format!(
                 "{text:?} is not a time: give seconds, or a number with a unit such as 30s, 2m or 1h"
             )
-        })?,
+        })?
     };
-    Ok(Some(duration).filter(|duration| !duration.is_zero()))
+    Ok(Some(within_reason(text, duration)?).filter(|duration| !duration.is_zero()))
 }
 
-/// A length of time in Go's notation, such as `4h`, `90m` or `1h30m`.
+/// A length of time in Go's notation, such as `4h`, `90m` or `1h30m`; at most 292 years.
 ///
 /// # Errors
 ///
-/// The reason, when it is none.
+/// The reason, when it is none, or longer.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    go_duration(text).ok_or_else(|| {
+    let duration = go_duration(text).ok_or_else(|| {
         format!("{text:?} is not a time: give a number with a unit, such as 30s, 90m or 4h")
-    })
+    })?;
+    within_reason(text, duration)
 }
 
-/// Go's `time.ParseDuration`, without negative values.
+fn within_reason(text: &str, duration: Duration) -> Result<Duration, String> {
+    if duration > LONGEST {
+        let hours = LONGEST.as_secs() / 3600;
+        return Err(format!("{text:?} is too long a time: at most {hours}h"));
+    }
+    Ok(duration)
+}
+
+/// Go's `time.ParseDuration`, without negative values; what is longer than can be counted is
+/// [`Duration::MAX`].
 fn go_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest.is_empty() {
@@ -66,7 +82,7 @@ fn go_duration(text: &str) -> Option<Duration> {
         total += number.parse::<f64>().ok()? * seconds;
         rest = after;
     }
-    Duration::try_from_secs_f64(total).ok()
+    Some(Duration::try_from_secs_f64(total).unwrap_or(Duration::MAX))
 }
 
 #[cfg(test)]
@@ -88,6 +104,24 @@ mod tests {
             ("500ms", Some(500)),
         ] {
             assert_eq!(millis(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn time_that_no_clock_reaches_is_refused_with_the_longest_there_is() {
+        for text in [
+            "5000000000000000h",
+            "2562048h",
+            "1e9h",
+            &format!("{}s", "9".repeat(400)),
+        ] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        let reason = parse_duration("2562048h").expect_err("too long");
+        assert_eq!(reason, "\"2562048h\" is too long a time: at most 2562047h");
+        assert!(parse_duration("2562047h").is_ok());
+        for text in ["18446744073709551615", "99999999999999999999", "2562048h"] {
+            assert!(parse_request_timeout(text).is_err(), "{text}");
         }
     }
 

@@ -84,7 +84,12 @@ struct ServerVersion {
 pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
     let group = document::<Group>(client, format!("/apis/{GROUP}"));
     let server = document::<ServerVersion>(client, "/version".to_owned());
-    let (group, server) = join(group, server).await;
+    let (mut group, server) = join(group, server).await;
+    if matches!(group, Err(ClusterError::Foreign { .. })) && client.is_api_server() {
+        // A server that lacks the group says so as any server would; by now it may be known as an API
+        // server, whose word counts.
+        group = document::<Group>(client, format!("/apis/{GROUP}")).await;
+    }
     let git_version = match server {
         Ok(server) => Some(server.git_version),
         // Only a luxury: everything else works without it.

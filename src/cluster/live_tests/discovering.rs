@@ -79,10 +79,7 @@ async fn rules_that_are_not_served_are_a_finding() {
 #[tokio::test]
 async fn server_without_devices_is_an_error_that_says_how_to_get_them() {
     let server = Server::start().await;
-    server.answer(
-        "/apis/resource.k8s.io",
-        [Answer::refused(404, "404 page not found")],
-    );
+    server.answer("/apis/resource.k8s.io", [Answer::unknown_path()]);
     server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.33.1"}"#)]);
     let (client, _) = server.client().await;
     let error = discover(&client).await.expect_err("no DRA");
@@ -99,10 +96,12 @@ async fn user_who_may_not_discover_gets_the_versions_that_answer() {
     let server = Server::start().await;
     server.answer("/apis/resource.k8s.io", [Answer::forbidden("eve")]);
     server.answer("/version", [Answer::forbidden("eve")]);
-    for path in [SLICES, CLAIMS] {
-        server.answer(&format!("{path}?limit=1"), [Answer::json("{}")]);
+    for (path, kind) in [(SLICES, "ResourceSlice"), (CLAIMS, "ResourceClaim")] {
+        let list =
+            format!(r#"{{"kind":"{kind}List","apiVersion":"resource.k8s.io/v1","items":[]}}"#);
+        server.answer(&format!("{path}?limit=1"), [Answer::json(&list)]);
     }
-    server.answer(RULES, [Answer::refused(404, "404 page not found")]);
+    server.answer(RULES, [Answer::unknown_path()]);
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
     assert!(served.version_of(Kind::ResourceSlice).is_some());

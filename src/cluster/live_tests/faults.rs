@@ -168,27 +168,113 @@ async fn server_that_is_busy_for_longer_than_the_timeout_is_an_error() {
 
 #[tokio::test]
 async fn silence_ends_with_the_request_timeout() {
-    for answer in [Answer::Silence, Answer::Stalls(slices())] {
+    let half = slices().len() / 2;
+    for (answer, expected) in [
+        (
+            Answer::Silence,
+            format!("did not answer {SLICES} within 0.3s"),
+        ),
+        (
+            Answer::Stalls(slices()),
+            format!("answers {SLICES} too slowly: {half} bytes in 0.3s"),
+        ),
+    ] {
         let server = Server::start().await;
         server.answer(SLICES, [answer]);
         let mut options = server.options();
         options.request_timeout = Some(Duration::from_millis(300));
         let (client, _) = client(&options).await;
         let served = discover(&client).await.expect("discovery");
-        let started = Instant::now();
         let error = read_devices(&client, &served, Detail::Names)
             .await
             .expect_err("silence");
-        assert!(started.elapsed() < Duration::from_secs(3));
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "the server at {} did not answer {SLICES} within 0.3s",
-                server.url
-            )
-        );
+        let url = &server.url;
+        assert_eq!(error.to_string(), format!("the server at {url} {expected}"));
         assert!(error.hints()[0].contains("--request-timeout"));
     }
+}
+
+#[tokio::test]
+async fn body_that_trickles_is_given_up() {
+    let server = Server::start().await;
+    let pause = Duration::from_millis(5);
+    server.answer(SLICES, [Answer::Trickles(slices(), pause)]);
+    let mut options = server.options();
+    options.request_timeout = Some(Duration::from_millis(300));
+    let (client, _) = client(&options).await;
+    let served = discover(&client).await.expect("discovery");
+    let error = read_devices(&client, &served, Detail::Names)
+        .await
+        .expect_err("too slow");
+    assert!(matches!(error, ClusterError::TooSlow { .. }), "{error}");
+    assert!(error.hints()[0].contains("--request-timeout"));
+}
+
+#[tokio::test]
+async fn document_that_does_not_end_is_given_up() {
+    for (path, answer) in [
+        ("/version", Answer::Pours),
+        ("/apis/resource.k8s.io/v1", Answer::Pours),
+    ] {
+        let server = Server::start().await;
+        server.answer(path, [answer]);
+        let error = server.devices().await.0.expect_err("endless");
+        let expected = format!("to {path}: it is longer than 32 MiB");
+        assert!(error.to_string().ends_with(&expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn refusal_that_does_not_end_is_one_all_the_same() {
+    let server = Server::start().await;
+    let body = vec![b'x'; 8 << 20];
+    server.answer(SLICES, [Answer::Whole(403, Vec::new(), body)]);
+    let error = server.devices().await.0.expect_err("refused");
+    assert!(matches!(error, ClusterError::Foreign { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn server_that_is_busy_for_no_time_at_all_is_not_asked_in_a_hot_loop() {
+    let server = Server::start().await;
+    server.answer(CLAIMS, [Answer::busy(429, 0)]);
+    let mut options = server.options();
+    options.request_timeout = Some(Duration::from_secs(1));
+    let (client, _) = client(&options).await;
+    let served = discover(&client).await.expect("discovery");
+    let error = read_devices(&client, &served, Detail::Names)
+        .await
+        .expect_err("busy");
+    assert!(matches!(error, ClusterError::Busy { .. }), "{error}");
+    // 0.1 s, 0.2 s, 0.3 s: at most so many fit into a second, however slow this machine is.
+    assert!(server.count(CLAIMS) <= 4, "{}", server.count(CLAIMS));
+}
+
+#[tokio::test]
+async fn time_beyond_all_clocks_is_too_long_to_wait() {
+    let server = Server::start().await;
+    let endless = Answer::busy(429, u64::MAX);
+    server.answer(CLAIMS, [Answer::busy(429, 0), endless.clone(), endless]);
+    let error = server.devices().await.0.expect_err("busy");
+    assert!(matches!(error, ClusterError::Busy { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn list_whose_pages_go_in_a_circle_is_an_error() {
+    let server = Server::start().await;
+    let page = |next: &str| {
+        Answer::json(&format!(
+            r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"7","continue":"{next}"}},"items":[]}}"#
+        ))
+    };
+    server.answer(RULES, [page("a"), page("b"), page("a")]);
+    let error = server.devices().await.0.expect_err("a circle");
+    assert!(
+        error
+            .to_string()
+            .contains("a page leads back to an earlier one"),
+        "{error}"
+    );
+    assert_eq!(server.count(RULES), 3, "{:?}", server.requests());
 }
 
 #[tokio::test]
@@ -203,7 +289,7 @@ async fn expired_page_begins_the_list_again() {
             next,
         ))
     };
-    let expired = Answer::refused(410, r#"{"kind":"Status","reason":"Expired","code":410}"#);
+    let expired = Answer::status(410, "Expired", "too old");
     server.answer(CLAIMS, [Answer::Breaks(claims(), 20)]);
     server.answer(
         &format!("{CLAIMS}?limit=1000"),
@@ -258,17 +344,24 @@ async fn warnings_are_kept_once() {
 
 #[tokio::test]
 async fn refusals_are_errors_of_their_own() {
-    for (status, body, expected) in [
-        (401, "{}", "does not accept the credentials"),
+    for (answer, expected) in [
         (
-            400,
-            r#"{"kind":"Status","message":"bad field"}"#,
+            Answer::status(401, "Unauthorized", "Unauthorized"),
+            "does not accept the credentials",
+        ),
+        (
+            Answer::status(400, "BadRequest", "bad field"),
             "with 400: bad field",
         ),
-        (500, "oops", "with 500: oops"),
+        (Answer::refused(500, "oops"), "with 500: the text \"oops\""),
+        (
+            Answer::refused(401, "{}"),
+            "not answer /apis/resource.k8s.io/v1/resourceslices as an API server does: \
+             401 Unauthorized and JSON that is no Kubernetes object",
+        ),
     ] {
         let server = Server::start().await;
-        server.answer(SLICES, [Answer::refused(status, body)]);
+        server.answer(SLICES, [answer]);
         let error = server.devices().await.0.expect_err("refused");
         assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(server.count(SLICES), 1);

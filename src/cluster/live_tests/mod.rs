@@ -10,5 +10,7 @@ mod pods;
 mod renewing;
 mod saving;
 mod server;
+mod trust;
 mod watching;
 mod ways;
+mod writing;

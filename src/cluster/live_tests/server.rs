@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::encode;
+use crate::cluster::client::target::Target;
 use crate::cluster::{
     ApiClient, ClusterError, Connection, ConnectionOptions, Detail, Environment, Event, Observer,
     discover, read_devices,
@@ -30,6 +31,10 @@ pub(super) enum Answer {
     Stalls(Vec<u8>),
     /// All of this, and then nothing, although it is not the end.
     Holds(Vec<u8>),
+    /// The body, a byte at a time with this pause after each.
+    Trickles(Vec<u8>, Duration),
+    /// A body that never ends, as fast as it is read.
+    Pours,
 }
 
 impl Answer {
@@ -47,6 +52,37 @@ impl Answer {
 
     pub(super) fn busy(status: u16, seconds: u64) -> Self {
         Self::Whole(status, vec![format!("Retry-After: {seconds}")], Vec::new())
+    }
+
+    /// A refusal as an API server explains it.
+    pub(super) fn status(code: u16, reason: &str, message: &str) -> Self {
+        let body = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "reason": reason, "code": code,
+        });
+        Self::refused(code, &body.to_string())
+    }
+
+    /// What an API server says about a path that it does not know.
+    pub(super) fn unknown_path() -> Self {
+        let text = "Content-Type: text/plain; charset=utf-8".to_owned();
+        Self::Whole(404, vec![text], b"404 page not found\n".to_vec())
+    }
+
+    /// What an API server says about an object that it does not have.
+    pub(super) fn absent(resource: &str, name: &str) -> Self {
+        let body = serde_json::json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": format!("{resource} {name:?} not found"), "reason": "NotFound",
+            "details": {"name": name, "kind": resource}, "code": 404,
+        });
+        Self::refused(404, &body.to_string())
+    }
+
+    /// A page of something else than an API server.
+    pub(super) fn page(status: u16) -> Self {
+        let html = "Content-Type: text/html".to_owned();
+        Self::Whole(status, vec![html], b"<html>\nno</html>\n".to_vec())
     }
 
     pub(super) fn forbidden(user: &str) -> Self {
@@ -122,7 +158,8 @@ impl Server {
         server
     }
 
-    /// Answers requests for `path` in this order, and with the last one from then on.
+    /// Answers requests for `path` in this order, and with the last one from then on. With a method in
+    /// front, such as `DELETE /path`, only those.
     pub(super) fn answer(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
         let mut scripts = self.scripts.lock().expect("scripts");
         let mut answers: Vec<_> = answers.into_iter().collect();
@@ -255,17 +292,23 @@ async fn serve(mut stream: TcpStream, scripts: Scripts, visitors: Arc<Mutex<Visi
             }
         }
         let head = String::from_utf8_lossy(&input).into_owned();
-        let target = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        let mut words = head.split(' ');
+        let method = words.next().unwrap_or_default();
+        let target = words.next().unwrap_or_default().to_owned();
         input.clear();
-        let who = head
-            .lines()
-            .find_map(|line| line.strip_prefix("authorization: "))
-            .unwrap_or_default()
-            .to_owned();
-        let answer = if note(&visitors, &target, who) {
-            script_for(&scripts, &target)
+        let header = |name: &str| {
+            let mut lines = head.lines();
+            let value = lines.find_map(|line| line.strip_prefix(name));
+            value.unwrap_or_default().to_owned()
+        };
+        let length = header("content-length: ").parse().unwrap_or_default();
+        if stream.read_exact(&mut vec![0; length]).await.is_err() {
+            return;
+        }
+        let answer = if note(&visitors, &target, header("authorization: ")) {
+            script_for(&scripts, method, &target)
         } else {
-            Answer::refused(401, r#"{"kind":"Status","code":401}"#)
+            Answer::status(401, "Unauthorized", "Unauthorized")
         };
         if send(&mut stream, answer).await.is_none() {
             return;
@@ -281,16 +324,24 @@ fn note(visitors: &Mutex<Visitors>, target: &str, who: String) -> bool {
     known
 }
 
-fn script_for(scripts: &Scripts, target: &str) -> Answer {
+fn script_for(scripts: &Scripts, method: &str, target: &str) -> Answer {
     let mut scripts = scripts.lock().expect("scripts");
     let path = target.split('?').next().unwrap_or_default();
-    let key = if scripts.contains_key(target) {
-        target
-    } else {
-        path
-    };
-    match scripts.get_mut(key) {
-        None => Answer::refused(404, r#"{"kind":"Status","message":"not found","code":404}"#),
+    let written = [target, path].map(|target| format!("{method} {target}"));
+    let read = [target, path].map(str::to_owned);
+    let key = written
+        .into_iter()
+        .chain(read)
+        .find(|key| scripts.contains_key(key));
+    match key.and_then(|key| scripts.get_mut(&key)) {
+        None => match Target::of(path) {
+            Target::Object(resource, name) => Answer::absent(&resource.name, &name),
+            Target::Collection(_)
+            | Target::Group(_)
+            | Target::GroupVersion(_)
+            | Target::Version
+            | Target::Other => Answer::unknown_path(),
+        },
         Some(answers) if answers.len() > 1 => answers.pop().expect("an answer"),
         Some(answers) => answers.first().cloned().expect("an answer"),
     }
@@ -341,6 +392,23 @@ async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
             stream.write_all(head.as_bytes()).await.ok()?;
             stream.write_all(&body[..body.len() / 2]).await.ok()?;
             std::future::pending().await
+        }
+        Answer::Trickles(body, pause) => {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).await.ok()?;
+            for byte in body {
+                stream.write_all(&[byte]).await.ok()?;
+                tokio::time::sleep(pause).await;
+            }
+            Some(())
+        }
+        Answer::Pours => {
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            stream.write_all(head.as_bytes()).await.ok()?;
+            let chunk = [&b"100000\r\n"[..], &vec![b' '; 1 << 20], b"\r\n"].concat();
+            loop {
+                stream.write_all(&chunk).await.ok()?;
+            }
         }
     }
 }

@@ -257,7 +257,8 @@ async fn pods_that_may_not_be_read_are_a_gap() {
 #[tokio::test]
 async fn an_error_of_a_watch_names_what_was_asked_for() {
     let server = Server::start().await;
-    server.answer(&watch_of(RULES, "7"), [Answer::refused(401, "{}")]);
+    let nobody = Answer::status(401, "Unauthorized", "Unauthorized");
+    server.answer(&watch_of(RULES, "7"), [nobody]);
     let (mut watched, _) = watched(&server, 1).await;
     let error = watched.changed().await.expect_err("nobody");
     assert!(

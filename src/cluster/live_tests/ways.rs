@@ -170,7 +170,8 @@ async fn guarded() -> (String, rcgen::CertifiedIssuer<'static, rcgen::KeyPair>) 
                 continue;
             };
             let _ = stream.read(&mut [0; 4096]).await;
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+            let answer =
+                b"HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\n{\"gitVersion\":\"v1.37.0\"}";
             let _ = stream.write_all(answer).await;
         }
     });

@@ -6,7 +6,8 @@ use serde_json::value::RawValue;
 
 use super::devices::gap;
 use super::lists::{List, Listing, Scope};
-use crate::cluster::client::api::{Consume, JSON};
+use crate::cluster::client::consume::{Collector, Consume};
+use crate::cluster::client::request::JSON;
 use crate::cluster::client::retry::Failure;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Warning};
@@ -85,7 +86,7 @@ async fn read_list(
     };
     let start = || Page {
         version,
-        body: Vec::new(),
+        body: Collector::of_page(),
     };
     listing.restarting(JSON, start).await
 }
@@ -93,7 +94,7 @@ async fn read_list(
 /// One page of a list in JSON.
 struct Page {
     version: &'static Version,
-    body: Vec<u8>,
+    body: Collector,
 }
 
 #[derive(Deserialize)]
@@ -117,12 +118,12 @@ impl Consume for Page {
     type Output = List<Box<RawValue>>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.body.extend_from_slice(bytes);
-        Ok(())
+        self.body.push(bytes)
     }
 
     fn finish(self) -> Result<Self::Output, Failure> {
-        let body: Body<'_> = serde_json::from_slice(&self.body).map_err(|error| broken(&error))?;
+        let body: Body<'_> =
+            serde_json::from_slice(self.body.bytes()).map_err(|error| broken(&error))?;
         if body.kind != format!("{}List", self.version.kind) {
             return Err(Failure::Broken(format!(
                 "it is a {} and not a list",

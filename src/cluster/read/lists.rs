@@ -1,16 +1,21 @@
 //! Lists and single objects, complete or not at all.
 
-use crate::cluster::client::api::{Consume, JSON, PROTOBUF, Read};
+use std::collections::BTreeSet;
+
+use crate::cluster::client::consume::{Collector, Consume};
+use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::{ATTEMPTS, Failure};
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Kind, NamespacedName, Warning};
 use crate::wire::{
     DecodeError, Detail, Documents, Item, ListMeta, Object, ProtobufList, Version,
-    decode_protobuf_object,
+    decode_protobuf_object, identity,
 };
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
+/// More pages than this are no list of a cluster: Kubernetes stops at 150,000 pods.
+const MOST_PAGES: usize = 10_000;
 
 /// Which objects of a kind to list.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +83,7 @@ impl Listing<'_> {
             choose: &choose,
         };
         match self.pages(PROTOBUF, None, start).await {
-            Err(Failure::Broken(reason)) => {
+            Err(Failure::Broken(reason) | Failure::Dropped(reason)) => {
                 self.client.notice(&format!(
                     "the list of {} broke off ({reason}), asking for it in pages",
                     self.version.kind.plural()
@@ -95,7 +100,7 @@ impl Listing<'_> {
         let kind = self.version.kind;
         self.restarting(JSON, || Texts {
             kind,
-            body: Vec::new(),
+            body: Collector::of_page(),
         })
         .await
     }
@@ -135,7 +140,18 @@ impl Listing<'_> {
         let tries = if limit.is_some() { ATTEMPTS - 1 } else { 1 };
         let mut read = self.read(accept, limit, "");
         let mut list = self.client.try_read(&read, tries, &start).await?;
+        let mut tokens = BTreeSet::new();
         while !list.metadata.continue_token.is_empty() {
+            if !tokens.insert(list.metadata.continue_token.clone()) {
+                return Err(Failure::Unreadable(
+                    "the list does not end: a page leads back to an earlier one".to_owned(),
+                ));
+            }
+            if tokens.len() > MOST_PAGES {
+                return Err(Failure::Unreadable(format!(
+                    "the list does not end: it has more than {MOST_PAGES} pages"
+                )));
+            }
             read = self.read(accept, limit, &list.metadata.continue_token);
             let page = self.client.try_read(&read, tries, &start).await?;
             list.items.extend(page.items);
@@ -186,7 +202,12 @@ pub(in crate::cluster) async fn object(
         accept: PROTOBUF,
         permission: Permission::new("get", version.kind),
     };
-    match client.read(&read, Single::default).await {
+    let start = || Single {
+        version,
+        name,
+        body: Collector::of_document(),
+    };
+    match client.read(&read, start).await {
         Ok(list) => Ok(Some(list)),
         Err(ClusterError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -252,19 +273,18 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
 /// A list in JSON.
 struct Texts {
     kind: Kind,
-    body: Vec<u8>,
+    body: Collector,
 }
 
 impl Consume for Texts {
     type Output = List<Object>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.body.extend_from_slice(bytes);
-        Ok(())
+        self.body.push(bytes)
     }
 
     fn finish(self) -> Result<List<Object>, Failure> {
-        let text = std::str::from_utf8(&self.body)
+        let text = std::str::from_utf8(self.body.bytes())
             .map_err(|_| Failure::Broken("it is not UTF-8".to_owned()))?;
         let mut documents = Documents::new();
         documents
@@ -296,23 +316,34 @@ impl Consume for Texts {
     }
 }
 
-/// A single object in protobuf.
-#[derive(Default)]
-struct Single {
-    body: Vec<u8>,
+/// A single object in protobuf, which must be the one that was asked for.
+struct Single<'a> {
+    version: &'static Version,
+    name: &'a NamespacedName,
+    body: Collector,
 }
 
-impl Consume for Single {
+impl Consume for Single<'_> {
     type Output = List<Object>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.body.extend_from_slice(bytes);
-        Ok(())
+        self.body.push(bytes)
     }
 
     fn finish(self) -> Result<List<Object>, Failure> {
-        let (item, warnings) =
-            decode_protobuf_object(&self.body).map_err(|error| failure(&error))?;
+        let body = self.body.bytes();
+        let (item, warnings) = decode_protobuf_object(body).map_err(|error| failure(&error))?;
+        let found = identity(body).unwrap_or_default();
+        if found.kind != self.version.kind.as_str()
+            || found.api_version != self.version.api_version
+            || found.namespace != self.name.namespace.as_str()
+            || found.name != self.name.name.as_str()
+        {
+            return Err(Failure::Foreign(format!(
+                "a {} {}/{}",
+                found.kind, found.namespace, found.name
+            )));
+        }
         Ok(List {
             items: item.map(|item: Item| item.object).into_iter().collect(),
             metadata: ListMeta::default(),

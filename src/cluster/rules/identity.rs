@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::cluster::client::api::{Change, JSON, Read};
-use crate::cluster::client::document::Collect;
+use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::Fate;
 use crate::cluster::{ApiClient, Permission};
 
@@ -47,7 +46,7 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
         content_type: JSON,
         body: serde_json::to_vec(&review).ok()?,
     };
-    match client.write(&target, &change, Collect::default).await {
+    match client.write(&target, &change).await {
         Fate::Done(body) => {
             let review: Review = serde_json::from_slice(&body).ok()?;
             Some(review.status.user_info.username).filter(|name| !name.is_empty())

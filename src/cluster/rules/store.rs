@@ -10,8 +10,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::object::{MANAGER, RuleDraft, RulePatch};
-use crate::cluster::client::api::{Change, JSON, Read};
-use crate::cluster::client::document::Collect;
+use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::client::write::Fate;
 use crate::cluster::discovery::enablement;
@@ -80,11 +79,18 @@ impl Rules {
     /// As any read; also when the server sends a rule that cannot be understood.
     pub async fn list(&self) -> Result<Vec<StoredRule>, ClusterError> {
         let target = self.target("list", None, "");
-        let body = self.client.read(&target, Collect::default).await?;
+        let body = self.client.json(&target).await?;
         let mut list: Value = self.understand(&target, &body)?;
+        if list["metadata"]["continue"]
+            .as_str()
+            .is_some_and(|token| !token.is_empty())
+        {
+            return Err(self.unreadable(&target, "it is a part of the list".to_owned()));
+        }
         let items = list["items"].as_array_mut().map(std::mem::take);
+        let items = items.ok_or_else(|| self.unreadable(&target, "it has no items".to_owned()))?;
         let mut rules = Vec::new();
-        for mut object in items.unwrap_or_default() {
+        for mut object in items {
             // Items of a list do not say what they are.
             object["apiVersion"] = json!(self.version.api_version);
             object["kind"] = json!(self.version.kind.as_str());
@@ -101,7 +107,7 @@ impl Rules {
     /// As [`Rules::list`].
     pub async fn get(&self, name: &str) -> Result<Option<StoredRule>, ClusterError> {
         let target = self.target("get", Some(name), "");
-        match self.client.read(&target, Collect::default).await {
+        match self.client.json(&target).await {
             Ok(body) => Ok(Some(self.decode(&target, &body)?)),
             Err(ClusterError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -226,13 +232,13 @@ impl Rules {
         method: Method,
         content_type: &'static str,
         body: &Value,
-    ) -> Fate<Vec<u8>> {
+    ) -> Fate {
         let change = Change {
             method,
             content_type,
             body: body.to_string().into_bytes(),
         };
-        self.client.write(target, &change, Collect::default).await
+        self.client.write(target, &change).await
     }
 
     fn target(&self, verb: &'static str, name: Option<&str>, query: &str) -> Read {

@@ -17,7 +17,7 @@ use futures::stream::{self, LocalBoxStream, StreamExt};
 use tokio::time::Instant;
 
 use super::budget::Budget;
-use crate::cluster::client::api::{JSON, PROTOBUF, Read};
+use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::client::stream::Stream;
 use crate::cluster::read::lists::{self, List, Listing, Scope, escaped};
@@ -266,9 +266,14 @@ impl Reporter {
                 None
             }
             Failure::Busy { retry_after, .. } => *retry_after,
-            Failure::Broken(_) => None,
-            Failure::Final(error) if may_pass(error) => None,
-            Failure::Final(_) | Failure::Unreadable(_) => return Err(self.given_up(failure)),
+            Failure::Broken(_) | Failure::Dropped(_) => None,
+            Failure::Final(error) | Failure::Unsent(error) if may_pass(error) => None,
+            Failure::Final(_)
+            | Failure::Unsent(_)
+            | Failure::Unreadable(_)
+            | Failure::Foreign(_) => {
+                return Err(self.given_up(failure));
+            }
         };
         if let Phase::Watching(..) = self.phase {
             self.phase = Phase::Resume;
@@ -295,6 +300,7 @@ fn may_pass(error: &ClusterError) -> bool {
         error,
         ClusterError::Unreachable { .. }
             | ClusterError::TimedOut { .. }
+            | ClusterError::TooSlow { .. }
             | ClusterError::Busy { .. }
             | ClusterError::Incomplete { .. }
     ) || matches!(error, ClusterError::Refused { status, .. } if *status >= 500)

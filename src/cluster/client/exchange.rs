@@ -1,0 +1,305 @@
+//! One request and its answer, watched for silence.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Response;
+use http::response::Parts;
+use http_body_util::BodyExt;
+use kube::client::Body;
+use tokio::time::Instant;
+
+use super::consume::Consume;
+use super::failure;
+use super::headers::has_audit_id;
+use super::pace::Pace;
+use super::refusal::Refusal;
+use super::request::{Change, Read, request};
+use super::retry::Failure;
+use super::transport::Access;
+use crate::cluster::{ApiClient, ClusterError, Event};
+
+/// After this long without a sign of the server, the user is told whom the plugin waits for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than this of a refusal is not read.
+const LONGEST_REFUSAL: usize = 1 << 20;
+
+/// How far an answer has come.
+#[derive(Debug, Default)]
+pub(in crate::cluster) struct Progress {
+    /// HTTP status.
+    status: Option<u16>,
+    /// Of the body, uncompressed.
+    bytes: u64,
+}
+
+/// What came back.
+enum Reply {
+    /// The body of a success is still to come.
+    Success(Parts, Body),
+    /// A refusal is small and has been read.
+    Refusal(Refusal),
+}
+
+impl ApiClient {
+    /// Sends a request once, and with it the change that it asks for, if any.
+    pub(in crate::cluster) async fn attempt<C: Consume>(
+        &self,
+        read: &Read,
+        change: Option<&Change>,
+        consumer: C,
+    ) -> Result<C::Output, Failure> {
+        let method = change.map_or("GET", |change| change.method.as_str());
+        let path = read.path.as_str();
+        self.observe(&Event::Started { method, path });
+        let started = Instant::now();
+        let mut progress = Progress::default();
+        let result = self.exchange(read, change, consumer, &mut progress).await;
+        let elapsed = started.elapsed();
+        match (&result, progress.status) {
+            (Ok(_), Some(status))
+            | (Err(Failure::Final(_) | Failure::Busy { .. } | Failure::Expired), Some(status)) => {
+                let bytes = progress.bytes;
+                self.observe(&Event::Finished {
+                    method,
+                    path,
+                    status,
+                    bytes,
+                    elapsed,
+                });
+            }
+            (Err(failure), _) => {
+                let reason = describe(failure);
+                self.observe(&Event::Failed {
+                    method,
+                    path,
+                    reason: &reason,
+                    elapsed,
+                });
+            }
+            (Ok(_), None) => {}
+        }
+        result
+    }
+
+    async fn exchange<C: Consume>(
+        &self,
+        read: &Read,
+        change: Option<&Change>,
+        mut consumer: C,
+        progress: &mut Progress,
+    ) -> Result<C::Output, Failure> {
+        let (head, mut body) = self.answered(read, change, progress).await?;
+        let started = Instant::now();
+        let mut pace = Pace::default();
+        while let Some(bytes) = self.next_bytes(read, &mut body, pace, started).await? {
+            pace.take(bytes.len(), started.elapsed());
+            progress.take(bytes.len());
+            consumer.push(&bytes)?;
+            let (path, bytes) = (read.path.as_str(), progress.bytes);
+            self.observe(&Event::Progress { path, bytes });
+        }
+        let output = consumer.finish()?;
+        self.heard(|heard| heard.prove(has_audit_id(&head.headers)));
+        Ok(output)
+    }
+
+    /// Sends a read whose answer may go on for ever, once, and gives the body.
+    pub(in crate::cluster) async fn open(&self, read: &Read) -> Result<Body, Failure> {
+        let answer = self.answered(read, None, &mut Progress::default()).await;
+        answer.map(|(_, body)| body)
+    }
+
+    /// Sends a request, with new credentials if its own are no longer accepted, and gives the head
+    /// and the body of its answer unless that is a refusal.
+    async fn answered(
+        &self,
+        read: &Read,
+        change: Option<&Change>,
+        progress: &mut Progress,
+    ) -> Result<(Parts, Body), Failure> {
+        let access = self.shared.transport.access();
+        let mut reply = self.send(&access, read, change, progress).await?;
+        if let Reply::Refusal(refusal) = &reply
+            && self.renew(&access, refusal, change).await?
+        {
+            let renewed = self.shared.transport.access();
+            reply = self.send(&renewed, read, change, progress).await?;
+        }
+        match reply {
+            Reply::Success(head, body) => Ok((head, body)),
+            Reply::Refusal(refusal) => Err(self.judge(read, refusal)),
+        }
+    }
+
+    /// Sends a request with these credentials, and reads what is small of the answer.
+    async fn send(
+        &self,
+        access: &Access,
+        read: &Read,
+        change: Option<&Change>,
+        progress: &mut Progress,
+    ) -> Result<Reply, Failure> {
+        let answer = access.client.send(request(read, change)?);
+        let response: Response<Body> = self
+            .in_time(read, answer)
+            .await?
+            .map_err(|error| failure::unanswered(&self.shared.server, &error))?;
+        progress.status = Some(response.status().as_u16());
+        self.heard(|heard| heard.hear(response.headers()));
+        let (head, mut body) = response.into_parts();
+        if head.status.is_success() {
+            self.shared.transport.accepted(access);
+            return Ok(Reply::Success(head, body));
+        }
+        let text = self.refusal_text(read, &mut body, progress).await;
+        let refusal = Refusal::new(&head, text);
+        if !refusal.is_unauthorized() {
+            self.shared.transport.accepted(access);
+        }
+        if refusal.is_of_api_server() {
+            self.heard(|heard| heard.prove(has_audit_id(&head.headers)));
+        }
+        Ok(Reply::Refusal(refusal))
+    }
+
+    /// Whether there are new credentials for a request whose old ones are no longer accepted. A change
+    /// is sent again only when the server itself says so, for then it has not looked at it.
+    async fn renew(
+        &self,
+        access: &Access,
+        refusal: &Refusal,
+        change: Option<&Change>,
+    ) -> Result<bool, Failure> {
+        if !refusal.is_unauthorized() || (change.is_some() && !refusal.is_of_api_server()) {
+            return Ok(false);
+        }
+        let shared = &self.shared;
+        shared
+            .transport
+            .renew(access, &shared.server, shared.observer.as_ref())
+            .await
+            .map_err(Failure::Unsent)
+    }
+
+    fn judge(&self, read: &Read, refusal: Refusal) -> Failure {
+        let proof = self.heard(|heard| heard.proof);
+        let failure = refusal.judge(&self.shared.server, read, proof);
+        if let Failure::Final(ClusterError::Forbidden { permission, .. }) = &failure
+            && !permission.resource.starts_with('/')
+        {
+            self.heard(|heard| heard.denied.insert(permission.clone()));
+        }
+        failure
+    }
+
+    /// The next bytes of a body that began to arrive at `started`, or `None` at its end.
+    async fn next_bytes(
+        &self,
+        read: &Read,
+        body: &mut Body,
+        pace: Pace,
+        started: Instant,
+    ) -> Result<Option<bytes::Bytes>, Failure> {
+        loop {
+            let frame = match self.shared.request_timeout {
+                Some(limit) if pace.bytes() > 0 => {
+                    let left = pace.left(limit, started.elapsed());
+                    tokio::time::timeout(left, body.frame())
+                        .await
+                        .map_err(|_| self.too_slow(read, pace, limit))?
+                }
+                _ => self.in_time(read, body.frame()).await?,
+            };
+            let Some(frame) = frame else {
+                return Ok(None);
+            };
+            let frame = frame.map_err(|error| failure::interrupted(&error))?;
+            // What is not data are trailers, which API servers do not send.
+            if let Ok(bytes) = frame.into_data() {
+                return Ok(Some(bytes));
+            }
+        }
+    }
+
+    fn too_slow(&self, read: &Read, pace: Pace, limit: Duration) -> Failure {
+        Failure::Final(ClusterError::TooSlow {
+            server: Arc::clone(&self.shared.server),
+            path: read.path.clone(),
+            bytes: pace.bytes(),
+            waited: limit,
+        })
+    }
+
+    /// As much of a refusal's text as arrives; a refusal stays one if its text breaks off.
+    async fn refusal_text(&self, read: &Read, body: &mut Body, progress: &mut Progress) -> Vec<u8> {
+        let started = Instant::now();
+        let mut pace = Pace::default();
+        let mut text = Vec::new();
+        while let Ok(Some(bytes)) = self.next_bytes(read, body, pace, started).await {
+            pace.take(bytes.len(), started.elapsed());
+            progress.take(bytes.len());
+            let room = LONGEST_REFUSAL.saturating_sub(text.len());
+            text.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
+            if bytes.len() > room {
+                break;
+            }
+        }
+        text
+    }
+
+    /// Waits for a sign of the server, at most for the request timeout, and not in silence.
+    async fn in_time<T>(&self, read: &Read, sign: impl Future<Output = T>) -> Result<T, Failure> {
+        let mut sign = std::pin::pin!(sign);
+        let limit = self.shared.request_timeout;
+        let quiet = limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
+        if let Ok(value) = tokio::time::timeout(quiet, &mut sign).await {
+            return Ok(value);
+        }
+        let Some(limit) = limit else {
+            self.notice_silence(&format!("waiting for {}", self.shared.server));
+            return Ok(sign.await);
+        };
+        let rest = limit.saturating_sub(quiet);
+        if !rest.is_zero() {
+            self.notice_silence(&format!(
+                "waiting for {}, at most {}s longer",
+                self.shared.server,
+                rest.as_secs()
+            ));
+        }
+        tokio::time::timeout(rest, sign).await.map_err(|_| {
+            Failure::Final(ClusterError::TimedOut {
+                server: Arc::clone(&self.shared.server),
+                path: read.path.clone(),
+                waited: limit,
+            })
+        })
+    }
+
+    fn notice_silence(&self, text: &str) {
+        if !self.heard(|heard| std::mem::replace(&mut heard.silent, true)) {
+            self.notice(text);
+        }
+    }
+}
+
+impl Progress {
+    fn take(&mut self, bytes: usize) {
+        self.bytes = self
+            .bytes
+            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+}
+
+fn describe(failure: &Failure) -> String {
+    match failure {
+        Failure::Final(error) | Failure::Unsent(error) => error.to_string(),
+        Failure::Busy { status, .. } => status.to_string(),
+        Failure::Broken(reason)
+        | Failure::Dropped(reason)
+        | Failure::Unreadable(reason)
+        | Failure::Foreign(reason) => reason.clone(),
+        Failure::Expired => "expired".to_owned(),
+    }
+}

@@ -1,0 +1,341 @@
+//! What does an answer mean that is not a success?
+//!
+//! An API server explains a refusal in a `Status`. Without one that fits the question, the answer
+//! may come from anywhere, and nothing follows from it: a page of a gateway with status 404 is no
+//! proof that an object does not exist.
+//!
+//! API servers leave the `Status` out in two places: for a path that they do not know, which is how
+//! they say that they lack a group or a version, and when they are too busy to look.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http::response::Parts;
+
+use super::answer::{describe, is_about};
+use super::headers;
+use super::request::Read;
+use super::retry::{Failure, is_busy};
+use super::target::Target;
+use crate::cluster::error::Server;
+use crate::cluster::{ClusterError, Permission};
+use crate::wire::{ServerStatus, server_status};
+
+/// What an API server says about a path that it does not know.
+///
+/// Upstream: `http.NotFound`, through `NotFoundHandler` in `apiserver/pkg/util/notfoundhandler`.
+const UNKNOWN_PATH: &[u8] = b"404 page not found\n";
+/// What an API server says when it is too busy to look at a request.
+///
+/// Upstream: `tooManyRequests` in `apiserver/pkg/server/filters/maxinflight.go`.
+const TOO_BUSY: &[u8] = b"Too many requests, please try again later.\n";
+
+/// What is known of the server by its other answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::cluster) struct Proof {
+    /// Something of it was an API server's.
+    pub(in crate::cluster) is_api_server: bool,
+    /// Its answers carry an audit ID, as those of all API servers since 1.21 do unless something on
+    /// the way removes it.
+    pub(in crate::cluster) has_audit_ids: bool,
+}
+
+/// An answer that is not a success.
+#[derive(Debug)]
+pub(in crate::cluster) struct Refusal {
+    status: StatusCode,
+    retry_after: Option<Duration>,
+    is_text: bool,
+    has_audit_id: bool,
+    body: Vec<u8>,
+    account: Option<ServerStatus>,
+}
+
+impl Refusal {
+    /// From what has arrived of it.
+    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>) -> Self {
+        let content_type = head.headers.get(CONTENT_TYPE);
+        Self {
+            status: head.status,
+            retry_after: headers::retry_after(&head.headers),
+            is_text: content_type.is_some_and(|found| found.as_bytes().starts_with(b"text/plain")),
+            has_audit_id: headers::has_audit_id(&head.headers),
+            account: server_status(&body).filter(|account| {
+                !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
+            }),
+            body,
+        }
+    }
+
+    /// Whether an API server said it, as far as the form shows.
+    pub(in crate::cluster) fn is_of_api_server(&self) -> bool {
+        self.account.is_some()
+    }
+
+    /// Whether the server does not know who asks.
+    pub(in crate::cluster) fn is_unauthorized(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
+    }
+
+    /// What it means for `read`, asked of a server of which `proof` is known.
+    pub(in crate::cluster) fn judge(
+        self,
+        server: &Arc<Server>,
+        read: &Read,
+        proof: Proof,
+    ) -> Failure {
+        if is_busy(self.status, self.retry_after) {
+            return Failure::Busy {
+                unseen: self.status == StatusCode::TOO_MANY_REQUESTS
+                    && (self.account.is_some() || self.says(TOO_BUSY, proof)),
+                status: self.status,
+                retry_after: self.retry_after,
+            };
+        }
+        match self.account {
+            Some(account) => explained(server, read, self.status, account),
+            None => self.unexplained(server, read, proof),
+        }
+    }
+
+    /// Whether it is that text, and bears the marks of this server's other answers.
+    fn says(&self, text: &[u8], proof: Proof) -> bool {
+        self.is_text && self.body == text && (self.has_audit_id || !proof.has_audit_ids)
+    }
+
+    fn unexplained(self, server: &Arc<Server>, read: &Read, proof: Proof) -> Failure {
+        let found = describe(&self.body);
+        match self.status {
+            StatusCode::NOT_FOUND
+                if proof.is_api_server
+                    && self.says(UNKNOWN_PATH, proof)
+                    && !matches!(Target::of(&read.path), Target::Object(..)) =>
+            {
+                ClusterError::NotFound {
+                    path: read.path.clone(),
+                }
+                .into()
+            }
+            StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
+                Failure::Broken(format!("{} and {found}", self.status))
+            }
+            status if status.is_server_error() => ClusterError::Refused {
+                server: Arc::clone(server),
+                path: read.path.clone(),
+                status: status.as_u16(),
+                message: found,
+            }
+            .into(),
+            status => Failure::Foreign(format!("{status} and {found}")),
+        }
+    }
+}
+
+/// What it means when the server explains itself.
+fn explained(
+    server: &Arc<Server>,
+    read: &Read,
+    status: StatusCode,
+    account: ServerStatus,
+) -> Failure {
+    let path = read.path.clone();
+    let about = is_about(&path, account.details.as_ref());
+    let message = account.message;
+    Failure::Final(match (status, account.reason.as_str()) {
+        (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
+            server: Arc::clone(server),
+        },
+        (StatusCode::FORBIDDEN, "Forbidden") => ClusterError::Forbidden {
+            permission: Permission::clone(&read.permission),
+            user: user_in(&message),
+        },
+        (StatusCode::NOT_FOUND, "NotFound") if about => ClusterError::NotFound { path },
+        (StatusCode::CONFLICT, "AlreadyExists") => ClusterError::AlreadyExists { path },
+        (StatusCode::CONFLICT, "Conflict") => ClusterError::Conflict { path, message },
+        (StatusCode::UNPROCESSABLE_ENTITY, "Invalid") => ClusterError::Invalid { path, message },
+        (StatusCode::GONE, "Expired" | "Gone") => return Failure::Expired,
+        (_, reason) => ClusterError::Refused {
+            server: Arc::clone(server),
+            status: status.as_u16(),
+            message: if message.is_empty() {
+                reason.to_owned()
+            } else {
+                message
+            },
+            path,
+        },
+    })
+}
+
+/// The user in `… is forbidden: User "alice" cannot list …`.
+fn user_in(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("User \"")?;
+    let (user, _) = rest.split_once('"')?;
+    Some(user.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::request::JSON;
+    use crate::model::Kind;
+
+    const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
+    const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/a";
+    const GROUP: &str = "/apis/resource.k8s.io";
+    const PROVEN: Proof = Proof {
+        is_api_server: true,
+        has_audit_ids: false,
+    };
+
+    fn judge(
+        path: &str,
+        status: u16,
+        headers: &[(&str, &str)],
+        body: &str,
+        proof: Proof,
+    ) -> String {
+        let server = Arc::new(Server {
+            cluster: None,
+            url: "https://s".to_owned(),
+        });
+        let read = Read {
+            path: path.to_owned(),
+            accept: JSON,
+            permission: Permission::new("get", Kind::DeviceTaintRule),
+        };
+        let mut response = http::Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        let (head, ()) = response.body(()).expect("a response").into_parts();
+        let refusal = Refusal::new(&head, body.as_bytes().to_vec());
+        let failure = format!("{:?}", refusal.judge(&server, &read, proof));
+        let name = failure.strip_prefix("Final(").unwrap_or(&failure);
+        let end = name.find(|c: char| !c.is_alphanumeric());
+        name[..end.unwrap_or(name.len())].to_owned()
+    }
+
+    fn status(code: u16, reason: &str, details: &str) -> String {
+        format!(
+            r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"{reason}"{details},"code":{code}}}"#
+        )
+    }
+
+    #[test]
+    fn refusal_means_what_the_server_says_it_means() {
+        for (code, reason, meaning) in [
+            (401, "Unauthorized", "Unauthorized"),
+            (403, "Forbidden", "Forbidden"),
+            (404, "NotFound", "NotFound"),
+            (409, "AlreadyExists", "AlreadyExists"),
+            (409, "Conflict", "Conflict"),
+            (422, "Invalid", "Invalid"),
+            (410, "Expired", "Expired"),
+            (410, "Gone", "Expired"),
+            (400, "BadRequest", "Refused"),
+            (404, "Gone", "Refused"),
+            (409, "", "Refused"),
+        ] {
+            let body = status(code, reason, "");
+            assert_eq!(
+                judge(RULE, code, &[], &body, PROVEN),
+                meaning,
+                "{code} {reason}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_an_api_server_can_refuse() {
+        for code in [301, 400, 401, 403, 404, 409, 410, 422] {
+            for body in [
+                "<html>no</html>".to_owned(),
+                String::new(),
+                "{}".to_owned(),
+                format!(r#"{{"code":{code},"reason":"NotFound"}}"#),
+                status(500, "NotFound", ""),
+                status(code, "NotFound", "").replace("Failure", "Success"),
+            ] {
+                assert_eq!(
+                    judge(RULE, code, &[], &body, PROVEN),
+                    "Foreign",
+                    "{code} {body}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn absence_of_something_else_is_no_absence() {
+        let about = |name: &str, kind: &str| {
+            status(
+                404,
+                "NotFound",
+                &format!(r#","details":{{"name":"{name}","kind":"{kind}"}}"#),
+            )
+        };
+        let found = |body: &str| judge(RULE, 404, &[], body, PROVEN);
+        assert_eq!(found(&about("a", "devicetaintrules")), "NotFound");
+        assert_eq!(found(&about("b", "devicetaintrules")), "Refused");
+        assert_eq!(found(&about("a", "pods")), "Refused");
+        assert_eq!(
+            found(&status(404, "NotFound", r#","details":{}"#)),
+            "Refused"
+        );
+    }
+
+    #[test]
+    fn unknown_path_is_told_in_text_by_what_is_known_to_be_an_api_server() {
+        let text = &[("content-type", "text/plain; charset=utf-8")][..];
+        let audited = &[text[0], ("audit-id", "1")][..];
+        let html = &[("content-type", "text/html")][..];
+        let words = "404 page not found\n";
+        let strict = Proof {
+            has_audit_ids: true,
+            ..PROVEN
+        };
+        for (name, path, headers, body, proof, meaning) in [
+            ("a group", GROUP, text, words, PROVEN, "NotFound"),
+            ("a list", RULES, text, words, PROVEN, "NotFound"),
+            (
+                "with the marks of the others",
+                GROUP,
+                audited,
+                words,
+                strict,
+                "NotFound",
+            ),
+            ("without them", GROUP, text, words, strict, "Foreign"),
+            (
+                "of a server that is not known",
+                GROUP,
+                text,
+                words,
+                Proof::default(),
+                "Foreign",
+            ),
+            ("about an object", RULE, text, words, PROVEN, "Foreign"),
+            ("in HTML", GROUP, html, words, PROVEN, "Foreign"),
+            (
+                "in other words",
+                GROUP,
+                text,
+                "not found",
+                PROVEN,
+                "Foreign",
+            ),
+        ] {
+            assert_eq!(judge(path, 404, headers, body, proof), meaning, "{name}");
+        }
+    }
+
+    #[test]
+    fn user_is_taken_from_the_servers_words() {
+        let message = r#"resourceslices.resource.k8s.io is forbidden: User "alice" cannot list resource "resourceslices""#;
+        assert_eq!(user_in(message).as_deref(), Some("alice"));
+        assert_eq!(user_in("forbidden"), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! What is asked of a server.
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{Method, Request};
+use kube::client::Body;
+
+use super::retry::Failure;
+use crate::cluster::Permission;
+
+/// What the API server calls its compact encoding.
+pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The encoding that every resource has.
+pub(in crate::cluster) const JSON: &str = "application/json";
+
+/// A question that changes nothing.
+#[derive(Clone, Debug)]
+pub(in crate::cluster) struct Read {
+    /// Path and query.
+    pub(in crate::cluster) path: String,
+    /// The encoding to ask for.
+    pub(in crate::cluster) accept: &'static str,
+    /// What the user must be allowed to do.
+    pub(in crate::cluster) permission: Permission,
+}
+
+/// What a request wants to be changed.
+#[derive(Clone, Debug)]
+pub(in crate::cluster) struct Change {
+    /// Such as `PATCH`.
+    pub(in crate::cluster) method: Method,
+    /// The encoding of the body.
+    pub(in crate::cluster) content_type: &'static str,
+    /// What is sent.
+    pub(in crate::cluster) body: Vec<u8>,
+}
+
+/// The HTTP request for `read`, with the change that it asks for, if any.
+pub(in crate::cluster) fn request(
+    read: &Read,
+    change: Option<&Change>,
+) -> Result<Request<Body>, Failure> {
+    let request = Request::builder()
+        .uri(&read.path)
+        .header(ACCEPT, read.accept);
+    let request = match change {
+        None => request.body(Body::empty()),
+        Some(change) => request
+            .method(&change.method)
+            .header(CONTENT_TYPE, change.content_type)
+            .body(Body::from(change.body.clone())),
+    };
+    request.map_err(|error| Failure::Unreadable(error.to_string()))
+}

@@ -1,0 +1,195 @@
+//! Nothing follows from an answer that is not an API server's, or not one to the question.
+
+use super::encode;
+use super::server::{Answer, CLAIMS, RULES, SLICES, Server};
+use crate::cluster::{
+    ClusterError, Detail, Rules, discover, node_health, read_devices, read_for_preview,
+};
+use crate::model::{NodeHealth, NodeName};
+
+const POD: &str = "/api/v1/namespaces/ml/pods/pod-1";
+
+/// What may come with status 404 from something on the way, or about something else.
+fn strange_absences() -> Vec<Answer> {
+    let about = |details: &str| {
+        Answer::refused(
+            404,
+            &format!(
+                r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","details":{details},"code":404}}"#
+            ),
+        )
+    };
+    vec![
+        Answer::page(404),
+        Answer::refused(404, ""),
+        Answer::refused(404, "{}"),
+        Answer::refused(404, r#"{"kind":"Status","code":404}"#),
+        Answer::refused(404, r#"{"error":"not found"}"#),
+        Answer::status(404, "", "no"),
+        about(r#"{"name":"another","kind":"pods"}"#),
+        about("{}"),
+    ]
+}
+
+/// What may come with status 200 in place of a list or an object.
+fn strange_successes() -> Vec<Answer> {
+    vec![
+        Answer::json("{}"),
+        Answer::json("null"),
+        Answer::json("[]"),
+        Answer::json(r#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}"#),
+        Answer::json(r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#),
+        Answer::json(
+            r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}"#,
+        ),
+        Answer::page(200),
+    ]
+}
+
+async fn rules(server: &Server) -> Rules {
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    Rules::new(&client, &served).expect("rules")
+}
+
+#[tokio::test]
+async fn only_the_server_says_that_a_rule_does_not_exist() {
+    let server = Server::start().await;
+    let rules = rules(&server).await;
+    let path = format!("{RULES}/r");
+    assert_eq!(rules.get("r").await.expect("an absence"), None);
+    for answer in strange_absences().into_iter().chain(strange_successes()) {
+        server.answer(&path, [answer.clone()]);
+        let found = rules.get("r").await;
+        assert!(found.is_err(), "{answer:?}: {found:?}");
+    }
+    server.answer(&path, [Answer::page(404)]);
+    let error = rules.get("r").await.expect_err("a page");
+    let expected = format!(
+        "the server at {} did not answer {path} as an API server does: 404 Not Found and an HTML page",
+        server.url
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(
+        error.hints()[0].contains("proxy, gateway"),
+        "{:?}",
+        error.hints()
+    );
+}
+
+#[tokio::test]
+async fn list_of_rules_is_a_list_of_rules() {
+    let server = Server::start().await;
+    let rules = rules(&server).await;
+    assert!(rules.list().await.expect("a list").is_empty());
+    let head = r#""kind":"DeviceTaintRuleList","apiVersion":"resource.k8s.io/v1""#;
+    let part = Answer::json(&format!(
+        r#"{{{head},"metadata":{{"continue":"more"}},"items":[]}}"#
+    ));
+    let empty = Answer::json(&format!("{{{head}}}"));
+    for answer in strange_successes().into_iter().chain([part, empty]) {
+        server.answer(RULES, [answer.clone()]);
+        let found = rules.list().await;
+        assert!(found.is_err(), "{answer:?}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn pod_is_absent_only_if_the_server_says_so() {
+    let server = Server::start().await;
+    let read = async || {
+        let (client, _) = server.client().await;
+        let served = discover(&client).await.expect("discovery");
+        read_for_preview(&client, &served, Detail::Names, |id| {
+            id.pool.as_str() == "node-1"
+        })
+        .await
+    };
+    assert!(read().await.expect("a reading").snapshot.pods.is_empty());
+    let other = encode::object("v1", "Pod", &encode::pod("pod-2", "node-1", "claim-1"));
+    let claim = encode::claim("pod-1", "node-1", "gpu-0", "pod-1");
+    let claim = encode::object("resource.k8s.io/v1", "ResourceClaim", &claim);
+    let strange = strange_absences().into_iter().chain(strange_successes());
+    for answer in strange.chain([Answer::ok(other), Answer::ok(claim)]) {
+        server.answer(POD, [answer.clone()]);
+        let found = read().await;
+        assert!(found.is_err(), "{answer:?}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn node_is_gone_only_if_the_server_says_so() {
+    let server = Server::start().await;
+    let (client, _) = server.client().await;
+    let node = NodeName::from("n");
+    let health = node_health(&client, &node).await.expect("an absence");
+    assert_eq!(health, NodeHealth::Gone);
+    let other = Answer::json(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"m"}}"#);
+    let strange = strange_absences().into_iter().chain(strange_successes());
+    for answer in strange.chain([other]) {
+        server.answer("/api/v1/nodes/n", [answer.clone()]);
+        let found = node_health(&client, &node).await;
+        assert!(found.is_err(), "{answer:?}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_lacks_is_not_learned_from_a_stranger() {
+    for path in [
+        "/version",
+        "/apis/resource.k8s.io",
+        "/apis/resource.k8s.io/v1",
+    ] {
+        let strange = strange_absences().into_iter().filter(|answer| {
+            // That is how a server says that it has no such path.
+            !matches!(answer, Answer::Whole(_, _, body) if String::from_utf8_lossy(body).contains(r#""details":{}"#))
+        });
+        for answer in strange.chain(strange_successes()) {
+            let server = Server::start().await;
+            server.answer(path, [answer.clone()]);
+            let (client, _) = server.client().await;
+            let error = discover(&client).await.expect_err("a stranger");
+            let expected = !matches!(error, ClusterError::NotServed { .. });
+            assert!(expected, "{path}: {answer:?}: {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn text_for_an_unknown_path_counts_from_a_known_api_server_only() {
+    let server = Server::start().await;
+    for path in ["/version", "/apis/resource.k8s.io"] {
+        server.answer(path, [Answer::unknown_path()]);
+    }
+    let (client, _) = server.client().await;
+    let error = discover(&client).await.expect_err("a stranger");
+    assert!(matches!(error, ClusterError::Foreign { .. }), "{error}");
+    // What knows its own audit IDs has them on this answer, too.
+    let version = br#"{"gitVersion":"v1.37.0"}"#.to_vec();
+    let audited = vec!["Audit-Id: 1".to_owned()];
+    server.answer("/version", [Answer::Whole(200, audited, version)]);
+    let (client, _) = server.client().await;
+    let error = discover(&client).await.expect_err("a stranger");
+    assert!(matches!(error, ClusterError::Foreign { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn access_is_denied_by_the_server_only() {
+    for answer in [
+        Answer::page(403),
+        Answer::refused(403, "{}"),
+        Answer::page(401),
+    ] {
+        for path in [SLICES, CLAIMS, RULES] {
+            let server = Server::start().await;
+            server.answer(path, [answer.clone()]);
+            let (client, _) = server.client().await;
+            let served = discover(&client).await.expect("discovery");
+            let error = read_devices(&client, &served, Detail::Names)
+                .await
+                .expect_err("a stranger");
+            assert!(matches!(error, ClusterError::Foreign { .. }), "{error}");
+            assert!(client.denied().is_empty(), "{:?}", client.denied());
+        }
+    }
+}

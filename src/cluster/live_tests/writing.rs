@@ -1,0 +1,173 @@
+//! What became of a change whose answer cannot be believed? It is looked up.
+
+use super::server::{Answer, RULES, Server};
+use crate::cluster::{ClusterError, RuleDraft, RulePatch, Rules, WriteMode, discover};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Taint};
+
+const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/r";
+
+fn rule(uid: &str, effect: &str) -> Answer {
+    Answer::json(&format!(
+        r#"{{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1",
+            "metadata":{{"name":"r","uid":"{uid}","resourceVersion":"5","generation":1}},
+            "spec":{{"deviceSelector":{{}},"taint":{{"key":"k","effect":"{effect}","timeAdded":"2026-11-21T04:43:27Z"}}}}}}"#
+    ))
+}
+
+fn absent() -> Answer {
+    Answer::absent("devicetaintrules", "r")
+}
+
+fn draft() -> RuleDraft {
+    RuleDraft {
+        name: "r".to_owned(),
+        selector: DeviceSelector::default(),
+        taint: Taint {
+            key: "k".into(),
+            value: String::new(),
+            effect: Effect::NoExecute,
+            time_added: None,
+        },
+        labels: Default::default(),
+        annotations: Default::default(),
+    }
+}
+
+async fn rules(server: &Server) -> (Rules, DeviceTaintRule) {
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let rules = Rules::new(&client, &served).expect("rules");
+    server.answer(RULE, [rule("u", "NoExecute")]);
+    let stored = rules.get("r").await.expect("an answer").expect("a rule");
+    (rules, stored.rule)
+}
+
+/// Answers after which nobody knows what the server did.
+fn lost() -> Vec<Answer> {
+    vec![
+        Answer::page(404),
+        Answer::page(401),
+        Answer::page(403),
+        Answer::page(409),
+        Answer::page(422),
+        Answer::page(408),
+        Answer::page(302),
+        Answer::page(502),
+        Answer::page(200),
+        Answer::refused(400, "bad request"),
+        Answer::busy(429, 0),
+        Answer::busy(503, 0),
+        Answer::status(500, "InternalError", "etcd is slow"),
+        Answer::status(504, "Timeout", "may still be processing"),
+        Answer::json("{}"),
+        Answer::json("null"),
+        Answer::json(r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":409}"#),
+        Answer::Resets,
+        Answer::Breaks(b"{\"kind\":\"Status\"}".to_vec(), 5),
+    ]
+}
+
+#[tokio::test]
+async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
+    let server = Server::start().await;
+    let (rules, found) = rules(&server).await;
+    for answer in lost() {
+        server.answer(&format!("DELETE {RULE}"), [answer.clone()]);
+        server.answer(RULE, [rule("u", "NoExecute")]);
+        let deleted = rules.delete(&found, WriteMode::Store).await;
+        assert!(deleted.is_err(), "it stands: {answer:?}");
+        server.answer(RULE, [absent()]);
+        let deleted = rules.delete(&found, WriteMode::Store).await;
+        assert!(deleted.is_ok(), "it is gone: {answer:?}: {deleted:?}");
+        server.answer(RULE, [Answer::page(404)]);
+        let deleted = rules.delete(&found, WriteMode::Store).await;
+        assert!(
+            matches!(deleted, Err(ClusterError::Unresolved { .. })),
+            "nobody knows: {answer:?}: {deleted:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn creation_whose_answer_cannot_be_believed_is_looked_up() {
+    let server = Server::start().await;
+    let (rules, _) = rules(&server).await;
+    for answer in lost() {
+        server.answer(&format!("POST {RULES}"), [answer.clone()]);
+        server.answer(RULE, [rule("u", "NoExecute")]);
+        let made = rules.create(&draft(), WriteMode::Store).await;
+        assert!(made.is_ok(), "it is there: {answer:?}: {made:?}");
+        server.answer(RULE, [absent()]);
+        let made = rules.create(&draft(), WriteMode::Store).await;
+        assert!(made.is_err(), "it is not: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn patch_whose_answer_cannot_be_believed_is_looked_up() {
+    let server = Server::start().await;
+    let (rules, found) = rules(&server).await;
+    let patch = RulePatch {
+        effect: Some(Effect::NoSchedule),
+        ..RulePatch::default()
+    };
+    for answer in lost() {
+        server.answer(&format!("PATCH {RULE}"), [answer.clone()]);
+        server.answer(RULE, [rule("u", "NoSchedule")]);
+        let patched = rules.patch(&found, &patch, WriteMode::Store).await;
+        assert!(patched.is_ok(), "it is changed: {answer:?}: {patched:?}");
+        server.answer(RULE, [rule("u", "NoExecute")]);
+        let patched = rules.patch(&found, &patch, WriteMode::Store).await;
+        assert!(patched.is_err(), "it is not: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn change_that_could_not_be_sent_is_refused_and_not_looked_up() {
+    let server = Server::start().await;
+    let (_, found) = rules(&server).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let mut options = server.options();
+    options.server = Some(format!(
+        "http://{}",
+        listener.local_addr().expect("an address")
+    ));
+    drop(listener);
+    let served = {
+        let (client, _) = server.client().await;
+        discover(&client).await.expect("discovery")
+    };
+    let (client, _) = super::server::client(&options).await;
+    let rules = Rules::new(&client, &served).expect("rules");
+    let error = rules
+        .delete(&found, WriteMode::Store)
+        .await
+        .expect_err("unreachable");
+    assert!(matches!(error, ClusterError::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
+    let server = Server::start().await;
+    let (rules, found) = rules(&server).await;
+    let text = vec![
+        "Content-Type: text/plain; charset=utf-8".to_owned(),
+        "Retry-After: 0".to_owned(),
+    ];
+    let words = b"Too many requests, please try again later.\n".to_vec();
+    let done = r#"{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"r"}}"#;
+    server.answer(
+        &format!("DELETE {RULE}"),
+        [
+            Answer::Whole(429, text, words),
+            Answer::status(429, "TooManyRequests", "later"),
+            Answer::json(done),
+        ],
+    );
+    rules
+        .delete(&found, WriteMode::Store)
+        .await
+        .expect("deleted");
+}
