@@ -280,7 +280,7 @@ mod tests {
                     .chain(words[2..].iter().map(String::as_str));
                 let parsed = definition(None).try_get_matches_from(mine);
                 assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
-                let quoted = example.replace(|c: char| c == '\'' || c == '"', " ");
+                let quoted = example.replace(['\'', '"'], " ");
                 let bare = example
                     .split('\'')
                     .step_by(2)
