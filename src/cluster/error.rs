@@ -241,12 +241,21 @@ pub enum ClusterError {
         /// The server's words.
         message: String,
     },
-    /// A change was sent, its answer was lost, and the object could not be read afterwards.
+    /// Others kept changing the object before this change of it could be made.
+    #[error("{path} changes faster than it can be changed: given up after {tries} tries")]
+    Contended {
+        /// Path of the object.
+        path: String,
+        /// How often it was tried.
+        tries: u32,
+    },
+    /// A change was sent, its answer was lost, and looking at the object does not tell what became of
+    /// it.
     #[error("nobody knows whether {path} was changed: {reason}")]
     Unresolved {
         /// Path of the object.
         path: String,
-        /// Why there was no answer, and why it could not be read.
+        /// Why there was no answer, and what was found afterwards.
         reason: String,
     },
     /// The server refused for another reason.
@@ -343,10 +352,23 @@ impl ClusterError {
             | Self::NotFound { .. }
             | Self::Conflict { .. }
             | Self::AlreadyExists { .. }
+            | Self::Contended { .. }
             | Self::Invalid { .. }
             | Self::Refused { .. }
             | Self::Undecodable { .. } => Vec::new(),
         }
+    }
+
+    /// Whether it is not known what became of a change.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unresolved { .. })
+    }
+
+    /// Whether the server does not accept the object, so that trying again does not help.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        matches!(self, Self::Invalid { .. })
     }
 
     /// What is not allowed, when that is the reason.

@@ -27,6 +27,7 @@ mod read;
 mod rules;
 mod save;
 mod watch;
+mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
@@ -36,13 +37,16 @@ pub use connection::{
 };
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
-pub use files::{FileSource, InputError, Limits, SavedNotes, read, read_rules, read_with_rules};
+pub use files::{
+    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_with_rules,
+};
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
 pub use read::{
     ObjectEvent, Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
     read_for_preview, read_pods, rule_events,
 };
-pub use rules::{MANAGER, RuleDraft, RulePatch, Rules, StoredRule, WriteMode, user_name};
+pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use watch::Watched;
+pub use write::{Change, Listed, Made, Next, Objects, State, Stored, WriteMode, user_name};

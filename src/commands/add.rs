@@ -11,19 +11,19 @@ use super::flags::change::ChangeArgs;
 use super::flags::devices::{SelectorArgs, wrong_name};
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
+use super::work::changer::{Changer, DryRun, Lines, stopped};
 use super::work::choice::{refuse_missing, wide};
 use super::work::connect::failed;
 use super::work::consent::Safety;
+use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
-use super::work::step::{Existing, Step, considered, different, refuse_unsupported, steps};
-use crate::cluster::{
-    ClusterError, MANAGER, RuleDraft, StoredRule, WriteMode, parse_duration, user_name,
-};
+use crate::cluster::{parse_duration, user_name};
+use crate::decide::broad::{foreign, set_back};
+use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, Effect, RuleMetadata, Taint};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::labels::parse_label;
 use crate::naming::taint::{self, TaintPattern};
 use crate::naming::{NamingError, device, rule, validate};
@@ -119,147 +119,93 @@ Examples:
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let drafts = args.drafts()?;
     let safety = args.safety.prepare()?;
+    let change = args.change.change();
 
     let scene = Scene::open(args.version.version(), context).await?;
-    refuse_unsupported(&drafts, &scene.look.semantics)?;
-    let drafts = args.with_expiry(drafts, scene.look.now);
+    let look = &scene.look;
+    let drafts = args.with_expiry(drafts, look.now);
     if !args.allow_missing {
         refuse_unknown_devices(&drafts, &scene)?;
     }
-    let steps = steps(drafts, args.existing(), &scene.look)?;
-    ask(&steps, &safety, &scene, context, &args).await?;
+    let terms = Terms {
+        existing: args.existing(),
+        semantics: &look.semantics,
+        now: look.now,
+    };
+    let steps = add(drafts.clone(), &existing(&drafts, &scene).await?, &terms)?;
+    for note in steps.iter().flat_map(Step::notes) {
+        context.printer.note(&note);
+    }
+    agree(&steps, &safety, &scene, context, change.dry_run).await?;
 
-    let user = user_name(&scene.live.client).await;
-    let done = carry_out(steps, &args, user.as_deref(), &scene, context).await;
-    scene.look.tell(&context.printer);
+    let lines = match args.output {
+        Some(_) => Lines::Left,
+        None => Lines::Printed,
+    };
+    let user = match change.dry_run.mode() {
+        Some(_) => user_name(&scene.live.client).await,
+        None => None,
+    };
+    let changer = Changer::new(&scene.rules, change, context);
+    let changer = changer.with_lines(lines).by(user);
+    let done = args.carry_out(&steps, &terms, changer, &scene).await;
+    look.tell(&context.printer);
     done
 }
 
+/// The rules that are there under the names of the drafts. Who may not list rules can still look at
+/// each.
+async fn existing(drafts: &[RuleDraft], scene: &Scene) -> Result<Vec<DeviceTaintRule>, Failure> {
+    match scene.look.rules() {
+        Ok(rules) => Ok(rules.to_vec()),
+        Err(_) => {
+            let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
+            by_name(&names, &scene.rules).await.map_err(failed)
+        }
+    }
+}
+
 /// Shows whom it hits and asks, if it can hit anybody.
-async fn ask(
+async fn agree(
     steps: &[Step],
     safety: &Safety,
     scene: &Scene,
     context: &Context,
-    args: &AddArgs,
+    dry_run: DryRun,
 ) -> Result<(), Failure> {
-    let deadly = steps
-        .iter()
-        .filter_map(|step| considered(step, scene.look.now));
-    let deadly: Vec<ConsideredTaint> = deadly.collect();
-    if deadly.is_empty() && safety.guards.is_empty() {
+    let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
+    let asks = open.iter().any(|step| step.does_something()) || !safety.guards.is_empty();
+    if open.is_empty() || !asks {
         return Ok(());
     }
-    let report = scene.report(&deadly, &safety.guards).await?;
-    if args.change.change().dry_run.is_real() {
-        return safety.check(&report, context);
-    }
-    for line in report.summary_lines() {
-        context.printer.note(&line);
-    }
-    Ok(())
+    let considered = steps.iter().map(|step| step.considered(scene.look.now));
+    let considered: Vec<ConsideredTaint> = considered.collect();
+    let report = scene.report(&considered, &safety.guards).await?;
+    let done = steps.iter().filter(|step| !step.is_open());
+    let done: Vec<String> = done.map(|step| step.draft().name.clone()).collect();
+    let changed = open.iter().filter_map(|step| step.existing().cloned());
+    let changed: Vec<DeviceTaintRule> = changed.collect();
+    let mut concerns = foreign(&changed);
+    concerns.extend(set_back(&changed));
+    let wish = Wish {
+        report: &report,
+        deed: &deed(&open),
+        done: &done,
+        concerns: &concerns,
+    };
+    safety.check(&wish, dry_run, context)
 }
 
-async fn carry_out(
-    steps: Vec<Step>,
-    args: &AddArgs,
-    user: Option<&str>,
-    scene: &Scene,
-    context: &Context,
-) -> Result<ExitStatus, Failure> {
-    if steps.len() > 1 {
-        let rules = counted(steps.len(), "rule");
-        context
-            .printer
-            .note(&format!("{rules}, one for each device or selector"));
-    }
-    let open = steps.iter().filter(|step| !matches!(step, Step::Keep(_)));
-    let names: Vec<String> = open.map(|step| step.draft().name.clone()).collect();
-    args.change.change().plan(names, context);
-    let mut changed = false;
-    let mut objects = Vec::new();
-    for step in steps {
-        let name = step.draft().name.clone();
-        args.change.change().begin(&name, context);
-        let (verb, object) = match perform(step, args, user, scene).await {
-            Ok(done) => done,
-            Err(failure) => {
-                not_made(&failure, context);
-                return Err(stopped(failure, context));
-            }
-        };
-        changed |= verb != UNCHANGED;
-        if args.output.is_none() {
-            args.change.change().tell(&name, verb, context)?;
-        } else {
-            args.change.change().note(&name, verb, context);
-        }
-        objects.push(object);
-    }
-    if let Some(format) = &args.output {
-        let format = format.parse::<Format>()?;
-        let page = Page {
-            format,
-            width: None,
-        };
-        context.printer.emit(&render(&ObjectList(objects), page)?)?;
-    }
-    Ok(args.change.change().status(Changed::if_any(changed)))
-}
-
-/// Does what has to be done about one rule: what was done, and the rule as it is then.
-async fn perform(
-    step: Step,
-    args: &AddArgs,
-    user: Option<&str>,
-    scene: &Scene,
-) -> Result<(&'static str, serde_json::Value), Failure> {
-    let mode = args.change.change().dry_run.mode();
-    let rules = &scene.rules;
-    match (step, mode) {
-        (Step::Keep(draft), _) => {
-            let found = rules.get(&draft.name).await.map_err(failed)?;
-            let object =
-                found.map_or_else(|| draft.object(rules.api_version()), |found| found.object);
-            Ok((UNCHANGED, object))
-        }
-        (Step::Create(draft), None) => Ok(("created", draft.object(rules.api_version()))),
-        (Step::Create(mut draft), Some(mode)) => {
-            if let Some(user) = user {
-                let key = RuleMetadata::CREATED_BY.to_owned();
-                draft.annotations.insert(key, user.to_owned());
-            }
-            create(&draft, mode, scene).await
-        }
-        (Step::Change(draft, _, _), None) => Ok(("configured", draft.object(rules.api_version()))),
-        (Step::Change(_, rule, mut change), Some(mode)) => {
-            if let Some(user) = user {
-                let key = RuleMetadata::CHANGED_BY.to_owned();
-                change.annotations.insert(key, user.to_owned());
-            }
-            let stored = patch(rules, &rule, &change, mode).await?;
-            Ok(("configured", stored.object))
-        }
-    }
-}
-
-/// Creates a rule; one that somebody made in the meantime is looked at like one that was there.
-async fn create(
-    draft: &RuleDraft,
-    mode: WriteMode,
-    scene: &Scene,
-) -> Result<(&'static str, serde_json::Value), Failure> {
-    match scene.rules.create(draft, mode).await {
-        Ok(StoredRule { object, .. }) => Ok(("created", object)),
-        Err(error @ ClusterError::AlreadyExists { .. }) => {
-            let found = scene.rules.get(&draft.name).await.map_err(failed)?;
-            match found {
-                Some(found) if draft.is_spec_of(&found.rule) => Ok((UNCHANGED, found.object)),
-                Some(found) => Err(different(draft, &found.rule)),
-                None => Err(failed(error)),
-            }
-        }
-        Err(error) => Err(failed(error)),
+/// What is done, as the beginning of a question.
+fn deed(open: &[&Step]) -> String {
+    let Some(first) = open.first().map(|step| step.draft()) else {
+        return "Go on".to_owned();
+    };
+    let (name, taint) = (&first.name, &first.taint);
+    match (open, open.first().and_then(|step| step.existing())) {
+        ([_], Some(_)) => format!("Change rule {name} to {taint}"),
+        ([_], None) => format!("Add rule {name} with {taint}"),
+        _ => format!("Add or change {} with {taint}", counted(open.len(), "rule")),
     }
 }
 
@@ -278,6 +224,50 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
 }
 
 impl AddArgs {
+    async fn carry_out(
+        &self,
+        steps: &[Step],
+        terms: &Terms<'_>,
+        mut changer: Changer<'_>,
+        scene: &Scene,
+    ) -> Result<ExitStatus, Failure> {
+        if steps.len() > 1 {
+            let rules = counted(steps.len(), "rule");
+            changer
+                .context()
+                .printer
+                .note(&format!("{rules}, one for each device or selector"));
+        }
+        let open = steps.iter().filter(|step| step.is_open());
+        changer.plan(open.map(|step| step.draft().name.clone()));
+        let mut objects = Vec::new();
+        for step in steps {
+            match changer.take(step, terms).await {
+                Ok(object) => objects.push(object),
+                Err(failure) => {
+                    let (names, taint) = ([step.draft().name.clone()], &step.draft().taint);
+                    let failure = match step.existing() {
+                        Some(_) => scene.told_of_hits(failure, &names, &taint.effect).await,
+                        None => failure,
+                    };
+                    return Err(stopped(failure, changer.context()));
+                }
+            }
+        }
+        if let Some(format) = &self.output {
+            let format = format.parse::<Format>()?;
+            let page = Page {
+                format,
+                width: None,
+            };
+            changer
+                .context()
+                .printer
+                .emit(&render(&ObjectList(objects), page)?)?;
+        }
+        Ok(changer.status())
+    }
+
     fn existing(&self) -> Existing {
         if self.overwrite {
             Existing::Overwritten
@@ -391,19 +381,20 @@ impl AddArgs {
             taint: taint.clone(),
             labels: self.all_labels(&batch),
             annotations: self.annotations(),
+            manifest: None,
         });
         Ok(drafts.collect())
     }
 
     fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
-        let manifests = source::rules(&self.filename)?;
+        let manifests = source::manifests(&self.filename)?;
         if self.name.is_some() {
             return Err(Failure::usage(
                 "--name cannot be used together with --filename, which names its rules",
             ));
         }
         let mut drafts = Vec::new();
-        for manifest in manifests {
+        for (manifest, written) in manifests {
             let Some(selector) = manifest.selector.clone() else {
                 return Err(wide(&manifest, "has no spec.deviceSelector"));
             };
@@ -424,6 +415,7 @@ impl AddArgs {
                 taint: manifest.taint,
                 labels,
                 annotations,
+                manifest: Some(written),
             });
         }
         Ok(drafts)
@@ -431,7 +423,10 @@ impl AddArgs {
 
     fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
         let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
-        labels.insert(RuleMetadata::MANAGED_BY.to_owned(), MANAGER.to_owned());
+        labels.insert(
+            RuleMetadata::MANAGED_BY.to_owned(),
+            RuleMetadata::THIS_PROGRAM.to_owned(),
+        );
         labels.insert(RuleMetadata::BATCH.to_owned(), batch.to_owned());
         labels
     }

@@ -1,32 +1,43 @@
 //! `deescalate`: the brake.
+//!
+//! It depends on nothing but the rules that it is pulled on: neither a list of other rules, nor
+//! devices, nor what else the server has can keep it from working. What is said afterwards about
+//! pods is read as far as it can be.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use futures::future::join;
 
 use super::context::Context;
-use super::escalate::rank;
 use super::flags::change::ChangeArgs;
+use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Changed, UNCHANGED, conflict, not_made, stopped};
-use super::work::connect::{Live, connect, failed};
+use super::work::changer::{Changer, stopped};
+use super::work::connect::{Live, connect_client, failed};
+use super::work::meant::meant;
 use super::work::scene::Scene;
 use super::work::source::Version;
-use crate::cluster::{ClusterError, RulePatch, Rules, StoredRule, user_name};
-use crate::engine::{ConsideredTaint, Verdict};
+use crate::cluster::{ApiClient, ClusterError, Rules, Served, discover, user_name};
+use crate::decide::broad::set_back;
+use crate::decide::chooser::no_such_rule;
+use crate::decide::{Chooser, Meant, RulePatch};
+use crate::engine::life::remaining;
+use crate::engine::{ConsideredTaint, Semantics, Verdict};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::report::table::counted;
+use crate::model::{Affects, DeviceTaintRule, Effect};
+use crate::report::life::{Braked, braked_line};
 
 /// Let rules do less, at once: no report, no guard, no question
 ///
 /// Pods that wait for their eviction stay; those that are terminating already do not. Says afterwards
-/// how many evictions were pending.
+/// how many evictions were pending, and how many pods cannot be saved.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {
-    /// Rules, by name
-    #[arg(value_name = "RULE", required = true)]
-    names: Vec<String>,
+    #[command(flatten)]
+    rules: RuleArgs,
 
     /// Effect from now on
     #[arg(long, value_enum, value_name = "EFFECT")]
@@ -45,7 +56,11 @@ Examples:
   kubectl devicetaint deescalate drain-node-7 --to None
 
   # Stop evicting, but keep new pods off
-  kubectl devicetaint deescalate drain-node-7 --to NoSchedule";
+  kubectl devicetaint deescalate drain-node-7 --to NoSchedule
+
+  # The rule of a device, as it was added
+  kubectl devicetaint deescalate gpu.example.com/node-7/gpu-0 \\
+    example.com/maintenance --to None";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Lower {
@@ -66,131 +81,142 @@ impl From<Lower> for Effect {
     }
 }
 
-/// How often the brake is pulled again when something else was first.
-const ATTEMPTS: u32 = 100;
+/// How long the brake waits for a note on who pulls it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A server whose rules can be changed, whatever else it has.
+struct Reached {
+    client: ApiClient,
+    /// What the server has, or why that is not known.
+    served: Result<Served, Failure>,
+    rules: Rules,
+}
 
 pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let live = connect(context).await?;
-    let rules = Rules::new(&live.client, &live.served).map_err(failed)?;
-    let mut names = args.names.clone();
-    names.sort_unstable();
-    names.dedup();
-    args.change.change().plan(names.iter().cloned(), context);
-    let mut braked = Vec::new();
-    let mut changed = false;
-    for name in &names {
-        let done = match args.brake(name, &live, &rules, context).await {
-            Ok(done) => done,
-            Err(failure) => {
-                not_made(&failure, context);
-                return Err(stopped(failure, context));
+    let chooser = args.rules.chooser()?;
+    let reached = reach(&chooser, context).await?;
+    let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
+    let (found, user) = join(find(&chooser, &reached, context), user).await;
+    let found = found?;
+    let failure = found.all_missing();
+    if let Some(failure) = failure {
+        if found.rules.is_empty() {
+            return Err(failure);
+        }
+        // The others are braked all the same: later is too late.
+        let braked = args
+            .pull(&found, &reached, user.unwrap_or(None), context)
+            .await;
+        return Err(match braked {
+            Ok(_) => failure.hint("the others were found, and are braked"),
+            Err(other) => other.hint(failure.to_string()),
+        });
+    }
+    if found.rules.is_empty() {
+        context.printer.note("No resources found");
+    }
+    args.pull(&found, &reached, user.unwrap_or(None), context)
+        .await
+}
+
+/// Connects, and finds out at which version the server has rules: by discovery, or where that fails
+/// by asking for the rules themselves.
+async fn reach(chooser: &Chooser, context: &Context) -> Result<Reached, Failure> {
+    let client = connect_client(context).await?;
+    let (rules, served) = match discover(&client).await {
+        Ok(served) => (Rules::new(&client, &served).map_err(failed)?, Ok(served)),
+        Err(error) => {
+            let names = chooser.names().unwrap_or_default();
+            match Rules::found_by(&client, &names).await {
+                Some(rules) => (rules, Err(failed(error))),
+                None => return Err(failed(error)),
             }
-        };
-        let verb = done.as_ref().map_or(UNCHANGED, |_| "configured");
-        args.change.change().tell(name, verb, context)?;
-        changed |= done.is_some();
-        braked.extend(done);
+        }
+    };
+    Ok(Reached {
+        client,
+        served,
+        rules,
+    })
+}
+
+/// The rules that are meant. Those that are named are read one by one.
+async fn find(chooser: &Chooser, reached: &Reached, context: &Context) -> Result<Meant, Failure> {
+    // Nothing is said of when rules expire, so that no clock is needed.
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    match chooser {
+        Chooser::Names(names) => {
+            let mut found = Meant::default();
+            for name in names {
+                match reached.rules.get(name).await {
+                    Ok(Some(stored)) => found.rules.push(stored.fact),
+                    Ok(None) => found.missing.push(no_such_rule(name, &[])),
+                    // One rule that cannot be read keeps no other from being braked.
+                    Err(error) => found.missing.push(failed(error)),
+                }
+            }
+            Ok(found)
+        }
+        Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
+            meant(chooser, &reached.rules, now, context).await
+        }
     }
-    if args.change.change().dry_run.is_real() {
-        tell_cancelled(live, braked, args.version.version(), context).await;
-    }
-    Ok(args.change.change().status(Changed::if_any(changed)))
 }
 
 impl DeescalateArgs {
-    /// Changes the rule, whatever else happens to it meanwhile; gives its state before, or nothing
-    /// when there was nothing to change.
-    async fn brake(
+    async fn pull(
         &self,
-        name: &str,
-        live: &Live,
-        rules: &Rules,
+        found: &Meant,
+        reached: &Reached,
+        user: Option<String>,
         context: &Context,
-    ) -> Result<Option<DeviceTaintRule>, Failure> {
+    ) -> Result<ExitStatus, Failure> {
+        let change = self.change.change();
         let to = Effect::from(self.to);
-        let (found, user) = join(rules.get(name), user_name(&live.client)).await;
-        let mut found = found.map_err(failed)?.ok_or_else(|| no_rule(name))?;
-        for _ in 0..ATTEMPTS {
-            if found.rule.taint.effect == to {
-                return Ok(None);
-            }
-            if rank(&found.rule.taint.effect) < rank(&to) {
-                return Err(would_escalate(&found, &to));
-            }
-            let Some(mode) = self.change.change().dry_run.mode() else {
-                return Ok(Some(found.rule));
-            };
-            self.change.change().begin(name, context);
-            match rules
-                .patch(&found.rule, &self.patch(live, user.as_deref()), mode)
-                .await
-            {
-                Ok(_) => return Ok(Some(found.rule)),
-                // Whatever it is now, less is wanted: decided again on the new state.
-                Err(ClusterError::Conflict { .. }) => {
-                    found = rules
-                        .get(name)
-                        .await
-                        .map_err(failed)?
-                        .ok_or_else(|| no_rule(name))?;
-                }
-                Err(error) => return Err(self.too_old(error)),
-            }
+        let mut changer = Changer::new(&reached.rules, change, context).by(user);
+        changer.plan(found.rules.iter().map(|rule| rule.name.to_string()));
+        let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
+        let mut braked = Vec::new();
+        for rule in &found.rules {
+            let done = changer.brake(rule, &patch, &to).await;
+            let done = done.map_err(|failure| stopped(too_old(failure, &to), context))?;
+            braked.extend(done);
         }
-        Err(conflict(&found.rule, &found))
+        for line in set_back(&braked) {
+            context.printer.note(&line);
+        }
+        if change.dry_run.is_real() {
+            tell_cancelled(reached, braked, self.version.version(), context).await;
+        }
+        Ok(changer.status())
     }
 
-    fn patch(&self, live: &Live, user: Option<&str>) -> RulePatch {
-        let renews = self
-            .version
-            .version()
-            .semantics(live.served.version)
-            .is_ok_and(|semantics| semantics.server_renews_time_added);
-        let mut change = RulePatch {
-            effect: Some(self.to.into()),
-            time_added: if renews {
-                None
-            } else {
-                live.client.server_time()
-            },
-            ..RulePatch::default()
-        };
-        if let Some(user) = user {
-            let key = RuleMetadata::CHANGED_BY.to_owned();
-            change.annotations.insert(key, user.to_owned());
-        }
-        change
-    }
-
-    fn too_old(&self, error: ClusterError) -> Failure {
-        let unsupported = matches!(error, ClusterError::Invalid { .. });
-        let failure = failed(error);
-        match self.to {
-            Lower::None if unsupported => failure
-                .hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule"),
-            Lower::None | Lower::NoSchedule => failure,
-        }
+    /// How the server behaves; where nobody can say, as the newest does.
+    fn semantics(&self, reached: &Reached) -> Semantics {
+        let version = reached
+            .served
+            .as_ref()
+            .ok()
+            .and_then(|served| served.version);
+        let semantics = self.version.version().semantics(version);
+        semantics.unwrap_or_else(|_| Semantics::newest())
     }
 }
 
-fn no_rule(name: &str) -> Failure {
-    Failure::new(ExitStatus::Failed, format!("no rule {name:?}"))
-        .hint("list what there is with `kubectl devicetaint list`")
-}
-
-fn would_escalate(found: &StoredRule, to: &Effect) -> Failure {
-    let rule = &found.rule;
-    Failure::usage(format!(
-        "rule {} has effect {}, which is less than {to}; nothing was changed",
-        rule.name, rule.taint.effect
-    ))
-    .hint("to let it do more, use `escalate`")
+fn too_old(failure: Failure, to: &Effect) -> Failure {
+    let is_invalid = failure
+        .cause::<ClusterError>()
+        .is_some_and(ClusterError::is_invalid);
+    if is_invalid && *to == Effect::None {
+        return failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule");
+    }
+    failure
 }
 
 /// Says how many evictions were pending when the brake was pulled; it worked whether that can be
 /// found out or not.
 async fn tell_cancelled(
-    live: Live,
+    reached: &Reached,
     before: Vec<DeviceTaintRule>,
     version: Version,
     context: &Context,
@@ -202,7 +228,7 @@ async fn tell_cancelled(
     if evicting.is_empty() {
         return;
     }
-    match pending(live, &evicting, version).await {
+    match pending(reached, &evicting, version).await {
         Ok(line) => context.printer.note(&line),
         Err(failure) => context.printer.warn(&format!(
             "the brake worked, but how many evictions were pending is not known: {failure}"
@@ -211,32 +237,38 @@ async fn tell_cancelled(
 }
 
 async fn pending(
-    live: Live,
+    reached: &Reached,
     evicting: &[DeviceTaintRule],
     version: Version,
-) -> Result<String, Failure> {
-    let scene = Scene::of(live, version).await?;
+) -> Result<String, String> {
+    let served = reached.served.as_ref().map_err(ToString::to_string)?;
+    let live = Live {
+        client: reached.client.clone(),
+        served: served.clone(),
+    };
+    let scene = Scene::of(live, version)
+        .await
+        .map_err(|failure| failure.to_string())?;
     let considered: Vec<ConsideredTaint> = evicting
         .iter()
         .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
-    let look = scene.look.with_pods_of(&considered).await?;
+    let look = scene.look.with_pods_of(&considered).await;
+    let look = look.map_err(|failure| failure.to_string())?;
     let impact = look.impact(&considered);
     let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
         Verdict::Evicted { .. } => true,
         Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
     });
     let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
-    let mut line = match cancelled.len() {
-        0 => "no eviction was pending".to_owned(),
-        1 => "1 eviction was pending and is cancelled".to_owned(),
-        several => format!("{several} evictions were pending and are cancelled"),
-    };
-    if !still.is_empty() {
-        let pods = counted(still.len(), "pod");
-        line.push_str(&format!(
-            "; {pods} will be evicted all the same, by other taints"
-        ));
-    }
-    Ok(line)
+    let left = remaining(&impact, &BTreeMap::new(), look.now);
+    let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
+    let gaps = look.reading.gaps.iter().chain(&impact.gaps);
+    let unknown = gaps.filter(|gap| gap.affects == Affects::Evictions);
+    Ok(braked_line(&Braked {
+        cancelled: cancelled.len(),
+        still: still.len(),
+        terminating: terminating.map(|left| left.pod.name.to_string()).collect(),
+        unknown: unknown.map(|gap| gap.what.clone()).collect(),
+    }))
 }

@@ -1,4 +1,4 @@
-//! `escalate` and `deescalate`: let a rule do more, or less.
+//! `escalate`: let rules do more.
 
 use std::time::Duration;
 
@@ -7,31 +7,38 @@ use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
+use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Changed, UNCHANGED, not_made, patch, stopped};
-use super::work::connect::failed;
-use super::work::ledger::Wish;
+use super::work::changer::{Change, Changer, DryRun, stopped};
+use super::work::ledger::Wish as Planned;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::{RulePatch, WriteMode, parse_duration, user_name};
-use crate::decide::standing;
+use crate::cluster::{parse_duration, user_name};
+use crate::decide::broad::{foreign, set_back};
+use crate::decide::effect::Revert;
+use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::report::ImpactReport;
+use crate::report::table::counted;
 
 /// Let rules do more: block new pods, or evict those that are there
 ///
 /// Looks again whom that hits, applies the guards, and asks. The change applies to the rule as it was
 /// looked at: when somebody else was first, nothing is forced, and you are told what is different.
+/// Rules that this plugin has not made are named with their owner, and asked about.
+///
+/// What is agreed to with --yes, --confirm-pods, --expect and --abort-if is the whole of it: the same
+/// command completes what an interrupted one began. A dry run refuses what the real run would refuse,
+/// but for the question, which it only tells.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EscalateArgs {
-    /// Rules, by name
-    #[arg(value_name = "RULE", required = true)]
-    names: Vec<String>,
+    #[command(flatten)]
+    rules: RuleArgs,
 
     /// Effect from now on
     #[arg(long, value_enum, value_name = "EFFECT")]
@@ -74,6 +81,10 @@ Examples:
   # See whom it hits, answer a question, and wait until they are gone
   kubectl devicetaint escalate drain-node-7 --to NoExecute --wait --timeout 10m
 
+  # The rule of a device, as it was added
+  kubectl devicetaint escalate gpu.example.com/node-7/gpu-0 \\
+    example.com/maintenance --to NoSchedule
+
   # In a script: at most what was agreed to, and back again if it takes too long
   kubectl devicetaint preview --rule drain-node-7 -o json > report.json
   kubectl devicetaint escalate drain-node-7 --to NoExecute \\
@@ -106,134 +117,89 @@ impl From<Higher> for Effect {
     }
 }
 
-/// How much an effect does.
-pub(super) fn rank(effect: &Effect) -> u8 {
-    match effect {
-        Effect::None | Effect::Unknown(_) => 0,
-        Effect::NoSchedule => 1,
-        Effect::NoExecute => 2,
-    }
-}
-
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let chooser = args.rules.chooser()?;
     let safety = args.safety.prepare()?;
     let to = Effect::from(args.to);
     let scene = Scene::open(args.version.version(), context).await?;
-    let (open, done) = args.split(&to, &scene)?;
-    args.warn_of_no_way_back(&done, context);
-
-    let considered: Vec<ConsideredTaint> = open
-        .iter()
-        .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
-        .collect();
-    if !open.is_empty() {
+    let meant = scene.meant(&chooser).await?;
+    if let Some(failure) = meant.all_missing() {
+        return Err(failure);
+    }
+    if meant.rules.is_empty() {
+        context.printer.note("No resources found");
+    }
+    let wish = escalate(&meant.rules, &to)?;
+    args.warn_of_no_way_back(&wish.done, context);
+    if !wish.open.is_empty() {
+        let considered = meant.rules.iter();
+        let considered: Vec<ConsideredTaint> = considered
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
+            .collect();
         let report = scene.report(&considered, &safety.guards).await?;
         args.refuse_too_short(&report, scene.look.now)?;
-        if args.change.change().dry_run.is_real() {
-            safety.check(&report, context)?;
-        } else {
-            for line in report.summary_lines() {
-                context.printer.note(&line);
-            }
-        }
+        let done = names_of(&wish.done);
+        let mut concerns = foreign(&wish.open);
+        concerns.extend(set_back(&wish.open));
+        let asked = Wish {
+            report: &report,
+            deed: &deed(&wish.open, &to),
+            done: &done,
+            concerns: &concerns,
+        };
+        safety.check(&asked, args.change.change().dry_run, context)?;
     }
-    for rule in &done {
-        args.change
-            .change()
-            .tell(rule.name.as_str(), UNCHANGED, context)?;
-    }
-    args.carry_out(&open, &scene, context).await?;
+    let status = args.carry_out(&wish, &scene, context).await?;
     scene.look.tell(&context.printer);
-    if args.waits() {
-        args.wait(&open, &done, &scene, context).await?;
+    if args.waits() && !meant.rules.is_empty() {
+        args.wait(&wish, &scene, context).await?;
     }
-    Ok(args
-        .change
-        .change()
-        .status(Changed::if_any(!open.is_empty())))
+    Ok(status)
+}
+
+/// What is done, as the beginning of a question.
+fn deed(open: &[DeviceTaintRule], to: &Effect) -> String {
+    match open {
+        [only] => format!("Give rule {} effect {to}", only.name),
+        several => format!("Give {} effect {to}", counted(several.len(), "rule")),
+    }
+}
+
+fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
+    rules.iter().map(|rule| rule.name.to_string()).collect()
 }
 
 impl EscalateArgs {
-    /// The rules that have to be changed, and those that are as wanted.
-    fn split(
-        &self,
-        to: &Effect,
-        scene: &Scene,
-    ) -> Result<(Vec<DeviceTaintRule>, Vec<DeviceTaintRule>), Failure> {
-        let mut names = self.names.clone();
-        names.sort_unstable();
-        names.dedup();
-        let (mut open, mut done) = (Vec::new(), Vec::new());
-        for name in &names {
-            let rule = scene.look.rule(name)?;
-            if rule.taint.effect == *to {
-                done.push(rule.clone());
-            } else if rank(&rule.taint.effect) > rank(to) {
-                return Err(Failure::usage(format!(
-                    "rule {name} has effect {}, which is more than {to}; nothing was changed",
-                    rule.taint.effect
-                ))
-                .hint(format!(
-                    "to take it back: kubectl devicetaint deescalate {name} --to {to}"
-                )));
-            } else {
-                open.push(rule.clone());
-            }
-        }
-        Ok((open, done))
-    }
-
     async fn carry_out(
         &self,
-        open: &[DeviceTaintRule],
+        wish: &Escalation,
         scene: &Scene,
         context: &Context,
-    ) -> Result<(), Failure> {
-        let names = open.iter().map(|rule| rule.name.to_string());
-        self.change.change().plan(names, context);
-        let user = match self.change.change().dry_run.mode() {
-            Some(_) if !open.is_empty() => user_name(&scene.live.client).await,
+    ) -> Result<ExitStatus, Failure> {
+        let change = self.change.change();
+        let user = match change.dry_run.mode() {
+            Some(_) if !wish.open.is_empty() => user_name(&scene.live.client).await,
             Some(_) | None => None,
         };
+        let mut changer = Changer::new(&scene.rules, change, context).by(user);
+        for rule in &wish.done {
+            changer.unchanged(rule)?;
+        }
+        changer.plan(names_of(&wish.open));
         let to = Effect::from(self.to);
-        let change = effect_patch(&to, user.as_deref(), scene);
-        for rule in open {
-            let name = rule.name.as_str();
-            self.change.change().begin(name, context);
-            if let Some(mode) = self.change.change().dry_run.mode()
-                && let Err(failure) = patch(&scene.rules, rule, &change, mode).await
-            {
-                not_made(&failure, context);
-                let failure = self.with_new_report(failure, scene).await;
+        let patch = RulePatch::effect(&to, &scene.look.semantics, Some(scene.look.now));
+        for rule in &wish.open {
+            let again = |found: Option<&DeviceTaintRule>| {
+                found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
+            };
+            if let Err(failure) = changer.patch(rule, &patch, again).await {
+                let failure = scene
+                    .told_of_hits(failure, &names_of(&wish.open), &to)
+                    .await;
                 return Err(stopped(failure, context));
             }
-            self.change.change().tell(name, "configured", context)?;
         }
-        Ok(())
-    }
-
-    /// The failure with whom the change would hit now, as far as that can be found out.
-    async fn with_new_report(&self, failure: Failure, scene: &Scene) -> Failure {
-        let Ok(scene) = scene.again().await else {
-            return failure;
-        };
-        let to = Effect::from(self.to);
-        let rules = self
-            .names
-            .iter()
-            .filter_map(|name| scene.look.rule(name).ok());
-        let considered: Vec<ConsideredTaint> = rules
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
-            .collect();
-        match scene.report(&considered, &[]).await {
-            Ok(report) => report
-                .summary_lines()
-                .into_iter()
-                .fold(failure, |failure, line| {
-                    failure.hint(format!("with {to} now: {line}"))
-                }),
-            Err(_) => failure,
-        }
+        Ok(changer.status())
     }
 
     /// Whether there is anything to wait for.
@@ -245,13 +211,13 @@ impl EscalateArgs {
 
     async fn wait(
         &self,
-        changed: &[DeviceTaintRule],
-        before: &[DeviceTaintRule],
+        wish: &Escalation,
         scene: &Scene,
         context: &Context,
     ) -> Result<(), Failure> {
-        let rules = self.as_changed(changed, before);
-        let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&self.names, &rules, seen);
+        let rules = self.as_changed(wish);
+        let names = names_of(&rules);
+        let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
         context.ledger.advise(advice(&rules));
         let wait = Wait {
             goal: Goal::Evicted,
@@ -275,8 +241,8 @@ impl EscalateArgs {
                 "the change was applied and stays; evictions go on; `deescalate` stops them",
             )),
             OnTimeout::Revert => {
-                let failure = revert(changed, scene, context, failure).await;
-                Err(before.iter().fold(failure, |failure, rule| {
+                let failure = give_back(&wish.open, scene, context, failure).await;
+                Err(wish.done.iter().fold(failure, |failure, rule| {
                     failure.hint(no_way_back(rule, "so that it was not reverted"))
                 }))
             }
@@ -302,12 +268,9 @@ impl EscalateArgs {
     }
 
     /// All rules that are waited for, as this command has made them.
-    fn as_changed(
-        &self,
-        changed: &[DeviceTaintRule],
-        before: &[DeviceTaintRule],
-    ) -> Vec<DeviceTaintRule> {
-        let mut rules: Vec<DeviceTaintRule> = changed.iter().chain(before).cloned().collect();
+    fn as_changed(&self, wish: &Escalation) -> Vec<DeviceTaintRule> {
+        let rules = wish.open.iter().chain(&wish.done);
+        let mut rules: Vec<DeviceTaintRule> = rules.cloned().collect();
         for rule in &mut rules {
             rule.taint.effect = Effect::from(self.to);
         }
@@ -335,90 +298,47 @@ fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
     )
 }
 
-/// The change of the effect alone, by this user.
-pub(super) fn effect_patch(to: &Effect, user: Option<&str>, scene: &Scene) -> RulePatch {
-    let mut change = RulePatch {
-        effect: Some(to.clone()),
-        // A server that does not do it would count tolerations from when the rule was made.
-        time_added: (!scene.look.semantics.server_renews_time_added).then_some(scene.look.now),
-        ..RulePatch::default()
-    };
-    if let Some(user) = user {
-        let key = RuleMetadata::CHANGED_BY.to_owned();
-        change.annotations.insert(key, user.to_owned());
-    }
-    change
-}
+/// How the effect is given back after a timeout.
+const REVERTING: Change = Change {
+    dry_run: DryRun::None,
+    error_unchanged: false,
+};
 
 /// Gives the rules the effect back that they had; what was evicted stays evicted.
-async fn revert(
+async fn give_back(
     changed: &[DeviceTaintRule],
     scene: &Scene,
     context: &Context,
     mut failure: Failure,
 ) -> Failure {
-    let names = changed.iter().map(|rule| rule.name.to_string());
-    context.ledger.plan(names, Wish::Reverted);
+    context.ledger.plan(names_of(changed), Planned::Reverted);
     context.ledger.advise(changed.iter().map(way_back));
+    let mut changer = Changer::new(&scene.rules, REVERTING, context);
     for rule in changed {
-        let name = rule.name.as_str();
-        context.ledger.begin(name);
-        failure = match give_back(rule, scene).await {
-            Ok(back) => {
-                context.ledger.done(name, back.verb());
-                failure.hint(back.told(rule))
-            }
-            Err(error) => {
-                not_made(&error, context);
-                failure
-                    .hint(format!("rule {name} could not be reverted: {error}"))
-                    .hint(way_back(rule))
-            }
+        let patch = RulePatch::effect(
+            &rule.taint.effect,
+            &scene.look.semantics,
+            Some(scene.look.now),
+        );
+        failure = match changer.give_back(rule, &patch, &Effect::NoExecute).await {
+            Ok(back) => failure.hint(told(&back, rule)),
+            Err(error) => failure
+                .hint(format!("rule {} could not be reverted: {error}", rule.name))
+                .hint(way_back(rule)),
         };
     }
     failure
 }
 
-/// What became of a rule that was to get the effect back that it had.
-enum Back {
-    Given,
-    Gone,
-    /// Somebody else has changed it meanwhile, and may have meant it.
-    Otherwise(Effect),
-}
-
-async fn give_back(rule: &DeviceTaintRule, scene: &Scene) -> Result<Back, Failure> {
-    let found = scene.rules.get(rule.name.as_str()).await.map_err(failed)?;
-    let Some(found) = found else {
-        return Ok(Back::Gone);
-    };
-    if found.rule.taint.effect != Effect::NoExecute {
-        return Ok(Back::Otherwise(found.rule.taint.effect));
-    }
-    let back = effect_patch(&rule.taint.effect, None, scene);
-    patch(&scene.rules, &found.rule, &back, WriteMode::Store).await?;
-    Ok(Back::Given)
-}
-
-impl Back {
-    fn verb(&self) -> &'static str {
-        match self {
-            Self::Given => "reverted",
-            Self::Gone => "gone",
-            Self::Otherwise(_) => "left as somebody else made it",
+fn told(back: &Revert, rule: &DeviceTaintRule) -> String {
+    let (name, before) = (&rule.name, &rule.taint.effect);
+    match back {
+        Revert::GiveBack => {
+            format!("rule {name} has effect {before} again; pods that were evicted stay so")
         }
-    }
-
-    fn told(&self, rule: &DeviceTaintRule) -> String {
-        let (name, before) = (&rule.name, &rule.taint.effect);
-        match self {
-            Self::Given => {
-                format!("rule {name} has effect {before} again; pods that were evicted stay so")
-            }
-            Self::Gone => format!("rule {name} is gone"),
-            Self::Otherwise(effect) => {
-                format!("rule {name} has effect {effect} by now, and was left so")
-            }
+        Revert::Gone => format!("rule {name} is gone"),
+        Revert::Otherwise(effect) => {
+            format!("rule {name} has effect {effect} by now, and was left so")
         }
     }
 }

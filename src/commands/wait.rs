@@ -7,11 +7,11 @@ use clap::ValueEnum;
 use super::context::Context;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
-use super::work::connect::{Live, connect, failed};
-use super::work::eyes::read_rules;
+use super::work::connect::{Live, connect};
 use super::work::look::Look;
+use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
-use crate::cluster::{ClusterError, parse_duration};
+use crate::cluster::parse_duration;
 use crate::decide::{Chooser, Meant, Ways};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
@@ -138,7 +138,9 @@ impl WaitArgs {
         live: &Live,
         context: &Context,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let Meant { rules, missing } = meant(chooser, live).await?;
+        // No way to mean rules for a wait depends on the time.
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let Meant { rules, missing } = meant(chooser, &live.rules()?, now, context).await?;
         if self.ignore_not_found {
             for failure in &missing {
                 context.printer.note(&failure.to_string());
@@ -191,25 +193,4 @@ impl WaitArgs {
         }
         status
     }
-}
-
-/// The rules that are meant: from the list of all of them, or one by one where they are named and may
-/// not be listed.
-async fn meant(chooser: &Chooser, live: &Live) -> Result<Meant, Failure> {
-    let rules = live.rules()?;
-    let denied = match rules.list().await {
-        Ok(stored) => {
-            let all: Vec<DeviceTaintRule> = stored.into_iter().map(|stored| stored.rule).collect();
-            // No way to mean rules for a wait depends on the time.
-            return Ok(chooser.meant(&all, jiff::Timestamp::UNIX_EPOCH));
-        }
-        Err(error @ ClusterError::Forbidden { .. }) => error,
-        Err(error) => return Err(failed(error)),
-    };
-    let Some(names) = chooser.names() else {
-        return Err(failed(denied));
-    };
-    let known = read_rules(&rules, &names).await;
-    let known = known.map_err(|error| live.failed(error))?;
-    Ok(chooser.meant(&known, jiff::Timestamp::UNIX_EPOCH))
 }

@@ -93,11 +93,13 @@ pub enum Revert {
     Otherwise(Effect),
 }
 
-/// Whether a rule that was escalated `to` still has that effect, so that it can be given back.
+/// Whether the rule that was `before` an escalation `to` another effect still has that, so that its own
+/// can be given back.
 #[must_use]
-pub fn revert(found: Option<&DeviceTaintRule>, to: &Effect) -> Revert {
+pub fn revert(found: Option<&DeviceTaintRule>, before: &DeviceTaintRule, to: &Effect) -> Revert {
     match found {
         None => Revert::Gone,
+        Some(rule) if rule.uid != before.uid => Revert::Gone,
         Some(rule) if rule.taint.effect == *to => Revert::GiveBack,
         Some(rule) => Revert::Otherwise(rule.taint.effect.clone()),
     }
@@ -177,11 +179,15 @@ mod tests {
     #[test]
     fn what_somebody_else_has_changed_is_not_given_back() {
         let to = Effect::NoExecute;
-        assert_eq!(revert(Some(&rule("NoExecute")), &to), Revert::GiveBack);
+        let before = rule("None");
+        let reverted = |found: Option<&DeviceTaintRule>| revert(found, &before, &to);
+        assert_eq!(reverted(Some(&rule("NoExecute"))), Revert::GiveBack);
         assert_eq!(
-            revert(Some(&rule("NoSchedule")), &to),
+            reverted(Some(&rule("NoSchedule"))),
             Revert::Otherwise(Effect::NoSchedule)
         );
-        assert_eq!(revert(None, &to), Revert::Gone);
+        assert_eq!(reverted(None), Revert::Gone);
+        let another = named("another", "NoExecute");
+        assert_eq!(reverted(Some(&another)), Revert::Gone);
     }
 }

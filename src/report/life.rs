@@ -105,6 +105,58 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
     lines
 }
 
+/// What the brake has found about the pods of its rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Braked {
+    /// Pods that were to be evicted, and are not.
+    pub cancelled: usize,
+    /// Pods that will be evicted all the same, by other taints.
+    pub still: usize,
+    /// Pods that were evicted already and are terminating, by name.
+    pub terminating: Vec<String>,
+    /// What could not be read, so that there may be more of each.
+    pub unknown: Vec<String>,
+}
+
+/// What became of the evictions of rules whose brake was pulled.
+#[must_use]
+pub fn braked_line(braked: &Braked) -> String {
+    let is_known = braked.unknown.is_empty();
+    let (cancelled, terminating) = (braked.cancelled, braked.terminating.len());
+    let mut parts = Vec::new();
+    match cancelled {
+        0 if is_known && terminating == 0 => parts.push("no eviction was pending".to_owned()),
+        0 if is_known => parts.push("no other eviction was pending".to_owned()),
+        0 => {}
+        1 => parts.push("1 eviction was pending and is cancelled".to_owned()),
+        several => parts.push(format!(
+            "{several} evictions were pending and are cancelled"
+        )),
+    }
+    if braked.still > 0 {
+        let pods = counted(braked.still, "pod");
+        parts.push(format!(
+            "{pods} will be evicted all the same, by other taints"
+        ));
+    }
+    if terminating > 0 {
+        let pods = counted(terminating, "pod");
+        let verb = if terminating == 1 { "is" } else { "are" };
+        let names = few(&braked.terminating);
+        parts.insert(
+            0,
+            format!("{pods} {verb} terminating already and cannot be saved: {names}"),
+        );
+    }
+    if !is_known {
+        let unknown = braked.unknown.join(", ");
+        parts.push(format!(
+            "there may be more evictions: {unknown} could not be read"
+        ));
+    }
+    parts.join("; ")
+}
+
 /// The first names of many.
 #[must_use]
 pub fn few(names: &[String]) -> String {
@@ -196,5 +248,35 @@ mod tests {
         let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
         assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
         assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
+    }
+
+    #[test]
+    fn the_brake_claims_nothing_about_pods_that_cannot_be_saved_or_are_not_known() {
+        let braked = |cancelled, still, terminating: &[&str], unknown: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            braked_line(&Braked {
+                cancelled,
+                still,
+                terminating: owned(terminating),
+                unknown: owned(unknown),
+            })
+        };
+        assert_eq!(braked(0, 0, &[], &[]), "no eviction was pending");
+        assert_eq!(
+            braked(1, 0, &[], &[]),
+            "1 eviction was pending and is cancelled"
+        );
+        assert_eq!(
+            braked(2, 1, &[], &[]),
+            "2 evictions were pending and are cancelled; 1 pod will be evicted all the same, by other taints"
+        );
+        assert_eq!(
+            braked(0, 0, &["ml/train-0", "ml/train-1"], &[]),
+            "2 pods are terminating already and cannot be saved: ml/train-0, ml/train-1; no other eviction was pending"
+        );
+        assert_eq!(
+            braked(0, 0, &[], &["pods"]),
+            "there may be more evictions: pods could not be read"
+        );
     }
 }

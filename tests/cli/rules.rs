@@ -60,7 +60,10 @@ fn add_says_what_is_missing_or_wrong() {
 #[test]
 fn the_other_commands_say_what_is_missing_or_wrong() {
     for (line, wanted) in [
-        ("escalate --to NoExecute", "<RULE>"),
+        ("escalate --to NoExecute", "no rules: which are meant?"),
+        ("escalate a/b/c --to NoExecute", "is not the name of a rule"),
+        ("escalate pod/a --to NoExecute", "no devices"),
+        ("deescalate --to None", "no rules: which are meant?"),
         ("escalate a", "--to <EFFECT>"),
         (
             "escalate a --to None",

@@ -2,10 +2,12 @@
 
 use std::io::Read;
 
-use super::read::decode_file;
-use super::{FileSource, InputError, Limits};
-use crate::model::DeviceTaintRule;
-use crate::wire::Object;
+use serde_json::Value;
+
+use super::read::decode;
+use super::{FileSource, InputError, Limits, bytes};
+use crate::model::{DeviceTaintRule, Kind};
+use crate::wire::{Documents, Fact};
 
 /// The rules in all of `sources`, in their order. `stdin` is read where `-` was given.
 ///
@@ -17,33 +19,42 @@ pub fn read_rules(
     stdin: &mut dyn Read,
     limits: &Limits,
 ) -> Result<Vec<DeviceTaintRule>, InputError> {
-    let mut rules = Vec::new();
+    let manifests = read_manifests(sources, stdin, limits)?;
+    Ok(manifests.into_iter().map(|(rule, _)| rule).collect())
+}
+
+/// As [`read_rules`], each rule with the object as it is written: with fields that this plugin does
+/// not know.
+///
+/// # Errors
+///
+/// As [`read_rules`].
+pub fn read_manifests(
+    sources: &[FileSource],
+    stdin: &mut dyn Read,
+    limits: &Limits,
+) -> Result<Vec<(DeviceTaintRule, Value)>, InputError> {
+    let mut manifests = Vec::new();
     for source in sources {
         for file in source.files()? {
-            let decoded = decode_file(&file, stdin, limits)?;
+            let text = bytes::text(&file, stdin, limits)?;
+            let name = file.name();
+            let decoded = decode(&name, &text, Documents::new())?;
             let other = decoded
                 .found
                 .keys()
                 .find(|found| found.kind != "DeviceTaintRule");
             if let Some(other) = other {
                 return Err(InputError::NotARule {
-                    file: file.name(),
+                    file: name,
                     found: other.kind.clone(),
                 });
             }
-            rules.extend(
-                decoded
-                    .items
-                    .into_iter()
-                    .filter_map(|item| match item.object {
-                        Object::DeviceTaintRule(rule) => Some(rule),
-                        Object::ResourceSlice(_)
-                        | Object::ResourceClaim(_)
-                        | Object::Pod(_)
-                        | Object::DeviceClass(_) => None,
-                    }),
-            );
+            let rules = decoded.items.into_iter();
+            let rules = rules.filter_map(|item| DeviceTaintRule::of(item.object));
+            let kept = Documents::keeping(Kind::DeviceTaintRule);
+            manifests.extend(rules.zip(decode(&name, &text, kept)?.written));
         }
     }
-    Ok(rules)
+    Ok(manifests)
 }

@@ -14,7 +14,7 @@ mod sources;
 mod tests;
 
 pub use error::InputError;
-pub use manifest::read_rules;
+pub use manifest::{read_manifests, read_rules};
 pub use observed::SavedNotes;
 pub use read::{Limits, read, read_with_rules};
 pub use sources::FileSource;

@@ -94,7 +94,11 @@ pub(in crate::cluster) fn decode_file(
     decode(&file.name(), &text, Documents::new())
 }
 
-fn decode(file: &str, text: &str, mut documents: Documents) -> Result<Decoded, InputError> {
+pub(super) fn decode(
+    file: &str,
+    text: &str,
+    mut documents: Documents,
+) -> Result<Decoded, InputError> {
     // kubectl looks at the first character too.
     let decoded = if text.trim_start().starts_with('{') {
         documents.decode_json(text)

@@ -81,7 +81,7 @@ async fn only_the_server_says_that_a_rule_does_not_exist() {
 async fn list_of_rules_is_a_list_of_rules() {
     let server = Server::start().await;
     let rules = rules(&server).await;
-    assert!(rules.list().await.expect("a list").is_empty());
+    assert!(rules.list().await.expect("a list").objects.is_empty());
     let head = r#""kind":"DeviceTaintRuleList","apiVersion":"resource.k8s.io/v1""#;
     let part = Answer::json(&format!(
         r#"{{{head},"metadata":{{"continue":"more"}},"items":[]}}"#

@@ -1,7 +1,8 @@
 //! What became of a change whose answer cannot be believed? It is looked up.
 
 use super::server::{Answer, RULES, Server};
-use crate::cluster::{ClusterError, RuleDraft, RulePatch, Rules, WriteMode, discover};
+use crate::cluster::{Change, ClusterError, Made, Next, Rules, State, WriteMode, discover};
+use crate::decide::{RuleDraft, RulePatch};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Taint};
 
 const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/r";
@@ -30,6 +31,7 @@ fn draft() -> RuleDraft {
         },
         labels: Default::default(),
         annotations: Default::default(),
+        manifest: None,
     }
 }
 
@@ -39,7 +41,44 @@ async fn rules(server: &Server) -> (Rules, DeviceTaintRule) {
     let rules = Rules::new(&client, &served).expect("rules");
     server.answer(RULE, [rule("u", "NoExecute")]);
     let stored = rules.get("r").await.expect("an answer").expect("a rule");
-    (rules, stored.rule)
+    (rules, stored.fact)
+}
+
+fn state(rule: &DeviceTaintRule) -> State {
+    State {
+        uid: rule.uid.to_string(),
+        resource_version: rule.resource_version.clone(),
+    }
+}
+
+/// Makes a change; who is overtaken gives up.
+async fn change(rules: &Rules, change: Change) -> Result<(), ClusterError> {
+    let overtaken = |_: Option<&_>| Next::End(());
+    match rules
+        .change("r", change, WriteMode::Store, overtaken)
+        .await?
+    {
+        Made::Done(_) => Ok(()),
+        Made::Ended(()) => panic!("nobody else is there"),
+    }
+}
+
+async fn delete(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterError> {
+    change(rules, Change::Delete { on: state(found) }).await
+}
+
+async fn create(rules: &Rules) -> Result<(), ClusterError> {
+    let object = draft().object(rules.api_version());
+    change(rules, Change::Create { object }).await
+}
+
+async fn patch(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterError> {
+    let patch = RulePatch {
+        effect: Some(Effect::NoSchedule),
+        ..RulePatch::default()
+    };
+    let (on, patch) = (state(found), patch.body());
+    change(rules, Change::Patch { on, patch }).await
 }
 
 /// Answers after which nobody knows what the server did.
@@ -74,13 +113,13 @@ async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
     for answer in lost() {
         server.answer(&format!("DELETE {RULE}"), [answer.clone()]);
         server.answer(RULE, [rule("u", "NoExecute")]);
-        let deleted = rules.delete(&found, WriteMode::Store).await;
+        let deleted = delete(&rules, &found).await;
         assert!(deleted.is_err(), "it stands: {answer:?}");
         server.answer(RULE, [absent()]);
-        let deleted = rules.delete(&found, WriteMode::Store).await;
+        let deleted = delete(&rules, &found).await;
         assert!(deleted.is_ok(), "it is gone: {answer:?}: {deleted:?}");
         server.answer(RULE, [Answer::page(404)]);
-        let deleted = rules.delete(&found, WriteMode::Store).await;
+        let deleted = delete(&rules, &found).await;
         assert!(
             matches!(deleted, Err(ClusterError::Unresolved { .. })),
             "nobody knows: {answer:?}: {deleted:?}"
@@ -95,10 +134,10 @@ async fn creation_whose_answer_cannot_be_believed_is_looked_up() {
     for answer in lost() {
         server.answer(&format!("POST {RULES}"), [answer.clone()]);
         server.answer(RULE, [rule("u", "NoExecute")]);
-        let made = rules.create(&draft(), WriteMode::Store).await;
+        let made = create(&rules).await;
         assert!(made.is_ok(), "it is there: {answer:?}: {made:?}");
         server.answer(RULE, [absent()]);
-        let made = rules.create(&draft(), WriteMode::Store).await;
+        let made = create(&rules).await;
         assert!(made.is_err(), "it is not: {answer:?}");
     }
 }
@@ -107,17 +146,13 @@ async fn creation_whose_answer_cannot_be_believed_is_looked_up() {
 async fn patch_whose_answer_cannot_be_believed_is_looked_up() {
     let server = Server::start().await;
     let (rules, found) = rules(&server).await;
-    let patch = RulePatch {
-        effect: Some(Effect::NoSchedule),
-        ..RulePatch::default()
-    };
     for answer in lost() {
         server.answer(&format!("PATCH {RULE}"), [answer.clone()]);
         server.answer(RULE, [rule("u", "NoSchedule")]);
-        let patched = rules.patch(&found, &patch, WriteMode::Store).await;
+        let patched = patch(&rules, &found).await;
         assert!(patched.is_ok(), "it is changed: {answer:?}: {patched:?}");
         server.answer(RULE, [rule("u", "NoExecute")]);
-        let patched = rules.patch(&found, &patch, WriteMode::Store).await;
+        let patched = patch(&rules, &found).await;
         assert!(patched.is_err(), "it is not: {answer:?}");
     }
 }
@@ -141,10 +176,7 @@ async fn change_that_could_not_be_sent_is_refused_and_not_looked_up() {
     };
     let (client, _) = super::server::client(&options).await;
     let rules = Rules::new(&client, &served).expect("rules");
-    let error = rules
-        .delete(&found, WriteMode::Store)
-        .await
-        .expect_err("unreachable");
+    let error = delete(&rules, &found).await.expect_err("unreachable");
     assert!(matches!(error, ClusterError::Unreachable { .. }), "{error}");
 }
 
@@ -166,8 +198,5 @@ async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
             Answer::json(done),
         ],
     );
-    rules
-        .delete(&found, WriteMode::Store)
-        .await
-        .expect("deleted");
+    delete(&rules, &found).await.expect("deleted");
 }

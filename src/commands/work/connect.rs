@@ -21,6 +21,13 @@ pub(crate) struct Live {
 
 /// Connects as the flags and the environment say, and asks the server what it has.
 pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
+    let client = connect_client(context).await?;
+    let served = discover(&client).await.map_err(failed)?;
+    Ok(Live { client, served })
+}
+
+/// Connects as the flags and the environment say, and asks the server nothing yet.
+pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failure> {
     let observer = Arc::new(Spectator::new(&context.printer, context.verbosity));
     let connection = Connection::load(&context.connection, &context.environment, observer.as_ref())
         .await
@@ -28,9 +35,7 @@ pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
     if context.printer.progress().is_seen() {
         tokio::spawn(Arc::clone(&observer).watch());
     }
-    let client = ApiClient::new(connection, observer).map_err(failed)?;
-    let served = discover(&client).await.map_err(failed)?;
-    Ok(Live { client, served })
+    ApiClient::new(connection, observer).map_err(failed)
 }
 
 /// A cluster that does not do what is asked, with the way out.

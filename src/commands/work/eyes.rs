@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::connect::{Live, failed};
 use super::look::Look;
+use super::meant::by_name;
 use super::nodes::Nodes;
 use super::source::detail;
 use super::wait::Glance;
@@ -187,7 +188,7 @@ impl Eyes {
                 rules.filter(|rule| self.names.iter().any(|name| name == rule.name.as_str()));
             return Ok((named.cloned().collect(), Freshness::Kept));
         }
-        let rules = read_rules(&self.rules, &self.names).await;
+        let rules = by_name(&self.names, &self.rules).await;
         let rules = rules.map_err(|error| self.live.failed(error))?;
         Ok((rules, Freshness::Read))
     }
@@ -361,24 +362,4 @@ fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
 
 fn is_read(reading: &Reading, kind: Kind) -> bool {
     reading.resource_versions.contains_key(kind.plural())
-}
-
-/// Those of the rules that are there: one by one, or from the list for those who may only list.
-pub(crate) async fn read_rules(
-    rules: &Rules,
-    names: &[String],
-) -> Result<Vec<DeviceTaintRule>, ClusterError> {
-    let mut found = Vec::new();
-    for name in names {
-        match rules.get(name).await {
-            Ok(stored) => found.extend(stored.map(|stored| stored.rule)),
-            Err(ClusterError::Forbidden { .. }) => {
-                let all = rules.list().await?.into_iter().map(|stored| stored.rule);
-                let named = all.filter(|rule| names.iter().any(|name| name == rule.name.as_str()));
-                return Ok(named.collect());
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
 }

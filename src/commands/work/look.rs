@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::clock;
 use super::connect::{Live, connect};
 use super::source::{Source, Version, detail, newer_version, sources, unreadable};
-use crate::cluster::{self, Detail, Limits};
+use crate::cluster::{self, ClusterError, Detail, Limits};
 use crate::commands::context::Context;
 use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -65,17 +65,15 @@ impl Look {
             let (reading, objects) = read.map_err(unreadable)?;
             return Ok((Self::of_files(reading, source)?, objects));
         }
-        let look = Self::open(source, context).await?;
+        let mut look = Self::open(source, context).await?;
         let mut objects = BTreeMap::new();
         if let Some(live) = &look.live {
-            for stored in live
-                .rules()?
-                .list()
-                .await
-                .map_err(|error| live.failed(error))?
-            {
-                objects.insert(stored.rule.name.to_string(), stored.object);
+            let listed = live.rules()?.list().await;
+            let listed = listed.map_err(|error| live.failed(error))?;
+            for stored in listed.objects {
+                objects.insert(stored.fact.name.to_string(), stored.object);
             }
+            look.doubts.extend(listed.odd.iter().map(odd_object));
         }
         Ok((look, objects))
     }
@@ -245,6 +243,15 @@ impl Look {
         if let Some(live) = &self.live {
             live.tell(printer);
         }
+    }
+}
+
+/// What is said of an object that nobody can make sense of.
+fn odd_object(error: &ClusterError) -> Warning {
+    Warning {
+        code: "odd-object",
+        message: error.to_string(),
+        fix: None,
     }
 }
 

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::changer::state;
 use super::connect::{Live, failed};
-use crate::cluster::{ClusterError, MANAGER, RuleDraft, Rules, StoredRule, WriteMode};
+use crate::cluster::{Change, Made, Next, Rules, StoredRule, WriteMode};
+use crate::decide::RuleDraft;
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
@@ -22,8 +24,6 @@ use crate::report::metadata::Incomplete;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How often it is asked.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// How often a rule is deleted that the controller keeps changing.
-const ATTEMPTS: u32 = 5;
 
 /// Rules with effect None in one cluster.
 pub(crate) struct Publication {
@@ -70,10 +70,28 @@ impl Publication {
     }
 
     /// The controller previews a rule once, so that one which is there already says nothing new.
-    async fn create_anew(&self, draft: &RuleDraft) -> Result<StoredRule, Failure> {
+    async fn create_anew(&self, draft: &RuleDraft) -> Result<(), Failure> {
         self.remove(draft).await?;
-        let created = self.rules.create(draft, WriteMode::Store).await;
-        created.map_err(failed)
+        let first = Change::Create {
+            object: draft.object(self.rules.api_version()),
+        };
+        let made = self
+            .rules
+            .change(&draft.name, first, WriteMode::Store, |found| {
+                Next::End(found.map(|stored| stored.fact.taint.to_string()))
+            });
+        match made.await.map_err(failed)? {
+            Made::Done(_) => Ok(()),
+            Made::Ended(found) => Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "somebody made rule {} at the same time, with {}",
+                    draft.name,
+                    found.as_deref().unwrap_or("a taint that is gone already")
+                ),
+            )
+            .hint("run the same command again")),
+        }
     }
 
     async fn wait(
@@ -84,7 +102,7 @@ impl Publication {
     ) -> Result<Published, Failure> {
         loop {
             let stored = self.rules.get(&draft.name).await.map_err(failed)?;
-            let Some(StoredRule { rule, .. }) = stored else {
+            let Some(StoredRule { fact: rule, .. }) = stored else {
                 return Err(Failure::new(
                     ExitStatus::Failed,
                     format!(
@@ -117,34 +135,32 @@ impl Publication {
         })
     }
 
-    /// Removes the rule of that name if there is one, and if it is an earlier preview.
+    /// Removes the rule of that name if there is one, and if it is an earlier preview. The controller
+    /// may have just written to it: whatever it is then is looked at before it is deleted.
     async fn remove(&self, draft: &RuleDraft) -> Result<(), Failure> {
-        for _ in 0..ATTEMPTS {
-            let Some(StoredRule { rule, .. }) =
-                self.rules.get(&draft.name).await.map_err(failed)?
-            else {
-                return Ok(());
-            };
-            if !is_preview(&rule, draft) {
-                return Err(Failure::new(
-                    ExitStatus::Failed,
-                    format!(
-                        "rule {} exists, and is no preview of this taint any more: its taint is {}",
-                        rule.name, rule.taint
-                    ),
-                ));
-            }
-            match self.rules.delete(&rule, WriteMode::Store).await {
-                Ok(()) | Err(ClusterError::NotFound { .. }) => return Ok(()),
-                // The controller has just written to it; it is looked at again before it is deleted.
-                Err(ClusterError::Conflict { .. }) => {}
-                Err(error) => return Err(failed(error)),
-            }
+        let decided = |found: Option<&StoredRule>| match found.map(|stored| &stored.fact) {
+            None => Next::End(Ok(())),
+            Some(rule) if is_preview(rule, draft) => Next::Send(Change::Delete { on: state(rule) }),
+            Some(rule) => Next::End(Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "rule {} exists, and is no preview of this taint any more: its taint is {}",
+                    rule.name, rule.taint
+                ),
+            ))),
+        };
+        let found = self.rules.get(&draft.name).await.map_err(failed)?;
+        let first = match decided(found.as_ref()) {
+            Next::End(result) => return result,
+            Next::Send(first) => first,
+        };
+        let made = self
+            .rules
+            .change(&draft.name, first, WriteMode::Store, decided);
+        match made.await.map_err(failed)? {
+            Made::Done(_) => Ok(()),
+            Made::Ended(result) => result,
         }
-        Err(Failure::new(
-            ExitStatus::Failed,
-            format!("rule {} changes faster than it can be removed", draft.name),
-        ))
     }
 
     /// Says on standard error that the rules stay.
@@ -192,6 +208,7 @@ fn draft(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
         },
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
+        manifest: None,
     })
 }
 
@@ -203,7 +220,10 @@ fn in_one_batch(drafts: Vec<RuleDraft>, considered: &[ConsideredTaint]) -> Vec<R
     };
     let batch = rule::batch(&selectors, &first.taint);
     let labels = BTreeMap::from([
-        (RuleMetadata::MANAGED_BY.to_owned(), MANAGER.to_owned()),
+        (
+            RuleMetadata::MANAGED_BY.to_owned(),
+            RuleMetadata::THIS_PROGRAM.to_owned(),
+        ),
         (RuleMetadata::BATCH.to_owned(), batch),
     ]);
     let labelled = drafts.into_iter().map(|draft| RuleDraft {
@@ -215,7 +235,7 @@ fn in_one_batch(drafts: Vec<RuleDraft>, considered: &[ConsideredTaint]) -> Vec<R
 
 fn is_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> bool {
     let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
-    managed.is_some_and(|manager| manager == MANAGER) && draft.is_spec_of(rule)
+    managed.is_some_and(|manager| manager == RuleMetadata::THIS_PROGRAM) && draft.is_spec_of(rule)
 }
 
 /// What it means that a signal came first.

@@ -1,12 +1,15 @@
 //! A cluster whose rules are about to be changed.
 
-use super::connect::{Live, connect};
+use super::connect::{Live, connect, failed};
 use super::look::Look;
+use super::meant::by_name;
 use super::source::Version;
 use crate::cluster::Rules;
 use crate::commands::context::Context;
+use crate::decide::{Chooser, Meant};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
+use crate::model::Effect;
 use crate::report::{Guard, ImpactReport};
 
 /// The cluster as it was when it was looked at, and its rules to be changed.
@@ -37,6 +40,54 @@ impl Scene {
             rules: self.rules.clone(),
             look: self.look.again().await?,
         })
+    }
+
+    /// The rules that are meant. Who may not list rules can still name some: those are read one by
+    /// one.
+    pub(crate) async fn meant(&self, chooser: &Chooser) -> Result<Meant, Failure> {
+        let now = self.look.now;
+        let unlisted = match self.look.rules() {
+            Ok(rules) => return Ok(chooser.meant(rules, now)),
+            Err(failure) => failure,
+        };
+        match chooser {
+            Chooser::Names(names) => {
+                let found = by_name(names, &self.rules).await.map_err(failed)?;
+                Ok(chooser.meant(&found, now))
+            }
+            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
+                Err(unlisted)
+            }
+        }
+    }
+
+    /// The failure of a change with whom it would hit now, as far as that can be found out: the rules
+    /// called `names`, as they are by now, with effect `to`.
+    pub(crate) async fn told_of_hits(
+        &self,
+        failure: Failure,
+        names: &[String],
+        to: &Effect,
+    ) -> Failure {
+        let Ok(scene) = self.again().await else {
+            return failure;
+        };
+        let rules = names.iter().filter_map(|name| scene.look.rule(name).ok());
+        let considered: Vec<ConsideredTaint> = rules
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, to, scene.look.now))
+            .collect();
+        if considered.is_empty() {
+            return failure;
+        }
+        match scene.report(&considered, &[]).await {
+            Ok(report) => report
+                .summary_lines()
+                .into_iter()
+                .fold(failure, |failure, line| {
+                    failure.hint(format!("with {to} now: {line}"))
+                }),
+            Err(_) => failure,
+        }
     }
 
     /// Whom the considered taints hit.

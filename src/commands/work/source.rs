@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::cluster::{self, Detail, FileSource, InputError, Limits};
 use crate::engine::Semantics;
@@ -76,6 +77,13 @@ pub(crate) fn newer_version(semantics: &Semantics) -> Option<Warning> {
 pub(crate) fn rules(files: &[PathBuf]) -> Result<Vec<DeviceTaintRule>, Failure> {
     let sources = sources(files);
     cluster::read_rules(&sources, &mut io::stdin().lock(), &Limits::default()).map_err(unreadable)
+}
+
+/// Reads manifests of rules, each with the object as it is written.
+pub(crate) fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
+    let sources = sources(files);
+    let read = cluster::read_manifests(&sources, &mut io::stdin().lock(), &Limits::default());
+    read.map_err(unreadable)
 }
 
 /// The files that were named.

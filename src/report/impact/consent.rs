@@ -37,11 +37,15 @@ impl ImpactReport {
         if effects.iter().all(|effect| *effect == "None") {
             return Consent::Nothing;
         }
+        let hinders_nobody = !effects.contains("NoExecute")
+            && self.pods.is_empty()
+            && self.unknown_evictions().is_empty();
         match self.why_a_count() {
             Some(why) => Consent::PodCount {
                 pods: self.summary.pods,
                 why,
             },
+            None if hinders_nobody => Consent::Nothing,
             None => Consent::Yes,
         }
     }
@@ -104,6 +108,25 @@ mod tests {
         assert!(matches!(report.consent(), Consent::PodCount { .. }));
         report.taints[0].taint.effect = "None".to_owned();
         assert_eq!(report.consent(), Consent::Nothing);
+    }
+
+    #[test]
+    fn keeping_pods_off_devices_that_nobody_uses_needs_nothing() {
+        let mut report = Example::new().report();
+        report.summary.namespaces = 0;
+        report.taints[0].taint.effect = "NoSchedule".to_owned();
+        assert_eq!(report.consent(), Consent::Yes);
+        report.pods.clear();
+        assert_eq!(report.consent(), Consent::Nothing);
+        report.incomplete = vec![crate::report::metadata::Incomplete {
+            what: "pods".to_owned(),
+            why: "access denied".to_owned(),
+            affects: crate::report::metadata::Affects::Evictions,
+        }];
+        assert_eq!(report.consent(), Consent::Yes);
+        report.incomplete.clear();
+        report.taints[0].taint.effect = "NoExecute".to_owned();
+        assert_eq!(report.consent(), Consent::Yes);
     }
 
     #[test]

@@ -21,6 +21,7 @@ impl World<'_> {
 #[test]
 fn a_yes_is_needed_and_everything_else_is_a_no() {
     let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
     for (keys, code, said) in [
@@ -30,14 +31,14 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         (CTRL_C, 130, "interrupted; nothing was changed"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-        terminal.until("Go on? [y/N]");
+        terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
         terminal.press(keys);
         let shown = terminal.ended(code);
         assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
         assert_eq!(world.effect(&name), "None", "{keys:?}");
     }
     terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-    terminal.until("Go on? [y/N]");
+    terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
     terminal.press("y");
     let shown = terminal.ended(0);
     assert!(shown.contains("configured"), "{shown}");
@@ -47,6 +48,7 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
 #[test]
 fn whoever_stops_the_program_at_a_question_is_told_apart() {
     let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
     for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
@@ -56,7 +58,7 @@ fn whoever_stops_the_program_at_a_question_is_told_apart() {
         terminal.command(&[format!("bash -c 'echo process $$.; exec {line}'")]);
         terminal.until("process ");
         let process = terminal.until(".");
-        terminal.until("Go on? [y/N]");
+        terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
         let sent = std::process::Command::new("kill")
             .args([signal, process.as_str()])
             .status();
@@ -122,11 +124,11 @@ fn flags_answer_before_anybody_is_asked() {
     ] {
         terminal.command(&world.typed(&format!("{line} {more}")));
         let shown = terminal.ended(if more.contains("expect") { 2 } else { 4 });
-        assert!(!shown.contains("Go on?"), "{shown}");
+        assert!(!shown.contains("[y/N]"), "{shown}");
     }
     terminal.command(&world.typed(&format!("{line} --yes")));
     let shown = terminal.ended(0);
-    assert!(!shown.contains("Go on?"), "{shown}");
+    assert!(!shown.contains("[y/N]"), "{shown}");
 }
 
 #[test]

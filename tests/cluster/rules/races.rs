@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::thread;
 
 use kubectl_devicetaint::cluster::{
-    ApiClient, ClusterError, Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment,
-    RulePatch, Rules, Silent, WriteMode, discover,
+    ApiClient, Change, Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, Made,
+    Next, Rules, Silent, State, StoredRule, WriteMode, discover,
 };
+use kubectl_devicetaint::decide::RulePatch;
 use kubectl_devicetaint::model::Effect;
 
 use serde_json::json;
@@ -49,6 +50,23 @@ fn wish(race: usize, who: &str) -> RulePatch {
     }
 }
 
+/// The rule as it is after the change of its state `before`; `None` when somebody else was first.
+async fn changed(rules: &Rules, before: &StoredRule, wish: &RulePatch) -> Option<StoredRule> {
+    let first = Change::Patch {
+        on: State {
+            uid: before.fact.uid.to_string(),
+            resource_version: before.fact.resource_version.clone(),
+        },
+        patch: wish.body(),
+    };
+    let name = before.fact.name.as_str();
+    let made = rules.change(name, first, WriteMode::Store, |_| Next::End(()));
+    match made.await.expect("an answer") {
+        Made::Done(stored) => Some(stored.expect("it is there")),
+        Made::Ended(()) => None,
+    }
+}
+
 #[test]
 fn of_two_changes_of_one_state_exactly_one_is_made() {
     let plane = plane();
@@ -60,18 +78,17 @@ fn of_two_changes_of_one_state_exactly_one_is_made() {
             let before = one.get(&name).await.expect("readable").expect("there");
             let (wish_one, wish_two) = (wish(race, "one"), wish(race, "two"));
             let (first, second) = futures::future::join(
-                one.patch(&before.rule, &wish_one, WriteMode::Store),
-                two.patch(&before.rule, &wish_two, WriteMode::Store),
+                changed(&one, &before, &wish_one),
+                changed(&two, &before, &wish_two),
             )
             .await;
             let winner = match (first, second) {
-                (Ok(won), Err(ClusterError::Conflict { .. }))
-                | (Err(ClusterError::Conflict { .. }), Ok(won)) => won,
+                (Some(won), None) | (None, Some(won)) => won,
                 other => panic!("race {race}: {other:?}"),
             };
             let after = one.get(&name).await.expect("readable").expect("there");
-            assert_eq!(after.rule, winner.rule, "no update is lost");
-            assert_eq!(after.rule.generation, before.rule.generation + 1);
+            assert_eq!(after.fact, winner.fact, "no update is lost");
+            assert_eq!(after.fact.generation, before.fact.generation + 1);
         }
     });
 }

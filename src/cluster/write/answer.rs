@@ -1,0 +1,155 @@
+//! Is this answer about the object that was asked about?
+
+use serde_json::Value;
+
+use super::objects::Stored;
+use crate::wire::{Documents, Fact, Version};
+
+/// What a server said about a deletion.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Deletion {
+    /// It is gone, or goes as soon as nothing holds it.
+    Done,
+    /// It was refused: the server's code and words.
+    Refused(u16, String),
+}
+
+/// The object that a body is.
+///
+/// # Errors
+///
+/// Why it is not one of this version's kind.
+pub(super) fn object<T: Fact>(version: &Version, body: &[u8]) -> Result<Stored<T>, String> {
+    let object: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let kind = object["kind"].as_str().unwrap_or_default();
+    if kind != version.kind.as_str() {
+        return Err(match kind {
+            "" => "it does not say what it is".to_owned(),
+            kind => format!("it is a {kind}, not a {}", version.kind),
+        });
+    }
+    let mut documents = Documents::new();
+    let decoded = documents.decode_json(&object.to_string());
+    decoded.map_err(|error| error.to_string())?;
+    let item = documents.finish().items.pop();
+    match item.and_then(|item| T::of(item.object)) {
+        Some(fact) => Ok(Stored { object, fact }),
+        None => Err(format!("it is not a {}", version.kind)),
+    }
+}
+
+/// The object of that name that a body is.
+///
+/// # Errors
+///
+/// Why it is not.
+pub(super) fn named<T: Fact>(
+    version: &Version,
+    name: &str,
+    body: &[u8],
+) -> Result<Stored<T>, String> {
+    let stored = object(version, body)?;
+    let found = stored.object["metadata"]["name"].as_str();
+    if found == Some(name) {
+        return Ok(stored);
+    }
+    let found = found.unwrap_or_default();
+    Err(format!("it is about {found:?}, not about {name:?}"))
+}
+
+/// What a body says about the deletion of the object of that name. Servers send the object, or a
+/// `Status`, which may be of a failure.
+///
+/// # Errors
+///
+/// Why it says nothing about it.
+pub(super) fn deletion<T: Fact>(
+    version: &Version,
+    name: &str,
+    body: &[u8],
+) -> Result<Deletion, String> {
+    let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    if answer["kind"].as_str() != Some("Status") {
+        return named::<T>(version, name, body).map(|_| Deletion::Done);
+    }
+    match answer["status"].as_str() {
+        Some("Success") => Ok(Deletion::Done),
+        Some("Failure") => {
+            let code = answer["code"]
+                .as_u64()
+                .and_then(|code| code.try_into().ok());
+            let message = answer["message"].as_str().unwrap_or("it gives no reason");
+            Ok(Deletion::Refused(
+                code.unwrap_or_default(),
+                message.to_owned(),
+            ))
+        }
+        Some(_) | None => Err("it is a Status that is neither Success nor Failure".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceTaintRule, Kind};
+    use crate::wire::versions_of;
+
+    const RULE: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u"},"spec":{"taint":{"key":"a","effect":"None"}}}"#;
+
+    fn version() -> &'static Version {
+        versions_of(Kind::DeviceTaintRule).next().unwrap()
+    }
+
+    fn deleted(body: &str) -> Result<Deletion, String> {
+        deletion::<DeviceTaintRule>(version(), "drain", body.as_bytes())
+    }
+
+    #[test]
+    fn only_the_object_that_was_asked_about_is_an_answer() {
+        let read = |name, body: &str| named::<DeviceTaintRule>(version(), name, body.as_bytes());
+        let stored = read("drain", RULE).unwrap();
+        assert_eq!(stored.fact.uid.as_str(), "u");
+        for (name, body, said) in [
+            ("other", RULE, r#"it is about "drain", not about "other""#),
+            ("drain", "{}", "it does not say what it is"),
+            ("drain", "null", "it does not say what it is"),
+            (
+                "drain",
+                r#"{"kind":"Status","status":"Success"}"#,
+                "it is a Status, not a DeviceTaintRule",
+            ),
+            (
+                "drain",
+                r#"{"kind":"PodList","items":[]}"#,
+                "it is a PodList, not a DeviceTaintRule",
+            ),
+            ("drain", "<html>", "expected value"),
+        ] {
+            let reason = read(name, body).unwrap_err();
+            assert!(reason.contains(said), "{body}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_failed_deletion_is_a_failure_and_what_is_no_answer_is_none() {
+        assert_eq!(deleted(RULE), Ok(Deletion::Done));
+        assert_eq!(
+            deleted(r#"{"kind":"Status","status":"Success"}"#),
+            Ok(Deletion::Done)
+        );
+        let failure = r#"{"kind":"Status","status":"Failure","code":409,"message":"held"}"#;
+        assert_eq!(
+            deleted(failure),
+            Ok(Deletion::Refused(409, "held".to_owned()))
+        );
+        for body in [
+            "{}",
+            "null",
+            "[]",
+            r#"{"kind":"Status"}"#,
+            &RULE.replace("drain", "other"),
+        ] {
+            assert!(deleted(body).is_err(), "{body}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The objects of one kind in one cluster.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::answer;
+use crate::cluster::client::request::{JSON, Read};
+use crate::cluster::client::retry::Failure;
+use crate::cluster::discovery::enablement;
+use crate::cluster::read::lists::{Listing, Scope, escaped, path_of};
+use crate::cluster::{ApiClient, ClusterError, Permission, Served};
+use crate::wire::{Detail, Fact, Version, versions_of};
+
+/// An object as the server has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored<T> {
+    /// The object as it was served, with fields that this plugin does not know.
+    pub object: Value,
+    /// What this plugin knows of it.
+    pub fact: T,
+}
+
+/// The objects of one kind, at the newest version that the server has: read with everything that it
+/// says about them, and changed.
+#[derive(Debug)]
+pub struct Objects<T> {
+    pub(super) client: ApiClient,
+    pub(super) version: &'static Version,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Objects<T> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            version: self.version,
+            kind: PhantomData,
+        }
+    }
+}
+
+/// All objects that could be understood, and why others could not be.
+#[derive(Debug)]
+pub struct Listed<T> {
+    /// Those that could be understood, in the server's order.
+    pub objects: Vec<Stored<T>>,
+    /// Why the others could not be, each with its name.
+    pub odd: Vec<ClusterError>,
+}
+
+impl<T: Fact> Objects<T> {
+    /// The objects of the cluster that `served` describes.
+    ///
+    /// # Errors
+    ///
+    /// When it does not serve the kind.
+    pub fn new(client: &ApiClient, served: &Served) -> Result<Self, ClusterError> {
+        match served.version_of(T::KIND) {
+            Some(version) => Ok(Self {
+                client: client.clone(),
+                version,
+                kind: PhantomData,
+            }),
+            None => Err(ClusterError::NotServed {
+                server: Arc::clone(client.server()),
+                kind: T::KIND,
+                advice: enablement::how_to_serve_rules(served.version),
+            }),
+        }
+    }
+
+    /// The objects of a cluster of which nobody can say what it serves: at the first version at which
+    /// one of `names` is found. `None` when none is.
+    pub async fn found_by(client: &ApiClient, names: &[String]) -> Option<Self> {
+        for version in versions_of(T::KIND) {
+            let objects = Self {
+                client: client.clone(),
+                version,
+                kind: PhantomData,
+            };
+            for name in names {
+                if let Ok(Some(_)) = objects.get(name).await {
+                    return Some(objects);
+                }
+            }
+        }
+        None
+    }
+
+    /// The version at which they are read and written.
+    #[must_use]
+    pub fn api_version(&self) -> &'static str {
+        self.version.api_version
+    }
+
+    /// All of them, in the server's order; an odd one does not keep the others from being known.
+    ///
+    /// # Errors
+    ///
+    /// As any list: an answer that is not a whole list of this kind is none.
+    pub async fn list(&self) -> Result<Listed<T>, ClusterError> {
+        let listing = Listing {
+            client: &self.client,
+            version: self.version,
+            scope: Scope::All,
+            detail: Detail::Attributes,
+        };
+        let mut listed = Listed {
+            objects: Vec::new(),
+            odd: Vec::new(),
+        };
+        let start = || super::page::Page {
+            version: self.version,
+            body: Vec::new(),
+        };
+        for text in listing.restarting(JSON, start).await?.items {
+            let target = self.target("list", None, "");
+            match answer::object(self.version, text.to_string().as_bytes()) {
+                Ok(stored) => listed.objects.push(stored),
+                Err(reason) => listed.odd.push(self.unreadable(&target, reason)),
+            }
+        }
+        Ok(listed)
+    }
+
+    /// The object of that name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As any read; also when it cannot be understood, or has another name.
+    pub async fn get(&self, name: &str) -> Result<Option<Stored<T>>, ClusterError> {
+        let target = self.target("get", Some(name), "");
+        match self.client.json(&target).await {
+            Ok(body) => answer::named(self.version, name, &body)
+                .map(Some)
+                .map_err(|reason| self.unreadable(&target, reason)),
+            Err(ClusterError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}/{}", path_of(self.version, None), escaped(name))
+    }
+
+    pub(super) fn target(&self, verb: &'static str, name: Option<&str>, query: &str) -> Read {
+        let path = name.map_or_else(|| path_of(self.version, None), |name| self.path(name));
+        Read {
+            path: format!("{path}{query}"),
+            accept: JSON,
+            permission: Permission::new(verb, self.version.kind),
+        }
+    }
+
+    pub(super) fn unreadable(&self, target: &Read, reason: String) -> ClusterError {
+        self.client.error(target, Failure::Unreadable(reason))
+    }
+}
