@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Permission;
+use super::{Permission, Purpose};
 use crate::model::Kind;
 
 /// Which server was asked, printed `cluster "prod" (https://10.0.0.1:6443)`.
@@ -202,6 +202,8 @@ pub enum ClusterError {
         permission: Permission,
         /// Who asked, as far as the server says.
         user: Option<String>,
+        /// What it was for, which decides what else is needed.
+        purpose: Option<Purpose>,
     },
     /// The server has no such kind in a version that this plugin knows.
     #[error("{server} does not serve {kind} in any version this plugin knows")]
@@ -369,6 +371,16 @@ impl ClusterError {
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         matches!(self, Self::Invalid { .. })
+    }
+
+    /// What was to be done with the cluster, when a permission for it is missing.
+    #[must_use]
+    pub fn purpose(&self) -> Option<Purpose> {
+        if let Self::Forbidden { purpose, .. } = self {
+            *purpose
+        } else {
+            None
+        }
     }
 
     /// What is not allowed, when that is the reason.

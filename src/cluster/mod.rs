@@ -23,6 +23,7 @@ mod files;
 mod live_tests;
 mod observer;
 mod permission;
+mod purpose;
 mod read;
 mod rules;
 mod save;
@@ -42,6 +43,7 @@ pub use files::{
 };
 pub use observer::{Event, Observer, Silent};
 pub use permission::{Permission, cluster_role_for, group_of};
+pub use purpose::Purpose;
 pub use read::{
     ObjectEvent, Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
     read_for_preview, read_pods, rule_events,

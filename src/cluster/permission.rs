@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::Purpose;
 use crate::model::Kind;
 
 /// Something that a user may or may not do, printed `list resourceslices.resource.k8s.io`.
@@ -61,13 +62,21 @@ pub fn group_of(kind: Kind) -> &'static str {
     }
 }
 
-/// A `ClusterRole`, as YAML, that grants exactly `missing`.
+/// A `ClusterRole`, as YAML that `kubectl apply` takes, that allows all of what `purpose` needs, and
+/// everything of `denied`.
 ///
-/// Resources that need the same verbs share an entry; the order is by group and name.
+/// Its name is the purpose's own, so that roles for two of them do not replace each other, and the
+/// role is the same whatever was denied this time. Resources that need the same verbs share an entry;
+/// the order is by group and name.
 #[must_use]
-pub fn cluster_role_for(missing: &[Permission]) -> String {
+pub fn cluster_role_for(purpose: Option<Purpose>, denied: &[Permission]) -> String {
+    let needed = purpose.map(Purpose::permissions).unwrap_or_default();
+    let name = match purpose {
+        Some(purpose) => format!("kubectl-devicetaint-{}", purpose.name()),
+        None => "kubectl-devicetaint".to_owned(),
+    };
     let mut verbs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for permission in missing {
+    for permission in needed.iter().chain(denied) {
         verbs
             .entry((&permission.group, &permission.resource))
             .or_default()
@@ -90,7 +99,7 @@ pub fn cluster_role_for(missing: &[Permission]) -> String {
         .collect();
     format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  \
-         name: kubectl-devicetaint\nrules:\n{rules}"
+         name: {name}\nrules:\n{rules}"
     )
 }
 
@@ -107,7 +116,7 @@ mod tests {
             Permission::new("get", Kind::Pod),
             Permission::new("list", Kind::Pod),
         ];
-        insta::assert_snapshot!(cluster_role_for(&missing), @r#"
+        insta::assert_snapshot!(cluster_role_for(None, &missing), @r#"
         apiVersion: rbac.authorization.k8s.io/v1
         kind: ClusterRole
         metadata:
@@ -120,6 +129,53 @@ mod tests {
           resources: [resourceclaims, resourceslices]
           verbs: [list]
         "#);
+    }
+
+    #[test]
+    fn role_of_a_purpose_is_the_same_whatever_was_denied() {
+        let all = cluster_role_for(Some(Purpose::Preview), &[]);
+        for kind in Kind::ALL {
+            let denied = [Permission::new("list", kind)];
+            assert_eq!(cluster_role_for(Some(Purpose::Preview), &denied), all);
+        }
+        assert!(
+            all.contains("  name: kubectl-devicetaint-preview\n"),
+            "{all}"
+        );
+        let other = cluster_role_for(Some(Purpose::Add), &[]);
+        assert!(
+            other.contains("  name: kubectl-devicetaint-add\n"),
+            "{other}"
+        );
+        assert!(other.contains("[create, get, list, patch]"), "{other}");
+    }
+
+    #[test]
+    fn what_was_denied_is_allowed_even_if_no_purpose_needs_it() {
+        let denied = [Permission {
+            verb: "bind",
+            group: "example.com".to_owned(),
+            resource: "things".to_owned(),
+        }];
+        let role = cluster_role_for(Some(Purpose::List), &denied);
+        assert!(
+            role.contains("resources: [things]\n  verbs: [bind]"),
+            "{role}"
+        );
+    }
+
+    #[test]
+    fn role_is_valid_yaml() {
+        for purpose in Purpose::ALL {
+            let role = cluster_role_for(Some(purpose), &[]);
+            let role: serde_json::Value = serde_yaml::from_str(&role).expect("YAML");
+            let rules = role["rules"].as_array().expect("rules");
+            assert!(
+                rules.iter().all(|rule| rule["apiGroups"][0].is_string()),
+                "{role}"
+            );
+            assert_eq!(role["kind"], "ClusterRole");
+        }
     }
 
     #[test]

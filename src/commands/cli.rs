@@ -15,6 +15,7 @@ use super::{
     add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
     wait,
 };
+use crate::cluster::Purpose;
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 
@@ -80,7 +81,8 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let misplaced = cli.misplaced_namespace();
-    let context = Context::new(&surroundings, &cli.global, cli.connection);
+    let mut context = Context::new(&surroundings, &cli.global, cli.connection);
+    context.connection.purpose = cli.command.purpose();
     let done = match misplaced {
         Some(failure) => Err(failure),
         None => dispatch(cli.command, &context).await,
@@ -138,6 +140,26 @@ impl Command {
             | Self::Snapshot(_)
             | Self::Help(_) => false,
         }
+    }
+}
+
+impl Command {
+    /// What it does with a cluster; nothing, if it needs none.
+    fn purpose(&self) -> Option<Purpose> {
+        Some(match self {
+            Self::Preview(args) if args.publishes() => Purpose::Publish,
+            Self::Preview(_) => Purpose::Preview,
+            Self::Add(_) => Purpose::Add,
+            Self::Escalate(_) => Purpose::Escalate,
+            Self::Deescalate(_) => Purpose::Deescalate,
+            Self::Remove(_) => Purpose::Remove,
+            Self::List(_) => Purpose::List,
+            Self::Describe(_) => Purpose::Describe,
+            Self::Wait(_) => Purpose::Wait,
+            Self::Devices(_) => Purpose::Devices,
+            Self::Snapshot(_) => Purpose::Snapshot,
+            Self::Help(_) => return None,
+        })
     }
 }
 

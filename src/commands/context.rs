@@ -12,7 +12,7 @@ use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::output::{ColorChoice, Environment, Printer, Verbosity};
 
 /// Variables that the program listens to; no other part of the environment is ever read.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 15] = [
     "COLUMNS",
     "HOME",
     "HTTPS_PROXY",
@@ -22,6 +22,7 @@ const VARIABLES: [&str; 14] = [
     "KUBERNETES_SERVICE_PORT",
     "NO_COLOR",
     "NO_PROXY",
+    "PATH",
     "TERM",
     "USERPROFILE",
     "http_proxy",
@@ -146,5 +147,6 @@ fn options(args: ConnectionArgs) -> ConnectionOptions {
             .request_timeout
             .unwrap_or(Some(DEFAULT_REQUEST_TIMEOUT)),
         disable_compression: args.disable_compression == Some(true),
+        purpose: None,
     }
 }

@@ -18,7 +18,7 @@ use super::request::Read;
 use super::retry::{ATTEMPTS, Failure, Patience};
 use super::transport::Transport;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Connection, Event, Observer, Permission};
+use crate::cluster::{ClusterError, Connection, Event, Observer, Permission, Purpose};
 
 /// A connection to an API server; clones share it.
 #[derive(Clone)]
@@ -31,6 +31,7 @@ pub(super) struct Shared {
     pub(super) server: Arc<Server>,
     context: Option<String>,
     pub(super) request_timeout: Option<Duration>,
+    purpose: Option<Purpose>,
     pub(super) observer: Arc<dyn Observer>,
     heard: Mutex<Heard>,
 }
@@ -53,6 +54,7 @@ impl ApiClient {
                 server,
                 context: connection.context,
                 request_timeout: connection.request_timeout,
+                purpose: connection.purpose,
                 observer,
                 heard: Mutex::default(),
             }),
@@ -89,6 +91,12 @@ impl ApiClient {
     /// Whether an answer of it was an API server's.
     pub(in crate::cluster) fn is_api_server(&self) -> bool {
         self.heard(|heard| heard.proof.is_api_server)
+    }
+
+    /// What is done with the cluster, if that was said.
+    #[must_use]
+    pub fn purpose(&self) -> Option<Purpose> {
+        self.shared.purpose
     }
 
     /// What the user was not allowed to do; see [`cluster_role_for`](crate::cluster::cluster_role_for).

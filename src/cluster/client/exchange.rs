@@ -13,7 +13,7 @@ use super::consume::Consume;
 use super::failure;
 use super::headers::has_audit_id;
 use super::pace::Pace;
-use super::refusal::Refusal;
+use super::refusal::{Asked, Refusal};
 use super::request::{Change, Read, request};
 use super::retry::Failure;
 use super::transport::Access;
@@ -184,7 +184,13 @@ impl ApiClient {
 
     fn judge(&self, read: &Read, refusal: Refusal) -> Failure {
         let proof = self.heard(|heard| heard.proof);
-        let failure = refusal.judge(&self.shared.server, read, proof);
+        let asked = Asked {
+            server: &self.shared.server,
+            read,
+            proof,
+            purpose: self.purpose(),
+        };
+        let failure = refusal.judge(&asked);
         if let Failure::Final(ClusterError::Forbidden { permission, .. }) = &failure
             && !permission.resource.starts_with('/')
         {

@@ -20,7 +20,7 @@ use super::request::Read;
 use super::retry::{Failure, is_busy};
 use super::target::Target;
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Permission};
+use crate::cluster::{ClusterError, Permission, Purpose};
 use crate::wire::{ServerStatus, server_status};
 
 /// What an API server says about a path that it does not know.
@@ -40,6 +40,17 @@ pub(in crate::cluster) struct Proof {
     /// Its answers carry an audit ID, as those of all API servers since 1.21 do unless something on
     /// the way removes it.
     pub(in crate::cluster) has_audit_ids: bool,
+}
+
+/// What was asked of whom, and for what.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cluster) struct Asked<'a> {
+    pub(in crate::cluster) server: &'a Arc<Server>,
+    pub(in crate::cluster) read: &'a Read,
+    /// What is known of the server.
+    pub(in crate::cluster) proof: Proof,
+    /// What is done with the cluster.
+    pub(in crate::cluster) purpose: Option<Purpose>,
 }
 
 /// An answer that is not a success.
@@ -79,24 +90,19 @@ impl Refusal {
         self.status == StatusCode::UNAUTHORIZED
     }
 
-    /// What it means for `read`, asked of a server of which `proof` is known.
-    pub(in crate::cluster) fn judge(
-        self,
-        server: &Arc<Server>,
-        read: &Read,
-        proof: Proof,
-    ) -> Failure {
+    /// What it means for what was asked.
+    pub(in crate::cluster) fn judge(self, asked: &Asked<'_>) -> Failure {
         if is_busy(self.status, self.retry_after) {
             return Failure::Busy {
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
-                    && (self.account.is_some() || self.says(TOO_BUSY, proof)),
+                    && (self.account.is_some() || self.says(TOO_BUSY, asked.proof)),
                 status: self.status,
                 retry_after: self.retry_after,
             };
         }
         match self.account {
-            Some(account) => explained(server, read, self.status, account),
-            None => self.unexplained(server, read, proof),
+            Some(account) => explained(asked, self.status, account),
+            None => self.unexplained(asked),
         }
     }
 
@@ -105,7 +111,13 @@ impl Refusal {
         self.is_text && self.body == text && (self.has_audit_id || !proof.has_audit_ids)
     }
 
-    fn unexplained(self, server: &Arc<Server>, read: &Read, proof: Proof) -> Failure {
+    fn unexplained(self, asked: &Asked<'_>) -> Failure {
+        let Asked {
+            server,
+            read,
+            proof,
+            ..
+        } = *asked;
         let found = describe(&self.body);
         match self.status {
             StatusCode::NOT_FOUND
@@ -134,12 +146,8 @@ impl Refusal {
 }
 
 /// What it means when the server explains itself.
-fn explained(
-    server: &Arc<Server>,
-    read: &Read,
-    status: StatusCode,
-    account: ServerStatus,
-) -> Failure {
+fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Failure {
+    let Asked { server, read, .. } = *asked;
     let path = read.path.clone();
     let about = is_about(&path, account.details.as_ref());
     let message = account.message;
@@ -150,6 +158,7 @@ fn explained(
         (StatusCode::FORBIDDEN, "Forbidden") => ClusterError::Forbidden {
             permission: Permission::clone(&read.permission),
             user: user_in(&message),
+            purpose: asked.purpose,
         },
         (StatusCode::NOT_FOUND, "NotFound") if about => ClusterError::NotFound { path },
         (StatusCode::CONFLICT, "AlreadyExists") => ClusterError::AlreadyExists { path },
@@ -212,7 +221,13 @@ mod tests {
         }
         let (head, ()) = response.body(()).expect("a response").into_parts();
         let refusal = Refusal::new(&head, body.as_bytes().to_vec());
-        let failure = format!("{:?}", refusal.judge(&server, &read, proof));
+        let asked = Asked {
+            server: &server,
+            read: &read,
+            proof,
+            purpose: None,
+        };
+        let failure = format!("{:?}", refusal.judge(&asked));
         let name = failure.strip_prefix("Final(").unwrap_or(&failure);
         let end = name.find(|c: char| !c.is_alphanumeric());
         name[..end.unwrap_or(name.len())].to_owned()

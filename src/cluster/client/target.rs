@@ -82,7 +82,7 @@ impl Resource {
 }
 
 /// A part of a path without its percent signs; what is no escape stays as it is.
-fn unescaped(part: &str) -> String {
+pub(in crate::cluster) fn unescaped(part: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = part.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

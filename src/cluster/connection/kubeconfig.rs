@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
-use super::{ConnectionOptions, Environment};
+use super::{ConnectionOptions, Environment, bounded};
 use crate::cluster::ClusterError;
 use crate::naming::nearest::nearest;
 
@@ -84,18 +84,72 @@ pub(in crate::cluster) fn load(
 
 /// The file's content.
 fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
-    match Kubeconfig::read_from(path) {
-        Ok(mut config) => {
-            config.current_context = config.current_context.filter(|name| !name.is_empty());
-            Ok(config)
+    let bytes = bounded::read(path).map_err(|source| ClusterError::KubeconfigUnreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let not_text = || ClusterError::KubeconfigMalformed {
+        path: path.to_owned(),
+        reason: "not a kubeconfig in UTF-8".to_owned(),
+    };
+    let text = text(bytes).ok_or_else(not_text)?;
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|error| malformed(path, &error))?;
+    config.current_context = config.current_context.filter(|name| !name.is_empty());
+    if let Some(folder) = path.parent() {
+        make_absolute(&mut config, folder);
+    }
+    Ok(config)
+}
+
+/// What `bytes` say, in UTF-8 or, as Windows' editors and shells write it, in UTF-16.
+///
+/// Not left to kube, which panics at half a character at the end.
+fn text(bytes: Vec<u8>) -> Option<String> {
+    let wide = |rest: &[u8], read: fn([u8; 2]) -> u16| {
+        let (pairs, []) = rest.as_chunks::<2>() else {
+            return None;
+        };
+        let units: Vec<u16> = pairs.iter().map(|pair| read(*pair)).collect();
+        String::from_utf16(&units).ok()
+    };
+    match bytes.as_slice() {
+        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
+        _ => String::from_utf8(bytes).ok(),
+    }
+}
+
+/// Names of files in a kubeconfig are relative to its folder; so are those of plugins, unless they
+/// are looked for in PATH.
+///
+/// Upstream: `ResolveLocalPaths` and `GetAuthInfoFileReferences` in `client-go/tools/clientcmd`.
+fn make_absolute(config: &mut Kubeconfig, folder: &Path) {
+    let clusters = config.clusters.iter_mut();
+    let users = config.auth_infos.iter_mut();
+    let of_clusters = clusters
+        .filter_map(|named| named.cluster.as_mut())
+        .map(|cluster| &mut cluster.certificate_authority);
+    let of_users = users
+        .filter_map(|named| named.auth_info.as_mut())
+        .flat_map(|user| {
+            let command = user.exec.as_mut().map(|exec| &mut exec.command);
+            let command = command.filter(|command| {
+                let command = command.as_deref().unwrap_or_default();
+                command.contains(std::path::MAIN_SEPARATOR)
+            });
+            [
+                Some(&mut user.client_certificate),
+                Some(&mut user.client_key),
+                Some(&mut user.token_file),
+                command,
+            ]
+        })
+        .flatten();
+    for name in of_clusters.chain(of_users).flatten() {
+        if !name.is_empty() && Path::new(name.as_str()).is_relative() {
+            *name = folder.join(name.as_str()).to_string_lossy().into_owned();
         }
-        Err(KubeconfigError::ReadConfig(source, _)) if source.kind() != ErrorKind::InvalidData => {
-            Err(ClusterError::KubeconfigUnreadable {
-                path: path.to_owned(),
-                source,
-            })
-        }
-        Err(error) => Err(malformed(path, &error)),
     }
 }
 

@@ -18,13 +18,14 @@ use std::time::Duration;
 
 use http::Uri;
 use kube::Config;
-use kube::config::Cluster;
+use kube::config::{AuthInfo, Cluster};
 
+use super::address::{parted, shown};
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
 use super::{ConnectionOptions, Environment, Renewal, in_cluster, proxy};
 use crate::cluster::error::Server;
-use crate::cluster::{ClusterError, Observer};
+use crate::cluster::{ClusterError, Event, Observer, Purpose};
 
 /// Everything that is needed to send a request.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct Connection {
     pub namespace: String,
     /// For how long the server may be silent; absent for no limit.
     pub request_timeout: Option<Duration>,
+    /// What is done with the cluster.
+    pub purpose: Option<Purpose>,
 }
 
 impl Connection {
@@ -53,6 +56,7 @@ impl Connection {
         environment: &Environment,
         observer: &dyn Observer,
     ) -> Result<Self, ClusterError> {
+        let options = &options.given();
         let loaded = kubeconfig::load(options, environment)?;
         let chosen = match loaded.choose(options)? {
             Some(chosen) => chosen,
@@ -62,9 +66,14 @@ impl Connection {
                 })?
             }
         };
-        let chosen = chosen.with_flags(options)?;
-        let user = Material::new(&chosen).user(environment, observer).await?;
+        let chosen = chosen.with_flags(options)?.with_login_of_the_address();
         let config = chosen.config(environment)?;
+        let chosen = if config.cluster_url.scheme_str() == Some("http") {
+            chosen.without_credentials(&config.cluster_url, observer)
+        } else {
+            chosen
+        };
+        let user = Material::new(&chosen).user(environment, observer).await?;
         Ok(Self {
             server: Arc::new(Server {
                 cluster: chosen.cluster_name.clone(),
@@ -79,11 +88,12 @@ impl Connection {
             context: chosen.context,
             namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
             request_timeout: options.request_timeout,
+            purpose: options.purpose,
         })
     }
 }
 
-fn with_user(mut config: Config, user: kube::config::AuthInfo) -> Config {
+fn with_user(mut config: Config, user: AuthInfo) -> Config {
     config.auth_info = user;
     config
 }
@@ -102,6 +112,63 @@ impl Chosen {
             user: user_with_flags(self.user, options)?,
             ..self
         })
+    }
+
+    /// The same with the name and the password in the address as the user's, who has no others: the
+    /// address itself is shown.
+    fn with_login_of_the_address(self) -> Self {
+        let Some((server, Some(login))) = self.cluster.server.as_deref().map(parted) else {
+            return self;
+        };
+        let mut chosen = self;
+        chosen.cluster.server = Some(server);
+        let user = &mut chosen.user;
+        let has_others = user.token.is_some()
+            || user.token_file.is_some()
+            || user.username.is_some()
+            || user.auth_provider.is_some()
+            || user.exec.is_some();
+        if !has_others {
+            user.username = Some(login.name);
+            user.password = Some(login.password.into());
+        }
+        chosen
+    }
+
+    /// The same with nothing that a listener could use: whom to impersonate is no secret. A plugin is
+    /// not asked for credentials that would not be sent.
+    ///
+    /// Upstream: `ClientConfig` in `client-go/tools/clientcmd/client_config.go`, which reads the
+    /// user's credentials only for a server with TLS.
+    fn without_credentials(self, url: &Uri, observer: &dyn Observer) -> Self {
+        let user = &self.user;
+        let left_out = user.token.is_some()
+            || user.token_file.is_some()
+            || user.username.is_some()
+            || user.auth_provider.is_some()
+            || user.exec.is_some()
+            || user.client_certificate.is_some()
+            || user.client_certificate_data.is_some();
+        if left_out {
+            let whose = match &self.user_name {
+                Some(name) => format!("the credentials of user {name:?}"),
+                None => "the credentials".to_owned(),
+            };
+            observer.event(&Event::Notice(&format!(
+                "{whose} are not sent to {}: the connection is not encrypted",
+                url.to_string().trim_end_matches('/')
+            )));
+        }
+        Self {
+            user: AuthInfo {
+                impersonate: self.user.impersonate,
+                impersonate_groups: self.user.impersonate_groups,
+                impersonate_uid: self.user.impersonate_uid,
+                impersonate_user_extra: self.user.impersonate_user_extra,
+                ..AuthInfo::default()
+            },
+            ..self
+        }
     }
 
     fn config(&self, environment: &Environment) -> Result<Config, ClusterError> {
@@ -150,15 +217,15 @@ impl Chosen {
         };
         let parsed: Result<Uri, _> = url.parse();
         match parsed {
-            Ok(uri)
-                if matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() =>
-            {
+            Ok(uri) if matches!(uri.scheme_str(), Some("http" | "https")) && has_place(&uri) => {
                 Ok(uri)
             }
             Ok(_) => {
+                let text = shown(text);
                 Err(self.bad_cluster("server", format!("{text:?} is not an http or https URL")))
             }
             Err(error) => {
+                let text = shown(text);
                 Err(self.bad_cluster("server", format!("{text:?} is not a URL: {error}")))
             }
         }
@@ -216,6 +283,17 @@ impl Chosen {
     }
 }
 
+/// Whether a URL says where the server is: a host, and a number if there is a port.
+fn has_place(url: &Uri) -> bool {
+    let Some(authority) = url.authority() else {
+        return false;
+    };
+    let host = authority.host();
+    let port = authority.as_str().rsplit_once(host).map(|(_, port)| port);
+    let port = port.and_then(|port| port.strip_prefix(':'));
+    !host.is_empty() && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
 fn cluster_with_flags(cluster: Cluster, options: &ConnectionOptions) -> Cluster {
     let mut cluster = cluster;
     if let Some(server) = &options.server {
@@ -243,10 +321,7 @@ fn cluster_with_flags(cluster: Cluster, options: &ConnectionOptions) -> Cluster 
     cluster
 }
 
-fn user_with_flags(
-    user: kube::config::AuthInfo,
-    options: &ConnectionOptions,
-) -> Result<kube::config::AuthInfo, ClusterError> {
+fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthInfo, ClusterError> {
     let mut user = user;
     if let Some(token) = &options.token {
         user.token = Some(token.clone().into());

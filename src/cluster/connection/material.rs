@@ -3,14 +3,16 @@
 //! Everything is read before the first request, so that a missing file is a message about that
 //! file, and handed on as data.
 
+use std::path::Path;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::config::AuthInfo;
 use secrecy::ExposeSecret;
 
-use super::Environment;
 use super::kubeconfig::Chosen;
 use super::plugin::Plugin;
+use super::{Environment, bounded};
 use crate::cluster::{ClusterError, Observer};
 
 /// Where the secrets of a connection are to be found.
@@ -177,7 +179,7 @@ fn non_empty(text: Option<&String>) -> Option<&String> {
 }
 
 fn read(what: &'static str, path: &str, object: String) -> Result<Vec<u8>, ClusterError> {
-    std::fs::read(path).map_err(|source| ClusterError::File {
+    bounded::read(Path::new(path)).map_err(|source| ClusterError::File {
         what,
         path: path.into(),
         object,

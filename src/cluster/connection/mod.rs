@@ -10,9 +10,12 @@
 // Times and sizes are the user's and the server's, and none of them may end the program.
 #![deny(clippy::arithmetic_side_effects)]
 
+mod address;
+mod bounded;
 pub(in crate::cluster) mod in_cluster;
 pub(in crate::cluster) mod kubeconfig;
 pub(in crate::cluster) mod load;
+mod lookup;
 pub(in crate::cluster) mod material;
 pub(in crate::cluster) mod options;
 pub(in crate::cluster) mod plugin;

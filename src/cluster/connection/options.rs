@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::cluster::Purpose;
+
 /// kubectl's connection flags, as they were given.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionOptions {
@@ -43,6 +45,36 @@ pub struct ConnectionOptions {
     pub request_timeout: Option<Duration>,
     /// `--disable-compression`.
     pub disable_compression: bool,
+    /// What is done with the cluster, which decides which role is shown to somebody who may not.
+    pub purpose: Option<Purpose>,
+}
+
+impl ConnectionOptions {
+    /// As kubectl: what is set to nothing is not set.
+    #[must_use]
+    pub(in crate::cluster) fn given(&self) -> Self {
+        let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+        let path = |value: &Option<PathBuf>| {
+            let value = value.clone();
+            value.filter(|value| !value.as_os_str().is_empty())
+        };
+        Self {
+            kubeconfig: path(&self.kubeconfig),
+            context: text(&self.context),
+            cluster: text(&self.cluster),
+            user: text(&self.user),
+            namespace: text(&self.namespace),
+            server: text(&self.server),
+            tls_server_name: text(&self.tls_server_name),
+            certificate_authority: path(&self.certificate_authority),
+            client_certificate: path(&self.client_certificate),
+            client_key: path(&self.client_key),
+            token: text(&self.token),
+            as_user: text(&self.as_user),
+            as_uid: text(&self.as_uid),
+            ..self.clone()
+        }
+    }
 }
 
 /// The environment, as far as connections depend on it.
@@ -58,6 +90,8 @@ pub struct Environment {
     pub http_proxy: Option<String>,
     /// `NO_PROXY`, or `no_proxy`.
     pub no_proxy: Option<String>,
+    /// `PATH`, for credential plugins that are named without a folder.
+    pub path: Option<OsString>,
     /// `KUBERNETES_SERVICE_HOST`, set in pods.
     pub service_host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`, set in pods.
@@ -82,6 +116,7 @@ impl Environment {
             https_proxy: text(&["HTTPS_PROXY", "https_proxy"]),
             http_proxy: text(&["HTTP_PROXY", "http_proxy"]),
             no_proxy: text(&["NO_PROXY", "no_proxy"]),
+            path: first(&["PATH"]),
             service_host: text(&["KUBERNETES_SERVICE_HOST"]),
             service_port: text(&["KUBERNETES_SERVICE_PORT"]),
             stdin_is_terminal: false,

@@ -12,13 +12,23 @@ use std::time::Duration;
 
 use kube::config::{Cluster, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 use serde::Deserialize;
-use tokio::process::Command;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
 
-use super::Environment;
+use super::{Environment, lookup};
 use crate::cluster::{ClusterError, Event, Observer};
 
 /// After this long the user is told what the plugin is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// More than this of its output is not read: certificates and tokens take some thousand bytes.
+const LONGEST_ANSWER: u64 = 1 << 20;
+/// The versions of the interface that kubectl has.
+///
+/// Upstream: `apiVersions` in `client-go/plugin/pkg/client/auth/exec`.
+const VERSIONS: [&str; 2] = [
+    "client.authentication.k8s.io/v1",
+    "client.authentication.k8s.io/v1beta1",
+];
 
 /// What a plugin may answer with.
 #[derive(Default, Deserialize)]
@@ -32,7 +42,12 @@ pub(in crate::cluster) struct Credentials {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Answer {
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    kind: String,
     status: Option<Credentials>,
 }
 
@@ -53,7 +68,7 @@ impl Plugin<'_> {
     ) -> Result<Credentials, ClusterError> {
         let mut command = self.prepare(environment)?;
         let child = command.spawn().map_err(|source| self.start_error(source))?;
-        let mut output = std::pin::pin!(child.wait_with_output());
+        let mut output = std::pin::pin!(self.finish(child));
         let finished = match tokio::time::timeout(PATIENCE, &mut output).await {
             Ok(finished) => finished,
             Err(_) => {
@@ -65,15 +80,34 @@ impl Plugin<'_> {
                 output.await
             }
         };
-        let finished = finished.map_err(|source| self.start_error(source))?;
-        if !finished.status.success() {
-            return Err(self.failed(format!("ended with {}", finished.status)));
+        self.parse(&finished?)
+    }
+
+    /// What the plugin prints until it ends well.
+    async fn finish(&self, mut child: Child) -> Result<Vec<u8>, ClusterError> {
+        let mut output = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let mut start = stdout.take(LONGEST_ANSWER.saturating_add(1));
+            let read = start.read_to_end(&mut output).await;
+            read.map_err(|source| self.start_error(source))?;
         }
-        self.parse(&finished.stdout)
+        if u64::try_from(output.len()).map_or(true, |length| length > LONGEST_ANSWER) {
+            return Err(self.failed("answered with more than 1 MiB".to_owned()));
+        }
+        let status = child.wait().await;
+        let status = status.map_err(|source| self.start_error(source))?;
+        if !status.success() {
+            return Err(self.failed(format!("ended with {status}")));
+        }
+        Ok(output)
     }
 
     fn command(&self) -> &str {
         self.exec.command.as_deref().unwrap_or_default()
+    }
+
+    fn api_version(&self) -> &str {
+        self.exec.api_version.as_deref().unwrap_or_default()
     }
 
     fn prepare(&self, environment: &Environment) -> Result<Command, ClusterError> {
@@ -86,7 +120,16 @@ impl Plugin<'_> {
                 environment.stdin_is_terminal
             }
         };
-        let mut command = Command::new(self.command());
+        if !VERSIONS.contains(&self.api_version()) {
+            return Err(self.failed(format!(
+                "has the apiVersion {:?} in the kubeconfig, and has to have {}",
+                self.api_version(),
+                VERSIONS.join(" or ")
+            )));
+        }
+        let program = lookup::program(self.command(), environment.path.as_deref())
+            .map_err(|source| self.start_error(source))?;
+        let mut command = Command::new(program);
         command
             .args(self.exec.args.iter().flatten())
             .env("KUBERNETES_EXEC_INFO", self.request(asks)?)
@@ -132,6 +175,17 @@ impl Plugin<'_> {
         let answer = answer.ok_or_else(|| {
             self.failed("answered with something that is not an ExecCredential".to_owned())
         })?;
+        if answer.kind != "ExecCredential" {
+            return Err(
+                self.failed("answered with something that is not an ExecCredential".to_owned())
+            );
+        }
+        if answer.api_version != self.api_version() {
+            return Err(self.failed(format!(
+                "answered at another version than {}, which the kubeconfig says",
+                self.api_version()
+            )));
+        }
         let credentials = answer.status.unwrap_or_default();
         let has_certificate =
             credentials.client_certificate_data.is_some() && credentials.client_key_data.is_some();

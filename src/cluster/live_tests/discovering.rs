@@ -133,7 +133,7 @@ async fn what_a_user_may_not_read_is_a_gap() {
         let why = &reading.gaps[0].why;
         let start = format!("cannot list {what}.resource.k8s.io: access denied for eve: ");
         assert!(why.starts_with(&start), "{why}");
-        assert!(cluster_role_for(&client.denied()).contains(&format!("resources: [{what}]")));
+        assert!(cluster_role_for(None, &client.denied()).contains(&format!("resources: [{what}]")));
     }
 }
 
@@ -164,5 +164,8 @@ async fn pods_that_may_not_be_read_are_a_gap_that_asks_for_both_permissions() {
         .expect("the rest");
     assert_eq!(reading.gaps.len(), 1);
     assert_eq!(reading.gaps[0].what, "pods");
-    assert!(cluster_role_for(&client.denied()).contains("resources: [pods]\n  verbs: [get, list]"));
+    assert!(
+        cluster_role_for(None, &client.denied())
+            .contains("resources: [pods]\n  verbs: [get, list]")
+    );
 }

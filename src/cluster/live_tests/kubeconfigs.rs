@@ -315,3 +315,71 @@ async fn impersonation_and_tokens_come_from_flags() {
     );
     assert!(!format!("{connection:?}").contains("secret-of-alice"));
 }
+
+#[tokio::test]
+async fn what_is_set_to_nothing_is_not_set() {
+    let files = files(&[("one", ONE)]);
+    let nothing = ConnectionOptions {
+        kubeconfig: Some(PathBuf::new()),
+        context: some(""),
+        cluster: some(""),
+        user: some(""),
+        namespace: some(""),
+        server: some(""),
+        tls_server_name: some(""),
+        certificate_authority: Some(PathBuf::new()),
+        client_certificate: Some(PathBuf::new()),
+        client_key: Some(PathBuf::new()),
+        token: some(""),
+        as_user: some(""),
+        as_uid: some(""),
+        ..ConnectionOptions::default()
+    };
+    let connection = files.load(nothing).await.expect("a connection");
+    assert_eq!(connection.server.url, "https://east:6443");
+    assert_eq!(connection.context.as_deref(), Some("east"));
+    assert_eq!(connection.namespace, "ml");
+    assert!(connection.config.auth_info.token.is_some());
+    assert!(connection.config.auth_info.impersonate.is_none());
+    assert_eq!(connection.config.tls_server_name.as_deref(), Some("inner"));
+}
+
+#[tokio::test]
+async fn file_that_never_ends_is_too_long() {
+    let device = options(|o| o.kubeconfig = Some("/dev/zero".into()));
+    let error = Connection::load(&device, &Environment::default(), &Silent)
+        .await
+        .expect_err("endless");
+    let ClusterError::KubeconfigUnreadable { source, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(source.to_string().contains("16 MiB"), "{source}");
+    let files = files(&[("one", ONE)]);
+    let authority = options(|o| o.certificate_authority = Some("/dev/zero".into()));
+    let error = files.load(authority).await.expect_err("endless");
+    assert!(matches!(error, ClusterError::File { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn half_a_character_of_utf_16_is_no_kubeconfig_and_no_panic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("config");
+    let wide: Vec<u8> = std::iter::once(0xFEFF)
+        .chain(ONE.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let load = async |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a file");
+        let options = options(|o| o.kubeconfig = Some(path.clone()));
+        Connection::load(&options, &Environment::default(), &Silent).await
+    };
+    let connection = load(&wide).await.expect("a connection");
+    assert_eq!(connection.server.url, "https://east:6443");
+    let error = load(&wide[..wide.len() - 1])
+        .await
+        .expect_err("half a character");
+    assert!(
+        matches!(error, ClusterError::KubeconfigMalformed { .. }),
+        "{error}"
+    );
+}

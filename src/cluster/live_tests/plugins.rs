@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::server::with_programs;
 use crate::cluster::{ClusterError, Connection, ConnectionOptions, Environment, Silent};
 
 /// A kubeconfig whose user is a shell script, called with a secret argument.
@@ -9,7 +10,7 @@ fn kubeconfig(directory: &Path, script: &str, more: &str) -> ConnectionOptions {
     let path = directory.join("config");
     let script = script.replace('\'', "''");
     let content = format!(
-        "clusters: [{{name: c, cluster: {{server: 'http://127.0.0.1:1'}}}}]\n\
+        "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\n\
          contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
          current-context: c\n\
          users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      \
@@ -25,10 +26,10 @@ fn kubeconfig(directory: &Path, script: &str, more: &str) -> ConnectionOptions {
 async fn run(script: &str, more: &str) -> Result<Connection, ClusterError> {
     let directory = tempfile::tempdir().expect("a directory");
     let options = kubeconfig(directory.path(), script, more);
-    Connection::load(&options, &Environment::default(), &Silent).await
+    Connection::load(&options, &with_programs(), &Silent).await
 }
 
-const GOOD: &str = r#"echo '{"kind":"ExecCredential","status":{"token":"t"}}'"#;
+const GOOD: &str = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"t"}}'"#;
 
 #[tokio::test]
 async fn plugin_gives_a_token_and_runs_once() {
@@ -49,8 +50,9 @@ async fn plugin_gives_a_token_and_runs_once() {
 #[tokio::test]
 async fn plugin_is_told_about_the_cluster_when_it_wants_to_know() {
     let script = r#"case "$KUBERNETES_EXEC_INFO" in
-        *'"server":"http://127.0.0.1:1"'*) echo '{"status":{"token":"t"}}';; esac"#
-        .replace('\n', " ");
+        *'"server":"https://127.0.0.1:1"'*) GOOD;; esac"#
+        .replace('\n', " ")
+        .replace("GOOD", GOOD);
     assert!(run(&script, "provideClusterInfo: true").await.is_ok());
     assert!(run(&script, "provideClusterInfo: false").await.is_err());
 }
@@ -69,9 +71,24 @@ async fn failures_name_the_plugin_and_keep_its_secrets() {
             r#"the credential plugin "sh" of user "u" answered with something that is not an ExecCredential"#,
         ),
         (
-            r#"echo '{"status":{}}'"#,
+            r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#,
             "",
             r#"the credential plugin "sh" of user "u" answered without token and without certificate"#,
+        ),
+        (
+            r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"hunter2","status":{"token":"t"}}'"#,
+            "",
+            r#"the credential plugin "sh" of user "u" answered with something that is not an ExecCredential"#,
+        ),
+        (
+            r#"echo '{"apiVersion":"hunter2","kind":"ExecCredential","status":{"token":"t"}}'"#,
+            "",
+            r#"the credential plugin "sh" of user "u" answered at another version than client.authentication.k8s.io/v1, which the kubeconfig says"#,
+        ),
+        (
+            "yes hunter2",
+            "",
+            r#"the credential plugin "sh" of user "u" answered with more than 1 MiB"#,
         ),
         (
             GOOD,
@@ -100,7 +117,7 @@ async fn missing_plugin_comes_with_its_hint() {
         content.replace("command: sh", "command: no-such-plugin"),
     )
     .expect("a kubeconfig");
-    let loaded = Connection::load(&options, &Environment::default(), &Silent).await;
+    let loaded = Connection::load(&options, &with_programs(), &Silent).await;
     let error = loaded.expect_err("no plugin");
     assert_eq!(
         error.to_string(),
@@ -114,4 +131,43 @@ async fn missing_plugin_comes_with_its_hint() {
             .await
             .is_ok()
     );
+}
+
+#[tokio::test]
+async fn plugin_of_another_interface_is_not_run() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let runs = directory.path().join("runs");
+    let options = kubeconfig(directory.path(), &format!("echo > {}", runs.display()), "");
+    let path = options.kubeconfig.clone().expect("a kubeconfig");
+    let content = std::fs::read_to_string(&path).expect("a kubeconfig");
+    let content = content.replace("client.authentication.k8s.io/v1", "example.com/v7");
+    std::fs::write(&path, content).expect("a kubeconfig");
+    let loaded = Connection::load(&options, &with_programs(), &Silent).await;
+    let error = loaded.expect_err("an unknown interface").to_string();
+    assert!(
+        error.contains(r#"has the apiVersion "example.com/v7""#),
+        "{error}"
+    );
+    assert!(!runs.exists());
+}
+
+#[tokio::test]
+async fn plugin_is_never_found_in_the_current_directory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = kubeconfig(directory.path(), GOOD, "");
+    let path = options.kubeconfig.clone().expect("a kubeconfig");
+    let content = std::fs::read_to_string(&path).expect("a kubeconfig");
+    std::fs::write(&path, content.replace("command: sh", "command: up")).expect("a kubeconfig");
+    // Tests run in the folder of the package, where that is a program.
+    let environment = Environment {
+        path: Some("tests/cluster:.".into()),
+        ..Environment::default()
+    };
+    let error = Connection::load(&options, &environment, &Silent)
+        .await
+        .expect_err("not run");
+    let ClusterError::PluginStart { source, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(source.to_string().contains("current directory"), "{source}");
 }

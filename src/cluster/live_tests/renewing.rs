@@ -4,17 +4,20 @@ use std::path::Path;
 
 use futures::future::join_all;
 
-use super::server::Server;
+use super::server::{Server, with_programs};
 use super::ways;
 use crate::cluster::client::document::document;
-use crate::cluster::{ApiClient, ClusterError, Environment};
+use crate::cluster::{ApiClient, ClusterError};
 
 const PATH: &str = "/version";
 
 /// A client of `server` whose user is as `user` says.
 async fn client(server: &Server, folder: &Path, user: &str) -> ApiClient {
-    let cluster = format!("{{server: '{}'}}", server.url);
-    let client = ways::client(folder, &cluster, user, &Environment::default()).await;
+    let cluster = format!(
+        "{{server: '{}', insecure-skip-tls-verify: true}}",
+        server.url
+    );
+    let client = ways::client(folder, &cluster, user, &with_programs()).await;
     client.expect("a client")
 }
 
@@ -23,7 +26,7 @@ fn plugin(folder: &Path) -> String {
     let runs = folder.join("runs");
     let runs = runs.display();
     let script = format!(
-        "echo run >> {runs}; echo \"{{\\\"status\\\":{{\\\"token\\\":\\\"token-$(wc -l < {runs} | tr -d ' ')\\\"}}}}\""
+        "echo run >> {runs}; echo \"{{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":\\\"ExecCredential\\\",\\\"status\\\":{{\\\"token\\\":\\\"token-$(wc -l < {runs} | tr -d ' ')\\\"}}}}\""
     );
     format!(
         "{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: sh, interactiveMode: Never, args: ['-c', '{}']}}}}",
@@ -38,7 +41,7 @@ async fn ask(client: &ApiClient) -> Result<serde_json::Value, ClusterError> {
 #[tokio::test]
 async fn expired_credentials_are_renewed_and_the_request_is_sent_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     let client = client(&server, folder.path(), &plugin(folder.path())).await;
     ask(&client).await.expect("the first token is good");
     server.expire("Bearer token-1");
@@ -52,7 +55,7 @@ async fn expired_credentials_are_renewed_and_the_request_is_sent_again() {
 #[tokio::test]
 async fn requests_that_expire_together_get_one_renewal() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     let client = client(&server, folder.path(), &plugin(folder.path())).await;
     ask(&client).await.expect("the first token is good");
     server.expire("Bearer token-1");
@@ -66,7 +69,7 @@ async fn requests_that_expire_together_get_one_renewal() {
 #[tokio::test]
 async fn credentials_that_never_worked_are_not_asked_for_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     server.expire("Bearer token-1");
     let client = client(&server, folder.path(), &plugin(folder.path())).await;
     let error = ask(&client).await.expect_err("it is wrong");
@@ -80,7 +83,7 @@ async fn credentials_that_never_worked_are_not_asked_for_again() {
 #[tokio::test]
 async fn credentials_that_do_not_get_better_end_the_request() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     let client = client(&server, folder.path(), &plugin(folder.path())).await;
     ask(&client).await.expect("the first token is good");
     for number in 1..10 {
@@ -102,7 +105,7 @@ async fn a_token_file_is_read_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let token = folder.path().join("token");
     std::fs::write(&token, "old\n").expect("a file");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     let user = format!("{{tokenFile: '{}'}}", token.display());
     let client = client(&server, folder.path(), &user).await;
     ask(&client).await.expect("the token is good");

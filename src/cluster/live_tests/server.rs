@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use super::encode;
 use crate::cluster::client::target::Target;
@@ -35,6 +37,8 @@ pub(super) enum Answer {
     Trickles(Vec<u8>, Duration),
     /// A body that never ends, as fast as it is read.
     Pours,
+    /// Bytes that are no part of the encrypted conversation.
+    Garbles,
 }
 
 impl Answer {
@@ -96,6 +100,8 @@ impl Answer {
 struct Visitors {
     /// Path and query, and the `Authorization` header.
     requests: Vec<(String, String)>,
+    /// All of each request but its body, in small letters.
+    heads: Vec<String>,
     expired: Vec<String>,
 }
 
@@ -117,12 +123,24 @@ pub(super) const PODS: &str = "/api/v1/pods";
 impl Server {
     /// A server at 1.37 with two nodes, a claim on each, and no rules.
     pub(super) async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same behind TLS, with a certificate that nobody has to trust.
+    pub(super) async fn start_secure() -> Self {
+        Self::start_with(Some(acceptor())).await
+    }
+
+    async fn start_with(acceptor: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let scheme = if acceptor.is_some() { "https" } else { "http" };
+        let address = listener.local_addr().expect("an address");
+        let url = format!("{scheme}://{address}");
         let scripts = Scripts::default();
         let visitors = Arc::<Mutex<Visitors>>::default();
         tokio::spawn(accept(
             listener,
+            acceptor,
             Arc::clone(&scripts),
             Arc::clone(&visitors),
         ));
@@ -174,6 +192,12 @@ impl Server {
         requests.map(|(target, _)| target.clone()).collect()
     }
 
+    /// Everything that was said in front of each request, in small letters.
+    pub(super) fn heads(&self) -> Vec<String> {
+        let visitors = self.visitors.lock().expect("visitors");
+        visitors.heads.clone()
+    }
+
     /// As whom `path` was asked for, in order.
     pub(super) fn authorizations(&self, path: &str) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
@@ -201,6 +225,7 @@ impl Server {
     pub(super) fn options(&self) -> ConnectionOptions {
         ConnectionOptions {
             server: Some(self.url.clone()),
+            insecure_skip_tls_verify: self.url.starts_with("https").then_some(true),
             request_timeout: Some(Duration::from_secs(5)),
             ..ConnectionOptions::default()
         }
@@ -218,6 +243,14 @@ impl Server {
             Err(error) => Err(error),
         };
         (reading, notices.texts())
+    }
+}
+
+/// An environment in which a shell is found.
+pub(super) fn with_programs() -> Environment {
+    Environment {
+        path: Some("/usr/bin:/bin".into()),
+        ..Environment::default()
     }
 }
 
@@ -275,13 +308,63 @@ pub(super) fn claims() -> Vec<u8> {
     encode::list("resource.k8s.io/v1", "ResourceClaim", &items, "")
 }
 
-async fn accept(listener: TcpListener, scripts: Scripts, visitors: Arc<Mutex<Visitors>>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        tokio::spawn(serve(stream, Arc::clone(&scripts), Arc::clone(&visitors)));
+fn acceptor() -> TlsAcceptor {
+    let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let certificate = key.cert.der().clone();
+    let private =
+        tokio_rustls::rustls::pki_types::PrivateKeyDer::try_from(key.signing_key.serialize_der())
+            .expect("a key");
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let config = tokio_rustls::rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], private)
+        .expect("a configuration");
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A connection, encrypted or not.
+trait Line: AsyncRead + AsyncWrite + Unpin + Send {
+    /// What lies beneath.
+    fn socket(&mut self) -> &mut TcpStream;
+}
+
+impl Line for TcpStream {
+    fn socket(&mut self) -> &mut TcpStream {
+        self
     }
 }
 
-async fn serve(mut stream: TcpStream, scripts: Scripts, visitors: Arc<Mutex<Visitors>>) {
+impl Line for TlsStream<TcpStream> {
+    fn socket(&mut self) -> &mut TcpStream {
+        self.get_mut().0
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    scripts: Scripts,
+    visitors: Arc<Mutex<Visitors>>,
+) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let (scripts, visitors) = (Arc::clone(&scripts), Arc::clone(&visitors));
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            match acceptor {
+                None => serve(stream, scripts, visitors).await,
+                Some(acceptor) => {
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        serve(stream, scripts, visitors).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+async fn serve(mut stream: impl Line, scripts: Scripts, visitors: Arc<Mutex<Visitors>>) {
     let mut input = Vec::new();
     loop {
         while !input.ends_with(b"\r\n\r\n") {
@@ -305,15 +388,22 @@ async fn serve(mut stream: TcpStream, scripts: Scripts, visitors: Arc<Mutex<Visi
         if stream.read_exact(&mut vec![0; length]).await.is_err() {
             return;
         }
+        note_head(&visitors, &head);
         let answer = if note(&visitors, &target, header("authorization: ")) {
             script_for(&scripts, method, &target)
         } else {
             Answer::status(401, "Unauthorized", "Unauthorized")
         };
-        if send(&mut stream, answer).await.is_none() {
+        if send(&mut stream, answer).await.is_none() || stream.flush().await.is_err() {
+            let _ = stream.shutdown().await;
             return;
         }
     }
+}
+
+fn note_head(visitors: &Mutex<Visitors>, head: &str) {
+    let mut visitors = visitors.lock().expect("visitors");
+    visitors.heads.push(head.to_lowercase());
 }
 
 /// Whether who asks is let in.
@@ -348,7 +438,7 @@ fn script_for(scripts: &Scripts, method: &str, target: &str) -> Answer {
 }
 
 /// `None` when the connection is of no further use.
-async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
+async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
     match answer {
         Answer::Whole(status, headers, body) => {
             let headers: String = headers
@@ -374,8 +464,13 @@ async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
             None
         }
         Answer::Resets => {
-            let _ = stream.set_zero_linger();
+            let _ = stream.socket().set_zero_linger();
             None
+        }
+        Answer::Garbles => {
+            let record = b"\x17\x03\x03\x00\x20no part of what was agreed upon...";
+            stream.socket().write_all(record).await.ok()?;
+            std::future::pending().await
         }
         Answer::Silence => std::future::pending().await,
         Answer::Holds(body) => {
@@ -398,6 +493,7 @@ async fn send(stream: &mut TcpStream, answer: Answer) -> Option<()> {
             stream.write_all(head.as_bytes()).await.ok()?;
             for byte in body {
                 stream.write_all(&[byte]).await.ok()?;
+                stream.flush().await.ok()?;
                 tokio::time::sleep(pause).await;
             }
             Some(())

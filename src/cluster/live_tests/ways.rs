@@ -128,13 +128,16 @@ async fn proxy_of_the_environment_is_used_unless_it_spares_the_server() {
 #[tokio::test]
 async fn token_of_an_identity_provider_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start().await;
+    let server = Server::start_secure().await;
     let claims = URL_SAFE_NO_PAD.encode(r#"{"exp":4102444800}"#);
     let token = format!("{}.{claims}.c2ln", URL_SAFE_NO_PAD.encode("{}"));
     let user = format!(
         "{{auth-provider: {{name: oidc, config: {{id-token: {token}, idp-issuer-url: 'https://id.example.com', client-id: k}}}}}}"
     );
-    let cluster = format!("{{server: 'http://{}'}}", address_of(&server));
+    let cluster = format!(
+        "{{server: '{}', insecure-skip-tls-verify: true}}",
+        server.url
+    );
     let answer = ask(folder.path(), &cluster, &user, &Environment::default()).await;
     answer.expect("an answer");
     assert_eq!(server.authorizations(PATH), [format!("Bearer {token}")]);

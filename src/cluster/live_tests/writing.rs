@@ -200,3 +200,16 @@ async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
     );
     delete(&rules, &found).await.expect("deleted");
 }
+
+#[tokio::test]
+async fn change_whose_answer_is_garbled_on_the_way_is_looked_up() {
+    let server = Server::start_secure().await;
+    let (rules, found) = rules(&server).await;
+    server.answer(&format!("DELETE {RULE}"), [Answer::Garbles]);
+    server.answer(RULE, [absent()]);
+    let deleted = delete(&rules, &found).await;
+    assert!(deleted.is_ok(), "it is gone: {deleted:?}");
+    server.answer(RULE, [rule("u", "NoExecute")]);
+    let deleted = delete(&rules, &found).await;
+    assert!(deleted.is_err(), "it stands");
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::answer;
+use crate::cluster::client::consume::Collector;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::discovery::enablement;
@@ -113,7 +114,7 @@ impl<T: Fact> Objects<T> {
         };
         let start = || super::page::Page {
             version: self.version,
-            body: Vec::new(),
+            body: Collector::of_page(),
         };
         for text in listing.restarting(JSON, start).await?.items {
             let target = self.target("list", None, "");

@@ -4,14 +4,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::cluster::client::consume::Consume;
+use crate::cluster::client::consume::{Collector, Consume};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::read::lists::List;
 use crate::wire::{ListMeta, Version};
 
 pub(super) struct Page {
     pub(super) version: &'static Version,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Collector,
 }
 
 #[derive(Deserialize)]
@@ -33,13 +33,12 @@ impl Consume for Page {
     type Output = List<Value>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.body.extend_from_slice(bytes);
-        Ok(())
+        self.body.push(bytes)
     }
 
     fn finish(self) -> Result<Self::Output, Failure> {
         let broken = |error: serde_json::Error| Failure::Broken(error.to_string());
-        let body: Body<'_> = serde_json::from_slice(&self.body).map_err(broken)?;
+        let body: Body<'_> = serde_json::from_slice(self.body.bytes()).map_err(broken)?;
         if body.kind != format!("{}List", self.version.kind) {
             return Err(Failure::Broken(format!(
                 "it is a {} and not a list",

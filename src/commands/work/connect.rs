@@ -47,12 +47,13 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
 /// The same, with the role that would have allowed all of what was denied.
 fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
     let forbidden = error.denied().is_some();
+    let purpose = error.purpose();
     let hints = error.hints();
     let failure = hints.into_iter().fold(Failure::from(error), Failure::hint);
     if !forbidden {
         return failure;
     }
-    let role = cluster_role_for(denied);
+    let role = cluster_role_for(purpose, denied);
     failure.attach(format!("This role would allow it:\n{role}"))
 }
 
@@ -68,7 +69,7 @@ impl Live {
         if denied.is_empty() {
             return failure;
         }
-        let role = cluster_role_for(&denied);
+        let role = cluster_role_for(self.client.purpose(), &denied);
         failure.attach(format!("This role would allow it:\n{role}"))
     }
 
@@ -91,7 +92,7 @@ impl Live {
         if !denied.is_empty() {
             printer.block(&format!(
                 "This role would allow what was denied:\n{}",
-                cluster_role_for(&denied)
+                cluster_role_for(self.client.purpose(), &denied)
             ));
         }
     }
