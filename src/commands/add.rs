@@ -8,11 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::devices::SelectorArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, DryRun, Lines, stopped};
-use super::work::choice::{refuse_missing, wide};
+use super::work::choice::{refuse_missing, wide, wrong_name};
 use super::work::connect::failed;
 use super::work::consent::Safety;
 use super::work::meant::by_name;

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::devices::SelectorArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::choice::no_such_device;
+use super::work::choice::{Shown, Typed};
 use super::work::look::Look;
+use super::work::present::present;
+use super::work::wanted::Wanted;
 use crate::engine::{self, DeviceState};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceSelector;
-use crate::naming::{NamingError, device, nearest::nearest};
-use crate::render::{Page, render, unsaid};
+use crate::naming::nearest::nearest;
 use crate::report::DeviceReport;
 
 /// List devices with their taints, and the claims and pods that use them
@@ -37,7 +37,7 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Devices")]
     tainted: bool,
 
-    /// Only devices that no claim holds
+    /// Only devices that no claim holds; one with administrative access takes them from nobody
     #[arg(long, help_heading = "Devices")]
     free: bool,
 
@@ -57,7 +57,11 @@ Examples:
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let wanted = args.wanted()?;
+    let shown = Shown::parse(&Typed {
+        arguments: args.devices.clone(),
+        flags: args.selector.selector()?,
+        ..Typed::default()
+    })?;
     let namespace = context.namespace.as_deref();
     if args.free && namespace.is_some() {
         return Err(Failure::usage(
@@ -66,92 +70,70 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     }
     let look = Look::open(&args.source.source(), context).await?;
 
-    let all = engine::devices(look.snapshot(), &look.semantics);
-    wanted.refuse_missing(&all)?;
-    let (states, others): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|state| args.wants(state, &wanted) && is_held_in(namespace, state));
-    if states.is_empty() {
-        context.printer.note("No resources found");
-        if let Some(hint) = args.nearest_node(&others) {
-            context.printer.hint(&hint);
-        }
-    }
-    let report = DeviceReport::new(&states, &look.basis());
-    look.tell(&context.printer);
-    for warning in &report.warnings {
-        context.printer.warn(&warning.line());
-    }
-    let page = Page {
-        format: args.output.output,
-        width: context.width,
+    let inventory = engine::devices(look.snapshot(), &look.semantics);
+    shown.refuse_missing(inventory.devices.iter().map(|state| &state.id))?;
+    let known = Known {
+        usage: look.knows_usage(),
     };
-    context.printer.emit(&render(&report, page)?)?;
-    args.output
-        .accept(&report.incomplete, &unsaid(&report, args.output.output))
+    let (states, others): (Vec<_>, Vec<_>) = inventory
+        .devices
+        .into_iter()
+        .partition(|state| shown.contains(&state.id) && args.wants(state, known, namespace));
+    let hint = args.nearest_node(&states, &others);
+    let report = DeviceReport::new(&states, &inventory.gaps, &look.basis());
+    let wanted = args.output.wanted();
+    let status = present(&report, look.aside(), wanted, context)?;
+    if args.free && !known.usage {
+        none_known_as_free(wanted, context)?;
+    }
+    if let Some(hint) = hint {
+        context.printer.hint(&hint);
+    }
+    Ok(status)
 }
 
-/// The names that were asked for.
-#[derive(Default)]
-struct Wanted {
-    /// Any of these; all devices where there are none.
-    any: Vec<DeviceSelector>,
-    /// And this.
-    also: Option<DeviceSelector>,
+/// Says that no device is listed since nobody knows which are free; names alone cannot say that.
+fn none_known_as_free(wanted: Wanted, context: &Context) -> Result<(), Failure> {
+    let text = "which devices are free is not known, so that none is listed";
+    if wanted.format.carries_incompleteness() {
+        context.printer.insist(text);
+        return Ok(());
+    }
+    Err(Failure::new(ExitStatus::Incomplete, text))
 }
 
-impl Wanted {
-    fn matches(&self, state: &DeviceState<'_>) -> bool {
-        let any = self.any.is_empty() || self.any.iter().any(|selector| matches(selector, state));
-        any && self.also.iter().all(|selector| matches(selector, state))
-    }
-
-    /// A name that matches nothing is a mistake, not an empty list.
-    fn refuse_missing(&self, all: &[DeviceState<'_>]) -> Result<(), Failure> {
-        for selector in self.any.iter().chain(&self.also) {
-            if !all.iter().any(|state| matches(selector, state)) {
-                let known: Vec<_> = all.iter().map(|state| state.id.clone()).collect();
-                return Err(no_such_device(selector, &known));
-            }
-        }
-        Ok(())
-    }
+/// What is known about the devices.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Whether all claims were read, so that a device that none holds is free.
+    usage: bool,
 }
 
 impl DevicesArgs {
-    fn wanted(&self) -> Result<Wanted, Failure> {
-        let also = self.selector.selector()?;
-        let mut any = Vec::new();
-        for text in &self.devices {
-            match device::parse(text) {
-                Ok(selector) => any.push(selector),
-                // To look at everything is no danger.
-                Err(NamingError::Everything { .. }) => {
-                    return Ok(Wanted {
-                        any: Vec::new(),
-                        also,
-                    });
-                }
-                Err(error) => return Err(wrong_name(error)),
-            }
-        }
-        Ok(Wanted { any, also })
-    }
-
-    fn wants(&self, state: &DeviceState<'_>, wanted: &Wanted) -> bool {
+    /// Whether the device passes the flags that narrow the list. One whose use is not known is not
+    /// free.
+    fn wants(&self, state: &DeviceState<'_>, known: Known, namespace: Option<&str>) -> bool {
         let local = self
             .node
             .as_ref()
             .is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
-        let free = !self.free || state.allocations == 0;
-        wanted.matches(state) && local && tainted && free
+        let free = !self.free || (known.usage && state.is_free());
+        let held = namespace.is_none_or(|namespace| {
+            let mut claims = state.claims.iter();
+            claims.any(|claim| claim.name.namespace.as_str() == namespace)
+        });
+        local && tainted && free && held
     }
 
-    /// A node that was probably meant, where none of that name has devices.
-    fn nearest_node(&self, all: &[DeviceState<'_>]) -> Option<String> {
-        let node = self.node.as_ref()?;
-        let known: BTreeSet<String> = all
+    /// A node that was probably meant, where no device was found since none is local to that node.
+    fn nearest_node(
+        &self,
+        found: &[DeviceState<'_>],
+        others: &[DeviceState<'_>],
+    ) -> Option<String> {
+        let node = self.node.as_ref().filter(|_| found.is_empty())?;
+        let known: BTreeSet<String> = others
             .iter()
             .filter_map(|state| state.node.map(ToString::to_string))
             .collect();
@@ -166,25 +148,39 @@ impl DevicesArgs {
     }
 }
 
-/// Whether a claim of that namespace holds the device, or none is asked for.
-fn is_held_in(namespace: Option<&str>, state: &DeviceState<'_>) -> bool {
-    namespace.is_none_or(|namespace| {
-        let mut claims = state.claims.iter();
-        claims.any(|claim| claim.name.namespace.as_str() == namespace)
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceId, NodeName};
 
-fn matches(selector: &DeviceSelector, state: &DeviceState<'_>) -> bool {
-    selector
-        .driver
-        .as_ref()
-        .is_none_or(|driver| *driver == state.id.driver)
-        && selector
-            .pool
-            .as_ref()
-            .is_none_or(|pool| *pool == state.id.pool)
-        && selector
-            .device
-            .as_ref()
-            .is_none_or(|device| *device == state.id.device)
+    fn free(allocations: usize, administrative: usize, usage: bool) -> bool {
+        let node = NodeName::from("node-7");
+        let state = DeviceState {
+            id: DeviceId {
+                driver: "gpu.example.com".into(),
+                pool: "node-7".into(),
+                device: "gpu-0".into(),
+            },
+            node: Some(&node),
+            published: true,
+            allocations,
+            administrative,
+            taints: Vec::new(),
+            claims: Vec::new(),
+            consumers: Vec::new(),
+        };
+        let args = <DevicesArgs as clap::Args>::augment_args(clap::Command::new("devices"));
+        let matches = args.get_matches_from(["devices", "--free"]);
+        let args = <DevicesArgs as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
+        args.wants(&state, Known { usage }, None)
+    }
+
+    #[test]
+    fn free_is_what_is_known_to_be_held_by_nobody() {
+        assert!(free(0, 0, true));
+        assert!(free(1, 1, true), "a monitor takes it from nobody");
+        assert!(!free(1, 0, true));
+        assert!(!free(2, 1, true));
+        assert!(!free(0, 0, false), "nobody knows");
+    }
 }

@@ -7,12 +7,14 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::look::{Look, rule_named};
+use super::work::choice::names;
+use super::work::look::Look;
+use super::work::present::present;
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
-use crate::render::{Format, Page, render};
+use crate::render::Format;
 use crate::report::rules::{Headers, RuleList, SortBy, rows};
 
 /// List rules with what they taint, whom they hit, and who made them
@@ -71,60 +73,39 @@ fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let names = names(&args.names)?;
     let source = args.source.source();
     let (look, objects) = if args.wants_objects() {
         Look::open_with_objects(&source, context).await?
     } else {
         (Look::open(&source, context).await?, BTreeMap::new())
     };
+    for name in &names {
+        look.rule(name)?;
+    }
     let now = look.now;
-    let rules = look.rules()?.to_vec();
-    refuse_unknown(&args.names, &rules)?;
-    let considered: Vec<ConsideredTaint> = rules
+    let rules = look.rules()?.iter();
+    let shown: Vec<DeviceTaintRule> = rules
+        .filter(|rule| args.wants(rule, &names, now))
+        .cloned()
+        .collect();
+    let considered: Vec<ConsideredTaint> = shown
         .iter()
         .map(|rule| ConsideredTaint::of_rule(rule, now))
         .collect();
     let look = look.with_pods_of(&considered).await?;
     let impact = look.impact(&considered);
 
-    let shown: Vec<DeviceTaintRule> = rules
-        .into_iter()
-        .filter(|rule| args.wants(rule, now))
-        .collect();
     let headers = if args.no_headers {
         Headers::Left
     } else {
         Headers::Shown
     };
     let list = RuleList::new(rows(shown, Some(&impact)), objects, now)
+        .from_answer(&impact, &look.basis())
         .sorted_by(args.sort_by)
         .with_headers(headers);
-    look.tell(&context.printer);
-    for gap in &look.reading.gaps {
-        context.printer.warn(&format!("{}: {}", gap.what, gap.why));
-    }
-    if list.is_empty() {
-        context.printer.note("No resources found");
-    }
-    let page = Page {
-        format: args.output.output,
-        width: context.width,
-    };
-    context.printer.emit(&render(&list, page)?)?;
-    if args.output.strict && !look.reading.gaps.is_empty() {
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            "the answer is incomplete",
-        ));
-    }
-    Ok(ExitStatus::Success)
-}
-
-fn refuse_unknown(names: &[String], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
-    for name in names {
-        rule_named(name, rules)?;
-    }
-    Ok(())
+    present(&list, look.aside(), args.output.wanted(), context)
 }
 
 impl ListArgs {
@@ -136,9 +117,8 @@ impl ListArgs {
         }
     }
 
-    fn wants(&self, rule: &DeviceTaintRule, now: jiff::Timestamp) -> bool {
-        let named =
-            self.names.is_empty() || self.names.iter().any(|name| name == rule.name.as_str());
+    fn wants(&self, rule: &DeviceTaintRule, names: &[String], now: jiff::Timestamp) -> bool {
+        let named = names.is_empty() || names.iter().any(|name| name == rule.name.as_str());
         let labelled = self
             .selector
             .as_ref()

@@ -3,21 +3,20 @@
 use std::path::PathBuf;
 
 use super::context::Context;
-use super::flags::devices::{SelectorArgs, wrong_name};
+use super::flags::devices::SelectorArgs;
 use super::flags::guards;
 use super::flags::output::OutputArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
-use super::work::choice::{refuse_missing, wide};
+use super::work::choice::{Choice, Typed, refuse_missing, refuse_wide};
 use super::work::look::Look;
+use super::work::present::present;
 use super::work::publish::{self, Publication};
 use super::work::source;
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Taint, Warning};
-use crate::naming::{Argument, taint};
-use crate::render::{Page, render, unsaid};
+use crate::model::DeviceTaintRule;
 use crate::report::{Guard, ImpactReport};
 
 /// Show which pods a taint would evict, and when
@@ -88,16 +87,11 @@ Examples:
   # What if this existing rule were escalated? Stop a script above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
-/// The key of a taint that nobody has named.
-const DEFAULT_TAINT: &str = "kubectl-devicetaint/preview:NoExecute";
-
-/// What a preview is asked about, before anything was read.
-#[derive(Debug)]
+/// What a preview is asked about, before anything was read of a cluster.
 struct Request {
-    selectors: Vec<DeviceSelector>,
-    taint: Option<Taint>,
-    rules: Vec<String>,
+    choice: Choice,
     manifests: Vec<DeviceTaintRule>,
+    guards: Vec<Guard>,
 }
 
 /// What was asked, what was found, and the answer.
@@ -109,8 +103,8 @@ struct Answer {
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request()?;
-    let guards = guards::parse(&args.abort_if)?;
-    let answer = look(&request, &args, &guards, context).await?;
+    let wanted = args.output.wanted();
+    let answer = look(&request, &args, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
         .look
@@ -118,16 +112,13 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
         let Answer { look, report, .. } = answer;
-        look.tell(&context.printer);
-        // Nobody needs both a large cluster and a long text about it in memory.
-        drop(look);
-        return present(&report, &args.output, context);
+        return present(&report, &look.into_aside(), wanted, context);
     };
 
     let publication = Publication::new(live, &answer.considered, &answer.look.semantics)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
-        compared = compare(&publication, answer, || look(&request, &args, &guards, context)) => compared,
+        compared = compare(&publication, answer, || look(&request, &args, context)) => compared,
         status = signals.received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
@@ -137,8 +128,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         Ok(())
     };
     let answer = compared?;
-    answer.look.tell(&context.printer);
-    let status = present(&answer.report, &args.output, context)?;
+    let status = present(&answer.report, answer.look.aside(), wanted, context)?;
     left?;
     publish::check(&answer.report)?;
     Ok(status)
@@ -169,19 +159,19 @@ async fn compare(
 }
 
 /// Reads what the question needs, and answers it.
-async fn look(
-    request: &Request,
-    args: &PreviewArgs,
-    guards: &[Guard],
-    context: &Context,
-) -> Result<Answer, Failure> {
+async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Result<Answer, Failure> {
+    let Request {
+        choice,
+        manifests,
+        guards,
+    } = request;
     let mut look = Look::open(&args.source.source(), context).await?;
-    request.refuse_wide_manifests(&look.semantics)?;
-    let considered = request.considered(&look)?;
+    refuse_wide(manifests, &look.semantics)?;
+    let considered = choice.considered(manifests, &look)?;
     if !args.allow_missing {
         refuse_missing(&considered, &look)?;
     }
-    look.reading.warnings.extend(request.warning());
+    look.reading.warnings.extend(choice.warning());
     let look = look.with_pods_for(&considered, guards).await?;
     let report = look.report(&considered, guards);
     Ok(Answer {
@@ -189,25 +179,6 @@ async fn look(
         considered,
         report,
     })
-}
-
-fn present(
-    report: &ImpactReport,
-    output: &OutputArgs,
-    context: &Context,
-) -> Result<ExitStatus, Failure> {
-    for warning in &report.warnings {
-        context.printer.warn(&warning.line());
-    }
-    let page = Page {
-        format: output.output,
-        width: context.width,
-    };
-    context.printer.emit(&render(report, page)?)?;
-    if let Some(refusal) = report.refusal() {
-        return Err(Failure::refused(refusal));
-    }
-    output.accept(&report.incomplete, &unsaid(report, output.output))
 }
 
 impl PreviewArgs {
@@ -218,127 +189,17 @@ impl PreviewArgs {
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
     fn request(&self) -> Result<Request, Failure> {
-        let mut selectors = Vec::new();
-        let mut taints = Vec::new();
-        for target in &self.targets {
-            match Argument::parse(target).map_err(wrong_name)? {
-                Argument::Devices(selector) if !selectors.contains(&selector) => {
-                    selectors.push(selector)
-                }
-                Argument::Devices(_) => {}
-                Argument::Taint(taint) => taints.push(taint),
-            }
-        }
-        if taints.len() > 1 {
-            return Err(Failure::usage(format!(
-                "more than one taint: {} and {}",
-                taints[0], taints[1]
-            )));
-        }
-        let mut ways = Vec::new();
-        if !selectors.is_empty() {
-            ways.push("DEVICE");
-        }
-        if let Some(selector) = self.selector.selector()? {
-            selectors.push(selector);
-            ways.push("--driver, --pool, --device");
-        }
-        if self.all_devices {
-            selectors.push(DeviceSelector::default());
-            ways.push("--all-devices");
-        }
-        if !self.rule.is_empty() {
-            ways.push("--rule");
-        }
-        if !self.filename.is_empty() {
-            ways.push("--filename");
-        }
-        check_ways(&ways)?;
-        if selectors.is_empty() && !taints.is_empty() {
-            return Err(Failure::usage(format!(
-                "a taint cannot be given beside {}, which has its own",
-                ways[0]
-            )));
-        }
-        Ok(Request {
-            selectors,
-            taint: taints.pop(),
+        let choice = Choice::parse(&Typed {
+            arguments: self.targets.clone(),
+            flags: self.selector.selector()?,
+            all_devices: self.all_devices,
             rules: self.rule.clone(),
+            filenames: self.filename.clone(),
+        })?;
+        Ok(Request {
+            choice,
+            guards: guards::parse(&self.abort_if)?,
             manifests: source::rules(&self.filename)?,
         })
-    }
-}
-
-fn check_ways(ways: &[&str]) -> Result<(), Failure> {
-    match ways {
-        [] => Err(Failure::usage("no devices: whom would it hit?")
-            .hint("name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
-            .hint("list what there is with `kubectl devicetaint devices`")),
-        [_] => Ok(()),
-        [first, second, ..] => Err(Failure::usage(format!(
-            "{first} cannot be used together with {second}"
-        ))),
-    }
-}
-
-impl Request {
-    fn considered(&self, look: &Look) -> Result<Vec<ConsideredTaint>, Failure> {
-        let hypothetical = self.taint()?;
-        let mut considered: Vec<ConsideredTaint> = self
-            .selectors
-            .iter()
-            .map(|selector| {
-                ConsideredTaint::hypothetical(selector.clone(), hypothetical.clone(), look.now)
-            })
-            .collect();
-        for name in &self.rules {
-            considered.push(ConsideredTaint::of_rule(look.rule(name)?, look.now));
-        }
-        for manifest in &self.manifests {
-            let snapshot = look.snapshot();
-            considered.push(ConsideredTaint::of_manifest(manifest, snapshot, look.now));
-        }
-        Ok(considered)
-    }
-
-    fn taint(&self) -> Result<Taint, Failure> {
-        match &self.taint {
-            Some(taint) => Ok(taint.clone()),
-            None => taint::parse(DEFAULT_TAINT).map_err(wrong_name),
-        }
-    }
-
-    /// Nobody has named the taint, so that only blanket tolerations can cover it.
-    fn warning(&self) -> Option<Warning> {
-        (self.taint.is_none() && !self.selectors.is_empty()).then(|| Warning {
-            code: "unnamed-taint",
-            message: "no taint was given: only tolerations of every key tolerate this one"
-                .to_owned(),
-            fix: Some("name the taint, which may spare more pods".to_owned()),
-        })
-    }
-
-    /// A manifest that taints every device, or would on a server that drops fields it does not know.
-    fn refuse_wide_manifests(&self, semantics: &Semantics) -> Result<(), Failure> {
-        for manifest in &self.manifests {
-            let Some(selector) = &manifest.selector else {
-                return Err(wide(manifest, "has no spec.deviceSelector"));
-            };
-            let by_name =
-                selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-            let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
-            if by_name || (narrowed && semantics.selects_by_expression) {
-                continue;
-            }
-            return Err(wide(
-                manifest,
-                if narrowed {
-                    "selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device"
-                } else {
-                    "has an empty spec.deviceSelector: it would taint every device"
-                },
-            ));
-        }
-        Ok(())
     }
 }

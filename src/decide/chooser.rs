@@ -261,10 +261,22 @@ fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern
 #[must_use]
 pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known = rules.iter().map(|rule| rule.name.to_string());
-    match nearest(name, known).as_slice() {
-        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
-        similar => failure.hint(format!("did you mean {}?", similar.join(", "))),
+    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
+    match nearest(name, known.clone()).as_slice() {
+        [] if known.is_empty() => failure.hint("there are no rules at all"),
+        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// As many names as fit into a line, and how many more there are.
+fn first_few(names: &[String]) -> String {
+    const FEW: usize = 5;
+    let shown = names[..names.len().min(FEW)].join(", ");
+    match names.len() - names.len().min(FEW) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 
@@ -465,7 +477,8 @@ mod tests {
         assert_eq!(meant.rules.len(), 1);
         let failure = meant.all_missing().unwrap();
         assert_eq!(failure.to_string(), "no rule \"drani\"");
-        assert!(failure.hints()[0].contains("did you mean drain"));
+        assert!(failure.hints()[0].starts_with("did you mean"));
+        assert!(failure.hints()[0].contains("drain"));
         assert!(Meant::default().all_missing().is_none());
         let other = parsed(&[GPU, "example.com/other"]).unwrap();
         let failure = other

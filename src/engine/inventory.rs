@@ -8,7 +8,7 @@ use super::preview::{existing_rules, taints_of};
 use super::select::RuleIndex;
 use super::{DeviceTaint, Semantics};
 use crate::model::{
-    ConsumerReference, DeviceId, NamespacedName, NodeName, ResourceClaim, Snapshot,
+    ConsumerReference, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
 };
 
 /// One device as the cluster is now.
@@ -22,6 +22,8 @@ pub struct DeviceState<'a> {
     pub published: bool,
     /// How many allocation results name it; shares and administrative access count.
     pub allocations: usize,
+    /// How many of them are for administrative access, which takes the device from nobody.
+    pub administrative: usize,
     /// Its taints, the driver's first, then the rules' by name.
     pub taints: Vec<DeviceTaint<'a>>,
     /// The claims that hold it, by namespace and name, each once.
@@ -49,9 +51,26 @@ impl fmt::Display for Consumer<'_> {
     }
 }
 
-/// Every device of the cluster, published or allocated, by name.
+impl DeviceState<'_> {
+    /// Whether nobody holds it; who only looks at it, with administrative access, leaves it free.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.allocations == self.administrative
+    }
+}
+
+/// What there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inventory<'a> {
+    /// Every device, published or allocated, by name.
+    pub devices: Vec<DeviceState<'a>>,
+    /// What could not be evaluated about which rules taint which device.
+    pub gaps: Vec<Gap>,
+}
+
+/// Every device of the cluster, as it is now.
 #[must_use]
-pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceState<'a>> {
+pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'a> {
     let rules = RuleIndex::new(
         existing_rules(snapshot, &[]).collect(),
         &snapshot.classes,
@@ -59,9 +78,13 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceS
     );
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let mut holders: HashMap<u32, Vec<&'a ResourceClaim>> = HashMap::new();
+    let mut administrative: HashMap<u32, usize> = HashMap::new();
     for allocated in &table.allocated {
         let held = holders.entry(allocated.device).or_default();
         held.push(allocated.claim);
+        if allocated.result.admin_access {
+            *administrative.entry(allocated.device).or_default() += 1;
+        }
     }
     let mut states = Vec::with_capacity(table.entries.len());
     for place in table.sorted(|_| true) {
@@ -75,12 +98,16 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceS
             node: entry.node(),
             published: entry.published.is_some(),
             allocations,
+            administrative: administrative.remove(&place).unwrap_or_default(),
             taints: taints_of(entry, &rules),
             consumers: consumers(&claims),
             claims,
         });
     }
-    states
+    Inventory {
+        devices: states,
+        gaps: table.gaps.into_iter().collect(),
+    }
 }
 
 fn consumers<'a>(claims: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {

@@ -44,7 +44,7 @@ pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Verdict,
 };
-pub use inventory::{Consumer, DeviceState, devices};
+pub use inventory::{Consumer, DeviceState, Inventory, devices};
 pub use preview::preview;
 pub use selection::{Selection, selection};
 pub use semantics::Semantics;

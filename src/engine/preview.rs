@@ -68,6 +68,7 @@ fn rules_of<'a>(snapshot: &'a Snapshot, considered: &'a [ConsideredTaint]) -> Ve
         .enumerate()
         .map(|(place, considered)| RuleTaint {
             origin: Origin::Considered(place),
+            name: considered.rule.as_ref(),
             selector: considered.selector.as_ref(),
             taint: &considered.taint,
         });
@@ -92,6 +93,7 @@ pub(crate) fn existing_rules<'a>(
     rules.sort_by_key(|rule| &rule.name);
     rules.into_iter().map(|rule| RuleTaint {
         origin: Origin::Rule(&rule.name),
+        name: Some(&rule.name),
         selector: rule.selector.as_ref(),
         taint: &rule.taint,
     })

@@ -9,7 +9,9 @@ use foldhash::HashMap;
 
 use super::filter::{Filter, Outcome};
 use super::{DeviceTaint, Origin, Semantics};
-use crate::model::{Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, Taint, Warning};
+use crate::model::{
+    Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, ObjectName, Taint, Warning,
+};
 
 /// The full name of a device, borrowed from wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +25,8 @@ pub(crate) struct DeviceKey<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RuleTaint<'a> {
     pub(crate) origin: Origin<'a>,
+    /// The rule that it is of, or stands for.
+    pub(crate) name: Option<&'a ObjectName>,
     pub(crate) selector: Option<&'a DeviceSelector>,
     pub(crate) taint: &'a Taint,
 }
@@ -188,9 +192,10 @@ impl<'a> RuleIndex<'a> {
     }
 
     fn describe(&self, place: u32) -> String {
-        match self.rule(place).origin {
-            Origin::Considered(_) => format!("the considered taint {}", self.rule(place).taint),
-            Origin::Rule(name) | Origin::ResourceSlice(name) => format!("rule {name}"),
+        let rule = self.rule(place);
+        match rule.name {
+            Some(name) => format!("rule {name}"),
+            None => format!("the considered taint {}", rule.taint),
         }
     }
 

@@ -35,6 +35,7 @@ pub fn selection(
         .enumerate()
         .map(|(place, considered)| RuleTaint {
             origin: Origin::Considered(place),
+            name: considered.rule.as_ref(),
             selector: considered.selector.as_ref(),
             taint: &considered.taint,
         });

@@ -124,6 +124,14 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// As [`Printer::warn`], also when only results and errors are asked for: without it, the result
+    /// would be taken for more than it is.
+    pub fn insist(&self, text: &str) {
+        if locked(&self.shown_warnings).insert(text.to_owned()) {
+            self.say(Prefix::Warning, text);
+        }
+    }
+
     /// Passes on a warning of the API server, `Warning: …` as kubectl writes it, once.
     pub fn server_warning(&self, text: &str) {
         let line = format!("Warning: {text}");

@@ -409,7 +409,7 @@ fn shown_devices(devices: &[DeviceState<'_>], format: Format) -> String {
         semantics: &testing::semantics(37),
         now: testing::now(),
     };
-    let report = DeviceReport::new(devices, &basis);
+    let report = DeviceReport::new(devices, &[], &basis);
     shown(&report, format)
 }
 
@@ -425,6 +425,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         node: Some(&node),
         published: true,
         allocations: 0,
+        administrative: 0,
         taints: Vec::new(),
         claims: Vec::new(),
         consumers: Vec::new(),

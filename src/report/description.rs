@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::knowledge::Knowledge;
 use super::life::why;
-use super::metadata::{API_VERSION, Incomplete};
+use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::rules::resource_name;
-use super::table::{Column, NONE, Section, Table, View, counted, optional};
+use super::table::{Column, NONE, Section, Shown, Table, View, counted, optional};
 use super::time::{Time, human_duration};
 use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{Counts, Impact};
+use crate::model;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 
 /// A rule as it is now: who made it, what the controller says about it, and whom it hits.
@@ -53,6 +54,9 @@ pub struct RuleDescription {
     /// What components reported about it, and the controller about the pods that it hits, oldest
     /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
+    /// Oddities that do not keep the question from being answered.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// What could not be read.
     pub incomplete: Vec<Incomplete>,
 }
@@ -129,6 +133,8 @@ pub struct Subject<'a> {
     pub impact: &'a Impact<'a>,
     /// Whom it has not got rid of.
     pub remaining: &'a [Remaining<'a>],
+    /// What was odd about what was read.
+    pub warnings: &'a [model::Warning],
     /// What could not be read.
     pub knowledge: &'a Knowledge<'a>,
 }
@@ -172,6 +178,7 @@ impl RuleDescription {
                 .map(|left| remaining(left, &rule.taint.effect, now))
                 .collect(),
             events,
+            warnings: views(&[subject.warnings, &subject.impact.warnings]),
             incomplete: Incomplete::all(subject.knowledge),
         }
     }
@@ -231,6 +238,11 @@ impl View for RuleDescription {
             Section::list("Condition EvictionInProgress", self.condition_lines()),
             Section::table(pods(&self.remaining)),
             Section::list("Events", self.events.iter().map(event).collect()),
+            Section::list(
+                "Warnings",
+                self.warnings.iter().map(Warning::line).collect(),
+            )
+            .shown(Shown::Document),
             Section::list(
                 "Incomplete",
                 self.incomplete.iter().map(Incomplete::line).collect(),

@@ -3,12 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answer::Answer;
 use super::knowledge::Knowledge;
 use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Shown, Table, View, first_of, optional};
 use super::taint::PresentTaint;
 use crate::engine::DeviceState;
-use crate::model::Kind;
+use crate::model::{Gap, Kind};
 
 /// The devices of a cluster as they are now.
 ///
@@ -56,9 +57,9 @@ pub struct DeviceRow {
 }
 
 impl DeviceReport {
-    /// The report on these devices, ordered by name.
+    /// The report on these devices, ordered by name; `gaps` are what the engine could not evaluate.
     #[must_use]
-    pub fn new(devices: &[DeviceState<'_>], basis: &Basis<'_>) -> Self {
+    pub fn new(devices: &[DeviceState<'_>], gaps: &[Gap], basis: &Basis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         let reading = basis.reading;
@@ -73,10 +74,25 @@ impl DeviceReport {
                 reading
                     .gaps
                     .iter()
-                    .filter(|gap| gap.kind() != Some(Kind::Pod)),
+                    .filter(|gap| gap.kind() != Some(Kind::Pod))
+                    .chain(gaps),
                 basis.semantics,
             )),
         }
+    }
+}
+
+impl Answer for DeviceReport {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn is_empty(&self) -> bool {
+        self.devices.is_empty()
     }
 }
 

@@ -15,11 +15,14 @@
 //! | When is it too much? | [`guard`] |
 //! | What is not known, and which numbers depend on it? | [`knowledge`] |
 //! | How many, as far as that is known? | [`count`] |
+//! | What does every answer say beside its subject? | [`answer`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
 
+pub mod answer;
 pub mod count;
 pub mod description;
+pub mod descriptions;
 pub mod devices;
 pub mod guard;
 pub mod hazard;
@@ -37,8 +40,10 @@ pub mod wait;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use answer::Answer;
 pub use count::Count;
 pub use description::RuleDescription;
+pub use descriptions::RuleDescriptions;
 pub use devices::DeviceReport;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;

@@ -7,6 +7,9 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use super::answer::Answer;
+use super::knowledge::Knowledge;
+use super::metadata::{Basis, Incomplete, Warning, views};
 use super::table::{Column, NONE, Section, Table, View, optional};
 use super::time::human_duration;
 use crate::engine::life::Evicting;
@@ -83,6 +86,8 @@ pub struct RuleList {
     objects: BTreeMap<String, Value>,
     now: Timestamp,
     headers: Headers,
+    warnings: Vec<Warning>,
+    incomplete: Vec<Incomplete>,
 }
 
 impl RuleList {
@@ -95,6 +100,8 @@ impl RuleList {
             objects,
             now,
             headers: Headers::Shown,
+            warnings: Vec::new(),
+            incomplete: Vec::new(),
         }
     }
 
@@ -119,15 +126,40 @@ impl RuleList {
         self
     }
 
+    /// The list with what was odd and what was not known when its rows were made from `impact`.
+    #[must_use]
+    pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
+        let reading = basis.reading;
+        let gaps = reading.gaps.iter().chain(&impact.gaps);
+        Self {
+            warnings: views(&[&reading.warnings, &impact.warnings]),
+            incomplete: Incomplete::all(&Knowledge::new(gaps, basis.semantics)),
+            ..self
+        }
+    }
+
     /// The same with or without the names of the columns.
     #[must_use]
     pub fn with_headers(self, headers: Headers) -> Self {
         Self { headers, ..self }
     }
+}
 
-    /// Whether there is no rule.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+impl Answer for RuleList {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    /// The table is made to be cut by scripts, and data are the rules alone.
+    fn says_what_is_not_known(&self) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }

@@ -125,7 +125,7 @@ mod tests {
             semantics: &testing::semantics(37),
             now: testing::now(),
         };
-        let devices = DeviceReport::new(&[], &basis);
+        let devices = DeviceReport::new(&[], &[], &basis);
         assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
     }
 

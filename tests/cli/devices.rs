@@ -168,3 +168,20 @@ fn a_namespace_narrows_to_the_devices_that_its_claims_hold() {
     let run = devicetaint(&format!("devices --from {EXAMPLE} -n serving --free"));
     assert_eq!(run.code, 2, "{}", run.shown());
 }
+
+#[test]
+fn nothing_is_free_while_nobody_knows_who_holds_what() {
+    let slices = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSliceList","metadata":{},"items":[
+        {"metadata":{"name":"s","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},
+         "spec":{"driver":"gpu.example.com","nodeName":"node-7","pool":{"name":"node-7","generation":1,"resourceSliceCount":1},
+                 "devices":[{"name":"gpu-0"}]}}]}"#;
+    let folder = Folder::new().with("slices.json", slices);
+    let run = folder.devicetaint("devices --free -o name -q --from slices.json");
+    assert_snapshot!(run.shown(), @"
+    [stderr]
+    error: which devices are free is not known, so that none is listed
+    [exit status: 6]
+    ");
+    let run = folder.devicetaint("devices --free --from slices.json");
+    assert!(!run.stdout.contains("gpu-0"), "{}", run.shown());
+}

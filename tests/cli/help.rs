@@ -24,7 +24,7 @@ fn help_of_the_program() {
       deescalate  Let rules do less, at once: no report, no guard, no question
       remove      Delete rules, and say what becomes schedulable again
       list        List rules with what they taint, whom they hit, and who made them
-      describe    Show a rule, what the controller says, whom it hits now, and what each pod waits for
+      describe    Show rules, what the controller says, whom they hit now, and what each pod waits for
       wait        Wait until rules have evicted everybody, were seen by the controller, or are gone
       devices     List devices with their taints, and the claims and pods that use them
       snapshot    Save what a preview needs, to be read anywhere with --from

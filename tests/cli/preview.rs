@@ -721,3 +721,15 @@ fn wrong_versions_times_and_gates_are_usage_errors() {
     [exit status: 2]
     ");
 }
+
+#[test]
+fn effect_none_is_looked_at_as_no_execute_and_that_is_said() {
+    let run = preview("gpu.example.com/node-7/gpu-0 example.com/maintenance:None -o name");
+    assert!(
+        run.stderr
+            .contains("effect None evicts nobody: this is whom NoExecute would hit"),
+        "{}",
+        run.shown()
+    );
+    assert!(!run.stdout.is_empty());
+}

@@ -85,7 +85,7 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
         ("remove gpu.example.com a- b-", "more than one taint"),
         ("remove -l a>b", "label selector"),
         ("list --sort-by colour", "possible values: name"),
-        ("describe", "<RULE>"),
+        ("describe", "no rules: which are meant?"),
         ("wait a", "--for <WHAT>"),
         (
             "wait a --for ever",
@@ -322,4 +322,52 @@ fn every_command_of_a_rules_life_has_examples() {
     }
     assert_eq!(devicetaint("create --help").code, 0);
     assert_eq!(devicetaint("get --help").code, 0);
+}
+
+#[test]
+fn rules_are_taken_as_they_are_printed_and_several_at_a_time() {
+    let printed = devicetaint(&format!("list -o name --from {EXAMPLE}")).stdout;
+    let names: Vec<&str> = printed.lines().take(2).collect();
+    let line = |command: &str| format!("{command} {} {} --from {EXAMPLE}", names[0], names[1]);
+    assert_eq!(
+        devicetaint(&line("list -o name"))
+            .stdout
+            .lines()
+            .collect::<Vec<_>>(),
+        names
+    );
+    assert_eq!(
+        devicetaint(&line("describe -o name"))
+            .stdout
+            .lines()
+            .collect::<Vec<_>>(),
+        names
+    );
+    let run = devicetaint(&format!("preview --rule {} --from {EXAMPLE}", names[0]));
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let several = devicetaint(&line("describe -o json")).json();
+    assert_eq!(several["kind"], "List");
+    assert_eq!(several["items"].as_array().map(Vec::len), Some(2));
+    let partly = devicetaint(&format!("describe {} nobody --from {EXAMPLE}", names[0]));
+    assert!(partly.stdout.contains("Name: "), "{}", partly.shown());
+    assert!(
+        partly.stderr.contains("no rule \"nobody\""),
+        "{}",
+        partly.shown()
+    );
+    assert_eq!(partly.code, 1);
+}
+
+#[test]
+fn a_list_says_what_is_not_known_whatever_its_form_and_however_quiet() {
+    let rules = devicetaint(&format!("list -o json --from {EXAMPLE}")).stdout;
+    let folder = Folder::new().with("rules.json", rules);
+    for format in ["table", "wide", "json", "yaml", "markdown", "name"] {
+        let line = format!("list -q -o {format} --now 2026-11-20T10:30:00Z --from rules.json");
+        let run = folder.devicetaint(&line);
+        assert_eq!(run.code, 0, "{}", run.shown());
+        assert!(run.stderr.contains("warning: pods: "), "{}", run.shown());
+        let strict = folder.devicetaint(&format!("{line} --strict"));
+        assert_eq!(strict.code, 6, "{}", strict.shown());
+    }
 }

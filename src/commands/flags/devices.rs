@@ -1,8 +1,9 @@
 //! Devices, as they are typed.
 
+use crate::commands::work::choice::wrong_name;
 use crate::error::Failure;
 use crate::model::DeviceSelector;
-use crate::naming::{NamingError, device};
+use crate::naming::device;
 
 /// Flags that name devices, one to one with the API's selector.
 #[derive(clap::Args, Debug)]
@@ -33,26 +34,4 @@ impl SelectorArgs {
         );
         Ok(Some(selector.map_err(wrong_name)?))
     }
-}
-
-/// A name that cannot be, with what it may have been meant as.
-pub(crate) fn wrong_name(error: NamingError) -> Failure {
-    let hints: Vec<String> = match &error {
-        NamingError::TwoSegments { suggestions, .. } => {
-            vec![format!(
-                "did you mean {} or {}?",
-                suggestions[0], suggestions[1]
-            )]
-        }
-        NamingError::Everything { .. } => vec!["if that is meant, say --all-devices".to_owned()],
-        NamingError::UnknownEffect {
-            nearest: Some(effect),
-            ..
-        } => vec![format!("did you mean {effect}?")],
-        NamingError::UnknownEffect { nearest: None, .. }
-        | NamingError::EmptySegment { .. }
-        | NamingError::Invalid { .. }
-        | NamingError::NoEffect { .. } => Vec::new(),
-    };
-    hints.into_iter().fold(Failure::usage(error), Failure::hint)
 }

@@ -3,10 +3,9 @@
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 
-use crate::error::{ExitStatus, Failure};
+use crate::commands::work::wanted::Wanted;
 use crate::output::ColorChoice;
 use crate::render::Format;
-use crate::report::metadata::Incomplete;
 
 /// Flags of every command.
 #[derive(clap::Args, Debug)]
@@ -60,28 +59,12 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Ends well, unless part of the answer is missing and that was asked to be an error, or could
-    /// not be said in what was printed: those are the lines that are `unsaid`.
-    pub(crate) fn accept(
-        &self,
-        incomplete: &[Incomplete],
-        unsaid: &[String],
-    ) -> Result<ExitStatus, Failure> {
-        if !unsaid.is_empty() {
-            let failure = Failure::new(
-                ExitStatus::Incomplete,
-                "the answer is incomplete, and more names may be missing",
-            );
-            return Err(unsaid.iter().cloned().fold(failure, Failure::hint));
+    /// What was typed, as work takes it.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted {
+            format: self.output,
+            strict: self.strict,
         }
-        if !self.strict || incomplete.is_empty() {
-            return Ok(ExitStatus::Success);
-        }
-        let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
-        Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!("the answer is incomplete: {}", missing.join(", ")),
-        ))
     }
 }
 

@@ -15,12 +15,13 @@ use super::connect::{Live, connect};
 use super::source::{Source, Version, detail, newer_version, sources, unreadable};
 use crate::cluster::{self, ClusterError, Detail, Limits};
 use crate::commands::context::Context;
+use crate::decide::chooser::no_such_rule;
 use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, DriverName, Gap, Kind, Reading, Snapshot, Warning};
-use crate::naming::nearest::nearest;
 use crate::output::Printer;
 use crate::report::impact::Limits as HarmLimits;
+use crate::report::knowledge::{Knowledge, Subject};
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
@@ -33,12 +34,32 @@ pub(crate) struct Look {
     pub(crate) semantics: Semantics,
     /// For which moment questions are answered: the server's clock, or the files' time.
     pub(crate) now: Timestamp,
+    /// What there is to say beside what was read.
+    aside: Aside,
+    /// How the version was asked for, to look again.
+    version: Version,
+}
+
+/// What there is to say about a look beside what was read. It is all that is left of a large cluster
+/// while a long text about it is printed.
+#[derive(Clone)]
+pub(crate) struct Aside {
     /// What is doubtful about the look itself; among the warnings of the reading too.
     doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     live: Option<Live>,
-    /// How the version was asked for, to look again.
-    version: Version,
+}
+
+impl Aside {
+    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    pub(crate) fn tell(&self, printer: &Printer<'_>) {
+        for doubt in &self.doubts {
+            printer.warn(&Oddity::from(doubt).line());
+        }
+        if let Some(live) = &self.live {
+            live.tell(printer);
+        }
+    }
 }
 
 impl Look {
@@ -67,13 +88,13 @@ impl Look {
         }
         let mut look = Self::open(source, context).await?;
         let mut objects = BTreeMap::new();
-        if let Some(live) = &look.live {
+        if let Some(live) = &look.aside.live {
             let listed = live.rules()?.list().await;
             let listed = listed.map_err(|error| live.failed(error))?;
             for stored in listed.objects {
                 objects.insert(stored.fact.name.to_string(), stored.object);
             }
-            look.doubts.extend(listed.odd.iter().map(odd_object));
+            look.aside.doubts.extend(listed.odd.iter().map(odd_object));
         }
         Ok((look, objects))
     }
@@ -91,10 +112,12 @@ impl Look {
         reading.warnings.extend_from_slice(&doubts);
         Ok(Self {
             reading,
-            doubts,
             semantics,
             now,
-            live: Some(live),
+            aside: Aside {
+                doubts,
+                live: Some(live),
+            },
             version,
         })
     }
@@ -114,17 +137,16 @@ impl Look {
         })?;
         Ok(Self {
             reading,
-            doubts,
             semantics,
             now,
-            live: None,
+            aside: Aside { doubts, live: None },
             version: source.version,
         })
     }
 
     /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
-        match &self.live {
+        match &self.aside.live {
             Some(live) => Self::of(live.clone(), self.version).await,
             None => Ok(self.clone()),
         }
@@ -132,7 +154,7 @@ impl Look {
 
     /// The cluster, unless files were read.
     pub(crate) fn live(&self) -> Option<&Live> {
-        self.live.as_ref()
+        self.aside.live.as_ref()
     }
 
     /// The facts.
@@ -142,7 +164,7 @@ impl Look {
 
     /// All rules. A failure when they could not be read: what is not known is not none.
     pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
-        if let Some(live) = &self.live {
+        if let Some(live) = &self.aside.live {
             live.rules()?;
         }
         match rules_gap(&self.reading) {
@@ -160,7 +182,7 @@ impl Look {
     /// The question cannot be answered for want of what `gap` says.
     fn without(&self, gap: &Gap) -> Failure {
         let failure = Failure::new(ExitStatus::Failed, gap.why.clone());
-        match &self.live {
+        match &self.aside.live {
             Some(live) => live.with_role(failure),
             None => failure,
         }
@@ -176,13 +198,12 @@ impl Look {
         self,
         selects: impl Fn(&DeviceId) -> bool,
     ) -> Result<Self, Failure> {
-        let Some(live) = self.live else {
+        let Some(live) = &self.aside.live else {
             return Ok(self);
         };
         let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
         Ok(Self {
             reading: reading.map_err(|error| live.failed(error))?,
-            live: Some(live),
             ..self
         })
     }
@@ -210,6 +231,12 @@ impl Look {
         self.with_pods(|id| drivers.contains(&id.driver)).await
     }
 
+    /// Whether all claims are known: without them nobody can say which device is in use.
+    pub(crate) fn knows_usage(&self) -> bool {
+        let knowledge = Knowledge::new(&self.reading.gaps, &self.semantics);
+        knowledge.is_complete(Subject::Allocated)
+    }
+
     /// What the `considered` taints do to what was read.
     pub(crate) fn impact<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
         engine::preview(self.snapshot(), considered, self.now, &self.semantics)
@@ -235,14 +262,19 @@ impl Look {
         }
     }
 
-    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    /// What there is to say beside what was read.
+    pub(crate) fn aside(&self) -> &Aside {
+        &self.aside
+    }
+
+    /// Says what there is to say beside what was read.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
-        for doubt in &self.doubts {
-            printer.warn(&Oddity::from(doubt).line());
-        }
-        if let Some(live) = &self.live {
-            live.tell(printer);
-        }
+        self.aside.tell(printer);
+    }
+
+    /// Drops what was read, and keeps what there is to say beside it.
+    pub(crate) fn into_aside(self) -> Aside {
+        self.aside
     }
 }
 
@@ -279,28 +311,6 @@ pub(crate) fn rule_named<'a>(
 ) -> Result<&'a DeviceTaintRule, Failure> {
     let found = rules.iter().find(|rule| rule.name.as_str() == name);
     found.ok_or_else(|| no_such_rule(name, rules))
-}
-
-/// There is no rule of that name among `rules`, which are all that there are.
-pub(crate) fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
-    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-    match nearest(name, known.clone()).as_slice() {
-        [] if known.is_empty() => failure.hint("there are no rules at all"),
-        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
-        [only] => failure.hint(format!("did you mean {only}?")),
-        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
-    }
-}
-
-/// As many names as fit into a line, and how many more there are.
-fn first_few(names: &[String]) -> String {
-    const FEW: usize = 5;
-    let shown = names[..names.len().min(FEW)].join(", ");
-    match names.len() - names.len().min(FEW) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 #[cfg(test)]
@@ -408,7 +418,7 @@ mod tests {
                 .iter()
                 .map(|found| found.code)
                 .collect();
-            assert_eq!(codes.len(), look.doubts.len());
+            assert_eq!(codes.len(), look.aside.doubts.len());
             codes.contains(&"newer-kubernetes")
         };
         assert!(warned(99));

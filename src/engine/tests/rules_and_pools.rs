@@ -218,7 +218,7 @@ fn merge_taints_puts_the_drivers_first_and_rules_after_by_name() {
         )
         .rule("z", "*/*/*", "example.com/z:NoSchedule")
         .rule("a", GPU_0, "example.com/a:NoExecute");
-    let states = devices(&world.snapshot, &Semantics::newest());
+    let states = devices(&world.snapshot, &Semantics::newest()).devices;
     let slice = &world.snapshot.slices[0].name;
     let taints: Vec<_> = states[0]
         .taints
@@ -241,7 +241,7 @@ fn device_list_shows_who_holds_what() {
     let world = one_pod()
         .claim("team/second", &[GPU_0], &[])
         .pod("team/other", &["second"]);
-    let states = devices(&world.snapshot, &Semantics::newest());
+    let states = devices(&world.snapshot, &Semantics::newest()).devices;
     assert_eq!(states.len(), 2);
     assert_eq!((states[0].allocations, states[1].allocations), (2, 0));
     let consumers: Vec<String> = states[0]

@@ -13,11 +13,12 @@ use crate::engine::{
     self, ConsideredTaint, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{AllocationResult, DeviceSelector};
+use crate::report::answer::Answer;
 use crate::report::count::{Bounds, Count};
 use crate::report::guard::{Guard, GuardResult, Wholes};
 use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
-use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, views};
+use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, Warning, views};
 use crate::report::taint::{PresentTaint, Taint, source_of};
 use crate::report::time::Time;
 
@@ -103,6 +104,20 @@ impl ImpactReport {
         gaps.filter(|gap| gap.affects == Affects::Evictions)
             .map(Incomplete::line)
             .collect()
+    }
+}
+
+impl Answer for ImpactReport {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.refusal()
     }
 }
 
