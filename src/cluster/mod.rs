@@ -22,6 +22,7 @@ mod files;
 #[cfg(test)]
 mod live_tests;
 mod observer;
+mod path;
 mod permission;
 mod purpose;
 mod read;
@@ -42,7 +43,7 @@ pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
-pub use permission::{Permission, cluster_role_for, group_of};
+pub use permission::{Permission, cluster_role_for};
 pub use purpose::Purpose;
 pub use read::{
     ObjectEvent, Saved, SavedList, eviction_events, node_health, read_devices, read_everything,

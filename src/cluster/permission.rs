@@ -23,7 +23,7 @@ impl Permission {
     pub fn new(verb: &'static str, kind: Kind) -> Self {
         Self {
             verb,
-            group: group_of(kind).to_owned(),
+            group: kind.group().to_owned(),
             resource: kind.plural().to_owned(),
         }
     }
@@ -48,17 +48,6 @@ impl Permission {
 impl fmt::Display for Permission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.verb, self.full_resource())
-    }
-}
-
-/// The API group that serves `kind`; empty for the core group.
-#[must_use]
-pub fn group_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Pod => "",
-        Kind::ResourceSlice | Kind::ResourceClaim | Kind::DeviceTaintRule | Kind::DeviceClass => {
-            "resource.k8s.io"
-        }
     }
 }
 

@@ -13,7 +13,9 @@
 mod claim;
 mod device;
 mod ids;
+pub(crate) mod kind;
 mod manager;
+mod minor;
 mod pod;
 mod rule;
 mod snapshot;
@@ -26,9 +28,11 @@ pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,
 };
+pub use kind::{Encoding, Kind, Need, Saving, Scope};
 pub use manager::{FieldManager, ManagerOperation};
+pub use minor::Minor;
 pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
-pub use snapshot::{Affects, Gap, Kind, Minor, Reading, Snapshot, Source, Warning};
+pub use snapshot::{Affects, Gap, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};
 pub use toleration::{Operator, Toleration};

@@ -1,110 +1,26 @@
 //! Everything that was read, and what is known about the reading itself.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{DeviceClass, DeviceTaintRule, Pod, ResourceClaim, ResourceSlice};
+use super::kind::for_each_kind;
+use super::{Kind, Minor};
 
-/// The cluster at one moment. The order of the objects carries no meaning.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// All rules.
-    pub rules: Vec<DeviceTaintRule>,
-    /// All slices, of every pool generation.
-    pub slices: Vec<ResourceSlice>,
-    /// All claims, allocated or not.
-    pub claims: Vec<ResourceClaim>,
-    /// The pods that use a claim.
-    pub pods: Vec<Pod>,
-    /// All device classes; only rules of 1.33 and 1.34 need them.
-    pub classes: Vec<DeviceClass>,
-}
-
-/// A kind of object that a preview is made from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// `ResourceSlice`
-    ResourceSlice,
-    /// `ResourceClaim`
-    ResourceClaim,
-    /// `DeviceTaintRule`
-    DeviceTaintRule,
-    /// `Pod`
-    Pod,
-    /// `DeviceClass`
-    DeviceClass,
-}
-
-impl Kind {
-    /// Every kind, in the order in which they depend on each other.
-    pub const ALL: [Self; 5] = [
-        Self::ResourceSlice,
-        Self::ResourceClaim,
-        Self::DeviceTaintRule,
-        Self::Pod,
-        Self::DeviceClass,
-    ];
-
-    /// The kind as it is spelled in objects.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ResourceSlice => "ResourceSlice",
-            Self::ResourceClaim => "ResourceClaim",
-            Self::DeviceTaintRule => "DeviceTaintRule",
-            Self::Pod => "Pod",
-            Self::DeviceClass => "DeviceClass",
+macro_rules! snapshot {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident { $($columns:tt)* }
+    )*) => {
+        /// The cluster at one moment. The order of the objects carries no meaning.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct Snapshot {
+            $( $(#[$facts])* pub $field: Vec<super::$kind>, )*
         }
-    }
-
-    /// The resource as it is spelled in URLs and permissions.
-    #[must_use]
-    pub fn plural(self) -> &'static str {
-        match self {
-            Self::ResourceSlice => "resourceslices",
-            Self::ResourceClaim => "resourceclaims",
-            Self::DeviceTaintRule => "devicetaintrules",
-            Self::Pod => "pods",
-            Self::DeviceClass => "deviceclasses",
-        }
-    }
-
-    /// How far an answer about evictions depends on it.
-    #[must_use]
-    pub fn affects(self) -> Affects {
-        match self {
-            Self::ResourceClaim | Self::Pod | Self::DeviceClass => Affects::Evictions,
-            // Allocated devices are named in the claims; what other taints do comes on top.
-            Self::ResourceSlice | Self::DeviceTaintRule => Affects::Details,
-        }
-    }
+    };
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
-    }
-}
-
-/// A Kubernetes minor version, printed `1.37`; with a patch where one is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Minor {
-    /// The number after `1.`.
-    pub minor: u32,
-    /// The number after that, when it is known.
-    pub patch: Option<u32>,
-}
-
-impl fmt::Display for Minor {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.patch {
-            Some(patch) => write!(formatter, "1.{}.{patch}", self.minor),
-            None => write!(formatter, "1.{}", self.minor),
-        }
-    }
-}
+for_each_kind!(snapshot);
 
 /// A snapshot, with where it is from and what it lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,12 +33,31 @@ pub struct Reading {
     pub observed_at: Option<Timestamp>,
     /// The Kubernetes version that the source shows, as far as it does.
     pub version: Option<Minor>,
+    /// The kinds that were read completely, also those of which there is nothing.
+    pub known: BTreeSet<Kind>,
     /// The state of each list, by the resource's plural; opaque.
     pub resource_versions: BTreeMap<String, String>,
     /// Oddities, in the order in which they were met.
     pub warnings: Vec<Warning>,
     /// What could not be read.
     pub gaps: Vec<Gap>,
+}
+
+impl Reading {
+    /// What an answer lacks that uses a kind which answers can do without, if that kind was not read.
+    ///
+    /// Of kinds that every answer needs, `gaps` tells already.
+    #[must_use]
+    pub fn without(&self, kind: Kind) -> Option<Gap> {
+        if self.known.contains(&kind) {
+            return None;
+        }
+        let reason = match self.source {
+            Source::Cluster { .. } => "they were not read".to_owned(),
+            Source::Files => format!("the input holds no {kind}"),
+        };
+        Some(Gap::of(kind, &reason))
+    }
 }
 
 /// Where a snapshot is from.
@@ -169,6 +104,16 @@ impl Gap {
         Kind::ALL
             .into_iter()
             .find(|kind| kind.plural() == self.what)
+    }
+
+    /// What is missing from an answer without `kind`, for this reason.
+    #[must_use]
+    pub fn of(kind: Kind, reason: &str) -> Self {
+        Self {
+            what: kind.plural().to_owned(),
+            why: format!("{reason}: {}", kind.without()),
+            affects: kind.affects(),
+        }
     }
 }
 

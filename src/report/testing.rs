@@ -9,8 +9,9 @@ use crate::engine::{
     Origin, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{
-    Allocation, AllocationResult, Controller, Deletion, DeviceId, DeviceSelector, Effect, Minor,
-    NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim, Snapshot, Source, Taint,
+    Allocation, AllocationResult, Controller, Deletion, DeviceId, DeviceSelector, Effect, Kind,
+    Minor, NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim, Snapshot, Source,
+    Taint,
 };
 use crate::report::impact::Limits;
 use crate::report::{Basis, ImpactReport};
@@ -125,6 +126,7 @@ pub fn reading() -> Reading {
         source: Source::Files,
         observed_at: Some(now()),
         version: None,
+        known: Kind::ALL.into(),
         resource_versions: [("pods".to_owned(), "220".to_owned())].into(),
         warnings: Vec::new(),
         gaps: Vec::new(),

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::error::DecodeError;
-use super::meta::ListMeta;
+use super::found::{Failure, Found, ListHeader, TypeMeta, place};
 use super::named;
-use super::object::{Converter, Item};
+use super::object::Item;
 use super::walk::ObjectSeed;
 use super::yaml;
 use crate::model::{Kind, Warning};
@@ -20,45 +20,8 @@ use crate::model::{Kind, Warning};
 /// Everything that was decoded from text so far.
 #[derive(Debug, Default)]
 pub struct Documents {
-    pub(super) converter: Converter,
-    pub(super) items: Vec<Item>,
-    pub(super) lists: Vec<ListHeader>,
-    pub(super) found: BTreeMap<TypeMeta, usize>,
-    /// The only kind of interest, where objects are wanted as they are written.
-    pub(super) kept: Option<Kind>,
-    pub(super) written: Vec<Value>,
-    /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
-    pub(super) failure: Option<Failure>,
-    /// Where the object at hand is: number of the document, then indices into lists.
-    pub(super) position: Vec<usize>,
+    found: Found,
     documents: usize,
-}
-
-/// `apiVersion` and `kind`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypeMeta {
-    /// Group and version.
-    pub api_version: String,
-    /// Such as `Pod`.
-    pub kind: String,
-}
-
-/// What a list says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListHeader {
-    /// `List`, or such as `PodList`.
-    pub type_meta: TypeMeta,
-    /// Its state and annotations.
-    pub metadata: ListMeta,
-}
-
-/// Why an object could not be decoded.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// Complete, with the object's name.
-    Decode(DecodeError),
-    /// Found by the parser, which knows no names.
-    Field { kind: Kind, field: String },
 }
 
 /// What text held, once all of it is decoded.
@@ -90,8 +53,11 @@ impl Documents {
     #[must_use]
     pub fn keeping(kind: Kind) -> Self {
         Self {
-            kept: Some(kind),
-            ..Self::default()
+            found: Found {
+                kept: Some(kind),
+                ..Found::default()
+            },
+            documents: 0,
         }
     }
 
@@ -105,7 +71,7 @@ impl Documents {
         let first = self.documents;
         while deserializer.end().is_err() {
             self.begin_document();
-            let seed = ObjectSeed::new(self);
+            let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
                 let name = |path: &[usize]| named::in_json(text, first, path);
                 let syntax = !error.is_data();
@@ -125,7 +91,7 @@ impl Documents {
         for document in yaml::documents(text) {
             self.begin_document();
             let decoded = yaml::with_deserializer(document.text, |deserializer| {
-                ObjectSeed::new(self).document(deserializer)
+                ObjectSeed::new(&mut self.found).document(deserializer)
             });
             if let Err(error) = decoded {
                 let name = |path: &[usize]| named::in_yaml(document.text, path);
@@ -140,19 +106,20 @@ impl Documents {
     /// Everything that was decoded.
     #[must_use]
     pub fn finish(self) -> Decoded {
+        let found = self.found;
         Decoded {
-            warnings: self.converter.warnings(),
-            newest: self.converter.newest(),
-            items: self.items,
-            lists: self.lists,
-            found: self.found,
-            written: self.written,
+            warnings: found.converter.warnings(),
+            newest: found.converter.newest(),
+            items: found.items,
+            lists: found.lists,
+            found: found.objects,
+            written: found.written,
         }
     }
 
     fn begin_document(&mut self) {
-        self.position.clear();
-        self.position.push(self.documents);
+        self.found.position.clear();
+        self.found.position.push(self.documents);
         self.documents += 1;
     }
 
@@ -164,11 +131,11 @@ impl Documents {
         problem: &str,
         name: impl Fn(&[usize]) -> Option<String>,
     ) -> DecodeError {
-        match self.failure.take() {
+        match self.found.failure.take() {
             Some(Failure::Decode(error)) => error,
             Some(Failure::Field { kind, field }) if !syntax => DecodeError::Field {
-                object: name(&self.position).map_or_else(
-                    || format!("{kind} at {}", place(&self.position)),
+                object: name(&self.found.position).map_or_else(
+                    || format!("{kind} at {}", place(&self.found.position)),
                     |name| format!("{kind} {name}"),
                 ),
                 field,
@@ -179,7 +146,7 @@ impl Documents {
                 problem: shortened(problem),
             },
             _ => DecodeError::NotAnObject {
-                object: place(&self.position),
+                object: place(&self.found.position),
                 problem: shortened(problem),
             },
         }
@@ -196,19 +163,4 @@ fn shortened(problem: &str) -> String {
     let head: String = problem.chars().take(KEPT).collect();
     let tail: String = problem.chars().skip(length - KEPT).collect();
     format!("{head}…{tail}")
-}
-
-/// A position in words, such as `items[3]`.
-pub(super) fn place(position: &[usize]) -> String {
-    let (document, indices) = position.split_first().unwrap_or((&0, &[]));
-    let mut place = match (document, indices) {
-        (document, []) => return format!("document {}", document + 1),
-        (0, _) => String::new(),
-        (document, _) => format!("document {}, ", document + 1),
-    };
-    for (depth, index) in indices.iter().enumerate() {
-        let dot = if depth == 0 { "" } else { "." };
-        place.push_str(&format!("{dot}items[{index}]"));
-    }
-    place
 }

@@ -7,52 +7,90 @@ use jiff::Timestamp;
 use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
-use crate::model::{
-    DeviceClass, DeviceTaintRule, Kind, Pod, ResourceClaim, ResourceSlice, Warning,
-};
+use crate::model::kind::for_each_kind;
+use crate::model::{self, Kind, NamespacedName, ObjectName, Snapshot, Warning};
 
-/// A fact of any of the needed kinds.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "facts are taken out of it one by one; few rules are large, and boxes would cost all"
-)]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Object {
-    /// Devices that a driver publishes.
-    ResourceSlice(ResourceSlice),
-    /// Who holds which devices.
-    ResourceClaim(ResourceClaim),
-    /// A taint for many devices.
-    DeviceTaintRule(DeviceTaintRule),
-    /// A pod that uses a claim.
-    Pod(Pod),
-    /// A choice of devices.
-    DeviceClass(DeviceClass),
+macro_rules! objects {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident { $($columns:tt)* }
+    )*) => {
+        /// A fact of any kind.
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "facts are taken out of it one by one; few rules are large, and boxes would cost all"
+        )]
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Object {
+            $(
+                #[doc = concat!("`", stringify!($kind), "`")]
+                $kind(model::$kind),
+            )*
+        }
+
+        impl Object {
+            /// Its kind.
+            #[must_use]
+            pub fn kind(&self) -> Kind {
+                match self { $(Self::$kind(_) => Kind::$kind,)* }
+            }
+
+            /// Its name, with the namespace where there is one.
+            #[must_use]
+            pub fn name(&self) -> String {
+                match self { $(Self::$kind(fact) => fact.name.to_string(),)* }
+            }
+
+            /// Adds it to the facts of its kind.
+            pub fn add_to(self, snapshot: &mut Snapshot) {
+                match self { $(Self::$kind(fact) => snapshot.$field.push(fact),)* }
+            }
+        }
+
+        $(
+            impl Fact for model::$kind {
+                const KIND: Kind = Kind::$kind;
+
+                fn of(object: Object) -> Option<Self> {
+                    if let Object::$kind(fact) = object { Some(fact) } else { None }
+                }
+
+                fn key(&self) -> (&str, &str) {
+                    Name::key(&self.name)
+                }
+            }
+        )*
+    };
 }
 
-impl Object {
-    /// Its kind.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::ResourceSlice(_) => Kind::ResourceSlice,
-            Self::ResourceClaim(_) => Kind::ResourceClaim,
-            Self::DeviceTaintRule(_) => Kind::DeviceTaintRule,
-            Self::Pod(_) => Kind::Pod,
-            Self::DeviceClass(_) => Kind::DeviceClass,
-        }
-    }
+for_each_kind!(objects);
 
-    /// Its name, with the namespace where there is one.
-    #[must_use]
-    pub fn name(&self) -> String {
-        match self {
-            Self::ResourceSlice(slice) => slice.name.to_string(),
-            Self::ResourceClaim(claim) => claim.name.to_string(),
-            Self::DeviceTaintRule(rule) => rule.name.to_string(),
-            Self::Pod(pod) => pod.name.to_string(),
-            Self::DeviceClass(class) => class.name.to_string(),
-        }
+/// A fact of one kind, which a list of that kind is made of.
+pub trait Fact: Sized {
+    /// The kind.
+    const KIND: Kind;
+
+    /// The fact, if `object` is one of this kind.
+    fn of(object: Object) -> Option<Self>;
+
+    /// Namespace and name; the namespace of an object of the cluster is empty.
+    fn key(&self) -> (&str, &str);
+}
+
+/// What facts are called.
+trait Name {
+    fn key(&self) -> (&str, &str);
+}
+
+impl Name for ObjectName {
+    fn key(&self) -> (&str, &str) {
+        ("", self.as_str())
+    }
+}
+
+impl Name for NamespacedName {
+    fn key(&self) -> (&str, &str) {
+        (self.namespace.as_str(), self.name.as_str())
     }
 }
 

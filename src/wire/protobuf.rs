@@ -10,11 +10,12 @@
 
 use prost::Message;
 
+use super::detail::Detail;
 use super::error::DecodeError;
 use super::field::{Field, Value, complete, malformed, read_field};
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
-use super::shape::{Detail, WireObject};
+use super::shape::WireObject;
 use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
@@ -341,7 +342,7 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
         return Err(status(&unknown.raw));
     }
     let version = match lookup(&found.api_version, &found.kind) {
-        Lookup::Needed(version) => version,
+        Lookup::Read(version) => version,
         Lookup::UnknownVersion(kind) => {
             return Err(DecodeError::Version {
                 object: kind.to_string(),
@@ -349,9 +350,9 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
                 supported: supported(kind),
             });
         }
-        Lookup::NotNeeded => {
+        Lookup::NotRead => {
             return Err(DecodeError::UnexpectedKind {
-                expected: "kind that a preview is made from".to_owned(),
+                expected: "kind that answers are made from".to_owned(),
                 found: format!("{} {}", found.api_version, found.kind),
             });
         }
@@ -378,7 +379,7 @@ pub(super) fn object(
     bytes: &[u8],
     position: impl Fn() -> String,
 ) -> Result<Option<Item>, DecodeError> {
-    WireObject::decode(version.shape, detail, bytes)
+    WireObject::decode(version, detail, bytes)
         .map_err(|error| undecodable(version, bytes, &error, &position))?
         .convert(converter, position)
 }
@@ -403,7 +404,7 @@ pub(super) struct NamedMeta {
 fn undecodable(
     version: &Version,
     bytes: &[u8],
-    error: &prost::DecodeError,
+    error: &str,
     position: &impl Fn() -> String,
 ) -> DecodeError {
     let metadata = Named::decode(bytes).ok().and_then(|named| named.metadata);
@@ -415,10 +416,9 @@ fn undecodable(
         None => position(),
     };
     // prost puts the path before the problem: "…: Pod.spec: PodSpec.priority: invalid wire type".
-    let text = error.to_string();
-    let text = text
+    let text = error
         .strip_prefix("failed to decode Protobuf message: ")
-        .unwrap_or(&text);
+        .unwrap_or(error);
     let (field, problem) = text.rsplit_once(": ").unwrap_or(("protobuf", text));
     DecodeError::Field {
         object,

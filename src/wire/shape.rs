@@ -5,89 +5,128 @@ use serde::de::{Deserialize, Deserializer};
 
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
+use super::detail::Detail;
 use super::error::DecodeError;
-use super::object::{Converter, Item};
+use super::object::{Converter, Item, ToObject};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
-use super::versions::Shape;
+use super::versions::{Layout, Version};
 use super::{slice_names, slice_v1beta1};
 use crate::model::Kind;
+use crate::model::kind::for_each_kind;
 
-/// How much of each device to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Name, node and taints.
-    Names,
-    /// Attributes and capacities too: for selection by expression or class, and for the rules of
-    /// Kubernetes 1.33 and 1.34.
-    Attributes,
-}
-
-/// An object as it is on the wire, of any needed kind.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(serde::Serialize), serde(untagged))]
-pub(super) enum WireObject {
-    Slice(ResourceSlice),
-    Claim(ResourceClaim),
-    Rule(DeviceTaintRule),
-    Class(DeviceClass),
-    Pod(Pod),
-}
-
-impl WireObject {
+/// What the objects of a kind are decoded into, and how where that is not the struct itself.
+pub(super) trait Shape: ToObject + Sized {
     /// Decodes the fields of an object from JSON or YAML.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        shape: Shape,
+    fn from_text<'de, D: Deserializer<'de>>(
+        layout: Layout,
+        deserializer: D,
+    ) -> Result<Self, D::Error>;
+
+    /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
+    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String>;
+}
+
+/// Most kinds: one layout, and nothing to leave out.
+macro_rules! plain {
+    ($($shape:ident),*) => {
+        $(impl Shape for $shape {
+            fn from_text<'de, D: Deserializer<'de>>(
+                _: Layout,
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                Self::deserialize(deserializer)
+            }
+
+            fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
+                message(bytes)
+            }
+        })*
+    };
+}
+
+plain!(ResourceClaim, DeviceTaintRule, DeviceClass, Pod);
+
+impl Shape for ResourceSlice {
+    fn from_text<'de, D: Deserializer<'de>>(
+        layout: Layout,
         deserializer: D,
     ) -> Result<Self, D::Error> {
-        match shape {
-            Shape::Slice => ResourceSlice::deserialize(deserializer).map(Self::Slice),
-            Shape::SliceV1beta1 => slice_v1beta1::ResourceSlice::deserialize(deserializer)
-                .map(|slice| Self::Slice(slice.into())),
-            Shape::Claim => ResourceClaim::deserialize(deserializer).map(Self::Claim),
-            Shape::Rule => DeviceTaintRule::deserialize(deserializer).map(Self::Rule),
-            Shape::Class => DeviceClass::deserialize(deserializer).map(Self::Class),
-            Shape::Pod => Pod::deserialize(deserializer).map(Self::Pod),
-        }
-    }
-
-    /// Decodes an object from protobuf.
-    pub(super) fn decode(
-        shape: Shape,
-        detail: Detail,
-        bytes: &[u8],
-    ) -> Result<Self, prost::DecodeError> {
-        match shape {
-            Shape::Slice => match detail {
-                Detail::Names => {
-                    slice_names::ResourceSlice::decode(bytes).map(|slice| Self::Slice(slice.into()))
-                }
-                Detail::Attributes => ResourceSlice::decode(bytes).map(Self::Slice),
-            },
-            Shape::SliceV1beta1 => {
-                let slice = slice_v1beta1::ResourceSlice::decode(bytes)?;
-                Ok(Self::Slice(ResourceSlice::from(slice).with(detail)))
+        match layout {
+            Layout::Usual => Self::deserialize(deserializer),
+            Layout::Basic => {
+                slice_v1beta1::ResourceSlice::deserialize(deserializer).map(Self::from)
             }
-            Shape::Claim => ResourceClaim::decode(bytes).map(Self::Claim),
-            Shape::Rule => DeviceTaintRule::decode(bytes).map(Self::Rule),
-            Shape::Class => DeviceClass::decode(bytes).map(Self::Class),
-            Shape::Pod => Pod::decode(bytes).map(Self::Pod),
         }
     }
 
-    /// The fact that the object states; see [`Converter::convert`].
-    pub(super) fn convert(
-        &self,
-        converter: &mut Converter,
-        position: impl Fn() -> String,
-    ) -> Result<Option<Item>, DecodeError> {
-        match self {
-            Self::Slice(slice) => converter.convert(Kind::ResourceSlice, slice, position),
-            Self::Claim(claim) => converter.convert(Kind::ResourceClaim, claim, position),
-            Self::Rule(rule) => converter.convert(Kind::DeviceTaintRule, rule, position),
-            Self::Class(class) => converter.convert(Kind::DeviceClass, class, position),
-            Self::Pod(pod) => converter.convert(Kind::Pod, pod, position),
+    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+        match (layout, detail) {
+            (Layout::Usual, Detail::Names) => {
+                message::<slice_names::ResourceSlice>(bytes).map(Self::from)
+            }
+            (Layout::Usual, Detail::Attributes) => message(bytes),
+            (Layout::Basic, detail) => {
+                let slice: slice_v1beta1::ResourceSlice = message(bytes)?;
+                Ok(Self::from(slice).with(detail))
+            }
         }
     }
 }
+
+fn message<T: Message + Default>(bytes: &[u8]) -> Result<T, String> {
+    T::decode(bytes).map_err(|error| error.to_string())
+}
+
+macro_rules! wire_objects {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident { $($columns:tt)* }
+    )*) => {
+        /// An object as it is on the wire, of any kind.
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(test, derive(serde::Serialize), serde(untagged))]
+        pub(super) enum WireObject {
+            $($kind($kind),)*
+        }
+
+        impl WireObject {
+            /// Decodes the fields of an object from JSON or YAML.
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+                version: &Version,
+                deserializer: D,
+            ) -> Result<Self, D::Error> {
+                let layout = version.layout;
+                match version.kind {
+                    $(Kind::$kind => $kind::from_text(layout, deserializer).map(Self::$kind),)*
+                }
+            }
+
+            /// Decodes an object from protobuf; the error is in words.
+            pub(super) fn decode(
+                version: &Version,
+                detail: Detail,
+                bytes: &[u8],
+            ) -> Result<Self, String> {
+                let layout = version.layout;
+                match version.kind {
+                    $(Kind::$kind => $kind::from_protobuf(layout, detail, bytes).map(Self::$kind),)*
+                }
+            }
+
+            /// The fact that the object states; see [`Converter::convert`].
+            pub(super) fn convert(
+                &self,
+                converter: &mut Converter,
+                position: impl Fn() -> String,
+            ) -> Result<Option<Item>, DecodeError> {
+                match self {
+                    $(Self::$kind(object) => converter.convert(Kind::$kind, object, position),)*
+                }
+            }
+        }
+    };
+}
+
+for_each_kind!(wire_objects);

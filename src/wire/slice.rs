@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity};
 use super::context::Context;
+use super::detail::Detail;
 use super::error::{FieldError, each};
 use super::nullable::{entries, or_default};
 use super::object::{Object, ToObject};
-use super::shape::Detail;
 use super::{DeviceTaint, ObjectMeta};
 use crate::model;
 

@@ -2,7 +2,7 @@
 //!
 //! Served since 1.32, and what the control plane of 1.33 reads. Differs from v1 in that all of a
 //! device but its name is nested under `basic`, with other protobuf numbers. Drop this file when
-//! the oldest supported Kubernetes no longer serves it (see `versions.rs`).
+//! the oldest supported Kubernetes no longer serves it (see `model::kind`).
 
 use serde::Deserialize;
 

@@ -7,7 +7,8 @@ use prost::Message;
 
 use super::attribute::{AttributeEntry, CapacityEntry};
 use super::shape::WireObject;
-use super::versions::Shape;
+use super::versions::{Version, versions_of};
+use crate::model::Kind;
 
 /// Writes entries as the map that they are in JSON.
 pub(super) fn attributes<S: Serializer>(
@@ -33,24 +34,25 @@ pub(super) fn capacity<S: Serializer>(
     map.end()
 }
 
-/// The layout that belongs to `object`.
-pub(super) fn shape_of(object: &WireObject) -> Shape {
-    match object {
-        WireObject::Slice(_) => Shape::Slice,
-        WireObject::Claim(_) => Shape::Claim,
-        WireObject::Rule(_) => Shape::Rule,
-        WireObject::Class(_) => Shape::Class,
-        WireObject::Pod(_) => Shape::Pod,
-    }
+/// The version of `object` that this plugin prefers.
+pub(super) fn version_of(object: &WireObject) -> &'static Version {
+    let kind = match object {
+        WireObject::ResourceSlice(_) => Kind::ResourceSlice,
+        WireObject::ResourceClaim(_) => Kind::ResourceClaim,
+        WireObject::DeviceTaintRule(_) => Kind::DeviceTaintRule,
+        WireObject::DeviceClass(_) => Kind::DeviceClass,
+        WireObject::Pod(_) => Kind::Pod,
+    };
+    versions_of(kind).next().expect("a version")
 }
 
 /// The object in protobuf, without an envelope.
 pub(super) fn encode(object: &WireObject) -> Vec<u8> {
     match object {
-        WireObject::Slice(slice) => slice.encode_to_vec(),
-        WireObject::Claim(claim) => claim.encode_to_vec(),
-        WireObject::Rule(rule) => rule.encode_to_vec(),
-        WireObject::Class(class) => class.encode_to_vec(),
+        WireObject::ResourceSlice(slice) => slice.encode_to_vec(),
+        WireObject::ResourceClaim(claim) => claim.encode_to_vec(),
+        WireObject::DeviceTaintRule(rule) => rule.encode_to_vec(),
+        WireObject::DeviceClass(class) => class.encode_to_vec(),
         WireObject::Pod(pod) => pod.encode_to_vec(),
     }
 }

@@ -1,12 +1,13 @@
-//! The one table: which kind is served by which versions of its API, and since when.
+//! Which version of its API has a kind, and since when?
 //!
-//! Read by file reading (can this object be read?) and by discovery (which version to ask for?).
-//! A new API version is a row here and, if it differs, a file beside the kind's.
+//! Read by file reading (can this object be read?) and by discovery (which version to ask for?). The
+//! rows are those of the one table of kinds, `model::kind`; a new API version is a line there and, if it
+//! differs, a file beside the kind's.
 //!
-//! Upstream: `zz_generated.prerelease-lifecycle.go` of each version, and for what is served without
-//! configuration `pkg/controlplane/instance.go`.
+//! Upstream, for what is served without configuration: `pkg/controlplane/instance.go`.
 
 use crate::model::Kind;
+use crate::model::kind::for_each_kind;
 
 /// A version of one kind's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,54 +20,40 @@ pub struct Version {
     pub since: u32,
     /// First minor version that has it no longer, where that is known.
     pub until: Option<u32>,
-    pub(super) shape: Shape,
+    pub(super) layout: Layout,
 }
 
 /// How the objects of a version are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Slice,
-    /// With devices nested under `basic`.
-    SliceV1beta1,
-    Claim,
-    Rule,
-    Class,
-    Pod,
+pub(super) enum Layout {
+    /// As those of the kind's newest version.
+    Usual,
+    /// Slices with devices nested under `basic`.
+    Basic,
 }
 
-/// All versions that this plugin reads, by kind, the preferred one first.
-#[rustfmt::skip] // One line per version.
-pub const VERSIONS: &[Version] = &[
-    row(Kind::ResourceSlice,   "resource.k8s.io/v1",       34, None,     Shape::Slice),
-    row(Kind::ResourceSlice,   "resource.k8s.io/v1beta2",  33, Some(39), Shape::Slice),
-    row(Kind::ResourceSlice,   "resource.k8s.io/v1beta1",  32, Some(38), Shape::SliceV1beta1),
-    row(Kind::ResourceClaim,   "resource.k8s.io/v1",       34, None,     Shape::Claim),
-    row(Kind::ResourceClaim,   "resource.k8s.io/v1beta2",  33, Some(39), Shape::Claim),
-    row(Kind::ResourceClaim,   "resource.k8s.io/v1beta1",  32, Some(38), Shape::Claim),
-    row(Kind::DeviceTaintRule, "resource.k8s.io/v1",       37, None,     Shape::Rule),
-    row(Kind::DeviceTaintRule, "resource.k8s.io/v1beta2",  36, Some(42), Shape::Rule),
-    row(Kind::DeviceTaintRule, "resource.k8s.io/v1alpha3", 33, Some(39), Shape::Rule),
-    row(Kind::Pod,             "v1",                       0,  None,     Shape::Pod),
-    row(Kind::DeviceClass,     "resource.k8s.io/v1",       34, None,     Shape::Class),
-    row(Kind::DeviceClass,     "resource.k8s.io/v1beta2",  33, Some(39), Shape::Class),
-    row(Kind::DeviceClass,     "resource.k8s.io/v1beta1",  32, Some(38), Shape::Class),
-];
-
-const fn row(
-    kind: Kind,
-    api_version: &'static str,
-    since: u32,
-    until: Option<u32>,
-    shape: Shape,
-) -> Version {
-    Version {
-        kind,
-        api_version,
-        since,
-        until,
-        shape,
-    }
+macro_rules! versions {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident {
+            plural: $plural:literal, group: $group:literal, scope: $scope:ident,
+            need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
+            without: $without:literal,
+            versions: [ $($api_version:literal, $since:literal, $until:expr, $layout:ident;)* ],
+        }
+    )*) => {
+        /// All versions that this plugin reads, by kind, the preferred one first.
+        pub const VERSIONS: &[Version] = &[$($(Version {
+            kind: Kind::$kind,
+            api_version: $api_version,
+            since: $since,
+            until: $until,
+            layout: Layout::$layout,
+        },)*)*];
+    };
 }
+
+for_each_kind!(versions);
 
 impl Version {
     /// Whether servers that have it offer it without configuration: new beta APIs are off by
@@ -85,12 +72,12 @@ pub fn versions_of(kind: Kind) -> impl Iterator<Item = &'static Version> {
 /// What an object's `apiVersion` and `kind` mean to this plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
-    /// One of the kinds that a preview is made from.
-    Needed(&'static Version),
+    /// One of the kinds that answers are made from.
+    Read(&'static Version),
     /// Such a kind, at a version that is not in the table.
     UnknownVersion(Kind),
     /// Anything else.
-    NotNeeded,
+    NotRead,
 }
 
 /// Finds the row for an object's `apiVersion` and `kind`.
@@ -101,13 +88,13 @@ pub(super) fn lookup(api_version: &str, kind: &str) -> Lookup {
         .filter(|version| version.kind.as_str() == kind)
     {
         if version.api_version == api_version {
-            return Lookup::Needed(version);
+            return Lookup::Read(version);
         }
         if group(version.api_version) == group(api_version) {
             same_group = Some(version.kind);
         }
     }
-    same_group.map_or(Lookup::NotNeeded, Lookup::UnknownVersion)
+    same_group.map_or(Lookup::NotRead, Lookup::UnknownVersion)
 }
 
 /// The API group of an `apiVersion`; empty for the core group.
@@ -138,6 +125,13 @@ mod tests {
     }
 
     #[test]
+    fn every_version_is_one_of_the_kinds_group() {
+        for version in VERSIONS {
+            assert_eq!(group(version.api_version), version.kind.group());
+        }
+    }
+
+    #[test]
     fn newer_versions_come_first() {
         for kind in Kind::ALL {
             let since: Vec<_> = versions_of(kind).map(|version| version.since).collect();
@@ -146,22 +140,22 @@ mod tests {
     }
 
     #[test]
-    fn kind_of_another_group_is_not_needed() {
-        for (api_version, kind, needed) in [
+    fn kind_of_another_group_is_not_read() {
+        for (api_version, kind, read) in [
             ("v1", "Pod", true),
             ("resource.k8s.io/v1beta1", "ResourceSlice", true),
             ("resource.k8s.io/v1alpha3", "DeviceTaintRule", true),
             ("example.com/v1", "Pod", false),
-            ("v1", "Node", false),
+            ("v1", "Secret", false),
             ("metrics.k8s.io/v1beta1", "PodMetrics", false),
         ] {
-            let found = matches!(lookup(api_version, kind), Lookup::Needed(_));
-            assert_eq!(found, needed, "{api_version} {kind}");
+            let found = matches!(lookup(api_version, kind), Lookup::Read(_));
+            assert_eq!(found, read, "{api_version} {kind}");
         }
     }
 
     #[test]
-    fn future_version_of_a_needed_kind_is_told_apart() {
+    fn future_version_of_a_known_kind_is_told_apart() {
         let found = lookup("resource.k8s.io/v2", "ResourceSlice");
         assert_eq!(found, Lookup::UnknownVersion(Kind::ResourceSlice));
     }

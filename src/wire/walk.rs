@@ -11,8 +11,8 @@ use serde::de::{
 };
 use serde_json::Value;
 
-use super::document::{Documents, Failure, ListHeader, TypeMeta, place};
 use super::error::DecodeError;
+use super::found::{Failure, Found, ListHeader, TypeMeta, place};
 use super::remaining::Remaining;
 use super::shape::WireObject;
 use super::status::Status;
@@ -21,31 +21,31 @@ use super::versions::{Lookup, Version, lookup, supported};
 /// Fields that were read before it was known whose they are.
 type Fields = Vec<(String, Value)>;
 
-/// Decodes one object or list, and hands what it finds to the documents.
+/// Decodes one object or list, and adds what it finds to what was found.
 ///
 /// Gives back the fields of an object that does not say what it is, because only its list does.
 pub(super) struct ObjectSeed<'a> {
-    documents: &'a mut Documents,
+    found: &'a mut Found,
     /// What the object is, where the list has said so for all of its objects.
     inherited: Option<&'a TypeMeta>,
 }
 
 impl<'a> ObjectSeed<'a> {
     /// For the object or list that is a whole document.
-    pub(super) fn new(documents: &'a mut Documents) -> Self {
+    pub(super) fn new(found: &'a mut Found) -> Self {
         Self {
-            documents,
+            found,
             inherited: None,
         }
     }
 
     /// Decodes a whole document; an empty one is no error.
     pub(super) fn document<'de, D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        let documents = &mut *self.documents;
-        let seed = ObjectSeed::new(documents);
+        let found = &mut *self.found;
+        let seed = ObjectSeed::new(found);
         match seed.deserialize(from)? {
             None => Ok(()),
-            Some(_) => Err(documents.untyped("it has no apiVersion and kind")),
+            Some(_) => Err(found.untyped("it has no apiVersion and kind")),
         }
     }
 }
@@ -77,23 +77,21 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
                 continue;
             }
             if key == "items" && head.may_be_list() {
-                return self.documents.list(head, map);
+                return self.found.list(head, map);
             }
             match head.type_meta(self.inherited) {
                 Some(type_meta) if !type_meta.is_list() => {
                     let fields = Remaining::new(head.other, Some(key), map);
-                    return self.documents.object(type_meta, fields).map(|()| None);
+                    return self.found.object(type_meta, fields).map(|()| None);
                 }
                 _ => head.other.push((key, map.next_value()?)),
             }
         }
         match head.type_meta(self.inherited) {
-            Some(type_meta) if type_meta.is_list() => {
-                self.documents.finish_list(type_meta, head.other)
-            }
+            Some(type_meta) if type_meta.is_list() => self.found.finish_list(type_meta, head.other),
             Some(type_meta) => {
                 let fields = Remaining::new(head.other, None, map);
-                self.documents.object(type_meta, fields).map(|()| None)
+                self.found.object(type_meta, fields).map(|()| None)
             }
             None => Ok(Some(head.other)),
         }
@@ -137,25 +135,7 @@ impl Head {
     }
 }
 
-impl TypeMeta {
-    fn is_list(&self) -> bool {
-        self.kind.ends_with("List")
-    }
-
-    /// What the objects of a typed list are; nothing for a `List` of any kinds.
-    fn of_items(&self) -> Option<Self> {
-        let kind = self
-            .kind
-            .strip_suffix("List")
-            .filter(|kind| !kind.is_empty())?;
-        Some(Self {
-            api_version: self.api_version.clone(),
-            kind: kind.to_owned(),
-        })
-    }
-}
-
-impl Documents {
+impl Found {
     /// Decodes an object whose type is known.
     fn object<'de, A: MapAccess<'de>>(
         &mut self,
@@ -163,8 +143,8 @@ impl Documents {
         mut fields: Remaining<A>,
     ) -> Result<(), A::Error> {
         match lookup(&type_meta.api_version, &type_meta.kind) {
-            Lookup::Needed(version) => match self.kept {
-                None => self.needed(version, fields)?,
+            Lookup::Read(version) => match self.kept {
+                None => self.read(version, fields)?,
                 Some(kind) if kind == version.kind => self.keep(&type_meta, fields)?,
                 Some(_) => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
             },
@@ -175,18 +155,18 @@ impl Documents {
                     supported: supported(kind),
                 }));
             }
-            Lookup::NotNeeded if type_meta.kind == "Status" && type_meta.api_version == "v1" => {
+            Lookup::NotRead if type_meta.kind == "Status" && type_meta.api_version == "v1" => {
                 let status = Status::deserialize(MapAccessDeserializer::new(fields))?;
                 return Err(self.fail(status.into()));
             }
-            Lookup::NotNeeded => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+            Lookup::NotRead => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
         }
-        *self.found.entry(type_meta).or_default() += 1;
+        *self.objects.entry(type_meta).or_default() += 1;
         Ok(())
     }
 
-    /// Decodes an object of a needed kind and turns it into a fact.
-    fn needed<'de, A: MapAccess<'de>>(
+    /// Decodes an object of a kind of interest and turns it into a fact.
+    fn read<'de, A: MapAccess<'de>>(
         &mut self,
         version: &Version,
         fields: Remaining<A>,
@@ -194,7 +174,7 @@ impl Documents {
         let mut track = serde_path_to_error::Track::new();
         let fields = MapAccessDeserializer::new(fields);
         let fields = serde_path_to_error::Deserializer::new(fields, &mut track);
-        let object = match WireObject::deserialize(version.shape, fields) {
+        let object = match WireObject::deserialize(version, fields) {
             Ok(object) => object,
             Err(error) => {
                 self.failure = Some(Failure::Field {
@@ -239,7 +219,7 @@ impl Documents {
     ) -> Result<Option<Fields>, A::Error> {
         let type_of_items = head.type_meta(None).and_then(|list| list.of_items());
         let untyped = map.next_value_seed(ItemsSeed {
-            documents: self,
+            found: self,
             inherited: type_of_items.as_ref(),
         })?;
         while let Some(key) = map.next_key::<String>()? {
@@ -291,28 +271,13 @@ impl Documents {
         });
         Ok(None)
     }
-
-    /// The error for an object without `apiVersion` or `kind`.
-    fn untyped<E: Error>(&mut self, problem: &str) -> E {
-        self.fail(DecodeError::NotAnObject {
-            object: place(&self.position),
-            problem: problem.to_owned(),
-        })
-    }
-
-    /// Keeps `error` aside and gives serde something to carry upwards.
-    fn fail<E: Error>(&mut self, error: DecodeError) -> E {
-        let text = error.to_string();
-        self.failure = Some(Failure::Decode(error));
-        E::custom(text)
-    }
 }
 
 /// Decodes the `items` of a list.
 ///
 /// Gives back those objects that do not say what they are.
 struct ItemsSeed<'a> {
-    documents: &'a mut Documents,
+    found: &'a mut Found,
     inherited: Option<&'a TypeMeta>,
 }
 
@@ -345,18 +310,18 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<Untyped>, A::Error> {
         let mut untyped = Vec::new();
         for index in 0.. {
-            self.documents.position.push(index);
+            self.found.position.push(index);
             let seed = ObjectSeed {
-                documents: self.documents,
+                found: self.found,
                 inherited: self.inherited,
             };
             let Some(fields) = sequence.next_element_seed(seed)? else {
                 break;
             };
             untyped.extend(fields.map(|fields| Untyped { index, fields }));
-            self.documents.position.pop();
+            self.found.position.pop();
         }
-        self.documents.position.pop();
+        self.found.position.pop();
         Ok(untyped)
     }
 }

@@ -20,12 +20,12 @@ use prost::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::detail::Detail;
 use super::document::Documents;
 use super::error::DecodeError;
 use super::field::malformed;
 use super::object::{Converter, Object};
 use super::protobuf::{MAGIC, Unknown, object, status};
-use super::shape::Detail;
 use super::versions::Version;
 use crate::model::Warning;
 

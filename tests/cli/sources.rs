@@ -124,7 +124,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      pods: the input holds no Pod: who would be evicted is unknown
+      pods: the input holds no Pod: who would be evicted is not fully known
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"

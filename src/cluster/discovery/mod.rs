@@ -2,6 +2,5 @@
 
 mod discover;
 pub(in crate::cluster) mod enablement;
-mod version;
 
 pub use discover::{Served, discover};

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::model::{Gap, Kind, Snapshot, Warning};
-use crate::wire::{Item, Object};
+use crate::model::{Gap, Kind, Need, Snapshot, Warning};
+use crate::wire::Item;
 
 /// Puts facts together; of two states of one object, the newer counts.
 #[derive(Debug, Default)]
@@ -39,13 +39,7 @@ impl Gathering {
     pub(in crate::cluster) fn snapshot(self) -> Snapshot {
         let mut snapshot = Snapshot::default();
         for item in self.items {
-            match item.object {
-                Object::ResourceSlice(slice) => snapshot.slices.push(slice),
-                Object::ResourceClaim(claim) => snapshot.claims.push(claim),
-                Object::DeviceTaintRule(rule) => snapshot.rules.push(rule),
-                Object::Pod(pod) => snapshot.pods.push(pod),
-                Object::DeviceClass(class) => snapshot.classes.push(class),
-            }
+            item.object.add_to(&mut snapshot);
         }
         snapshot
     }
@@ -118,28 +112,20 @@ fn shown(version: &str) -> &str {
     }
 }
 
-/// What is missing from the answer, because a kind was nowhere in the input.
+/// What is missing from every answer, because a kind that it needs was nowhere in the input. What
+/// answers can do without is asked for by those that use it: see [`Reading::without`].
+///
+/// [`Reading::without`]: crate::model::Reading::without
 pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) -> Vec<Gap> {
     Kind::ALL
         .into_iter()
         .filter(|kind| !present.contains(kind))
-        .filter_map(|kind| {
-            let consequence = match kind {
-                Kind::ResourceSlice => {
-                    "devices that no claim holds, and the drivers' own taints, are unknown"
-                }
-                Kind::ResourceClaim => "which devices are in use, and by whom, is unknown",
-                Kind::DeviceTaintRule => "taints of existing rules are not counted",
-                Kind::Pod => "who would be evicted is unknown",
-                Kind::DeviceClass if !refers_to_class(snapshot) => return None,
-                Kind::DeviceClass => "which devices the rules mean that refer to one is unknown",
-            };
-            Some(Gap {
-                affects: kind.affects(),
-                what: kind.plural().to_owned(),
-                why: format!("the input holds no {kind}: {consequence}"),
-            })
+        .filter(|kind| match kind.need() {
+            Need::Always | Need::WhereServed => true,
+            Need::WhenReferredTo => refers_to_class(snapshot),
+            Need::Optional => false,
         })
+        .map(|kind| Gap::of(kind, &format!("the input holds no {kind}")))
         .collect()
 }
 

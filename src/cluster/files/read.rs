@@ -10,7 +10,7 @@ use super::bytes;
 use super::gather::{Gathering, Written, gaps};
 use super::observed::{notes, version_of};
 use super::{FileSource, InputError};
-use crate::model::{Kind, Minor, Reading, Source, Warning};
+use crate::model::{Kind, Minor, Need, Reading, Source, Warning};
 use crate::wire::{Decoded, Documents, ListHeader, TypeMeta};
 
 /// How much is read before it is called too much.
@@ -164,7 +164,11 @@ impl Input {
     }
 
     fn reading(mut self, files: &str) -> Result<Reading, InputError> {
-        if self.present.is_empty() {
+        if self
+            .present
+            .iter()
+            .all(|kind| kind.need() == Need::Optional)
+        {
             return Err(InputError::NothingNeeded {
                 files: files.to_owned(),
                 found: in_words(&self.found),
@@ -178,6 +182,7 @@ impl Input {
             source: Source::Files,
             observed_at: self.observed_at.or(self.newest),
             version: self.version.or_else(|| version_of(&self.found)),
+            known: self.present,
             resource_versions: self.resource_versions,
             warnings: self.warnings,
         })

@@ -5,6 +5,7 @@ mod discovering;
 mod encode;
 mod faults;
 mod kubeconfigs;
+mod lists;
 mod plugins;
 mod pods;
 mod renewing;

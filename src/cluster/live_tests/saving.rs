@@ -91,3 +91,18 @@ async fn what_may_not_be_read_is_a_gap_and_what_breaks_off_an_error() {
         .expect_err("a broken list");
     assert!(matches!(error, ClusterError::Incomplete { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn without_slices_and_claims_there_is_nothing_to_save() {
+    let server = full_server().await;
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    server.answer(CLAIMS, [Answer::forbidden("eve")]);
+    let saved = read_everything(&client, &served).await.expect("the rest");
+    assert_eq!(saved.gaps.len(), 1);
+    server.answer(SLICES, [Answer::forbidden("eve")]);
+    let error = read_everything(&client, &served)
+        .await
+        .expect_err("neither");
+    assert!(error.to_string().contains("resourceclaims"), "{error}");
+}

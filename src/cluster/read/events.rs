@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::lists::escaped;
 use crate::cluster::client::document::document_for;
+use crate::cluster::path::escaped;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
 /// Something that a component noted about an object.

@@ -1,17 +1,16 @@
 //! Everything that a preview may need, as the server has it, to be saved.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::devices::gap;
-use super::lists::{List, Listing, Scope};
-use crate::cluster::client::consume::{Collector, Consume};
-use crate::cluster::client::request::JSON;
-use crate::cluster::client::retry::Failure;
+use super::bodies::Fields;
+use super::kinds::{Notes, Outcome, Reader};
+use super::lists::Selection;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{Gap, Kind, Warning};
-use crate::wire::{Detail, ListMeta, Version};
+use crate::model::{Gap, Kind, Saving, Warning};
+use crate::wire::Detail;
 
 /// Everything that was read for saving.
 #[derive(Debug, Default)]
@@ -38,144 +37,64 @@ pub struct SavedList {
     pub items: Vec<Box<RawValue>>,
 }
 
-/// Reads all slices, claims, rules and classes, and all pods that use a claim, with all fields.
+/// Reads all objects of every kind that is saved, and of pods those that use a claim, with all fields.
 ///
 /// # Errors
 ///
 /// When neither slices nor claims can be read, or any list not completely.
 pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Saved, ClusterError> {
-    let mut saved = Saved {
-        warnings: served.findings.clone(),
-        ..Saved::default()
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Attributes,
     };
-    for kind in Kind::ALL {
-        let Some(version) = served.version_of(kind) else {
-            if kind != Kind::DeviceTaintRule {
-                saved.gaps.push(gap(kind, "the server does not serve them"));
-            }
+    let mut notes = Notes {
+        warnings: served.findings.clone(),
+        ..Notes::default()
+    };
+    let mut lists = Vec::new();
+    let mut denied = BTreeMap::new();
+    let saved = Kind::ALL.into_iter();
+    for kind in saved.filter(|kind| kind.saving() == Saving::Always) {
+        let Some(listing) = reader.listing(kind, Selection::All) else {
+            notes.absent(kind);
             continue;
         };
-        match read_list(client, version).await {
-            Ok(list) => saved.lists.push(SavedList {
+        match Outcome::new(kind, listing.served(|object| wanted(kind, object)).await)? {
+            Outcome::Read(list) => lists.push(SavedList {
                 kind,
-                api_version: version.api_version,
+                api_version: listing.version.api_version,
                 resource_version: list.metadata.resource_version,
                 items: list.items,
             }),
-            Err(error @ ClusterError::Forbidden { .. }) => {
-                if kind == Kind::ResourceClaim && saved.lists.is_empty() {
-                    return Err(error);
-                }
-                saved.gaps.push(gap(kind, &error.to_string()));
+            Outcome::Absent => notes.absent(kind),
+            Outcome::Denied(error) => {
+                notes.denied(kind, &error);
+                denied.insert(kind, error);
             }
-            Err(error) => return Err(error),
         }
     }
-    Ok(saved)
-}
-
-async fn read_list(
-    client: &ApiClient,
-    version: &'static Version,
-) -> Result<List<Box<RawValue>>, ClusterError> {
-    let listing = Listing {
-        client,
-        version,
-        scope: Scope::All,
-        detail: Detail::Attributes,
-    };
-    let start = || Page {
-        version,
-        body: Collector::of_page(),
-    };
-    listing.restarting(JSON, start).await
-}
-
-/// One page of a list in JSON.
-struct Page {
-    version: &'static Version,
-    body: Collector,
-}
-
-#[derive(Deserialize)]
-struct Body<'a> {
-    kind: String,
-    metadata: Metadata,
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    resource_version: String,
-    #[serde(default, rename = "continue")]
-    continue_token: String,
-}
-
-impl Consume for Page {
-    type Output = List<Box<RawValue>>;
-
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.body.push(bytes)
-    }
-
-    fn finish(self) -> Result<Self::Output, Failure> {
-        let body: Body<'_> =
-            serde_json::from_slice(self.body.bytes()).map_err(|error| broken(&error))?;
-        if body.kind != format!("{}List", self.version.kind) {
-            return Err(Failure::Broken(format!(
-                "it is a {} and not a list",
-                body.kind
-            )));
-        }
-        let items = body.items.unwrap_or_default();
-        let items: Result<Vec<_>, _> = items
-            .into_iter()
-            .filter_map(|item| complete(self.version, item).transpose())
-            .collect();
-        Ok(List {
-            items: items.map_err(|error| broken(&error))?,
-            metadata: ListMeta {
-                resource_version: body.metadata.resource_version,
-                continue_token: body.metadata.continue_token,
-                ..ListMeta::default()
-            },
-            warnings: Vec::new(),
-        })
+    match denied.remove(&Kind::ResourceClaim) {
+        Some(error) if denied.contains_key(&Kind::ResourceSlice) => Err(error),
+        _ => Ok(Saved {
+            lists,
+            warnings: notes.warnings,
+            gaps: notes.gaps,
+        }),
     }
 }
 
-fn broken(error: &serde_json::Error) -> Failure {
-    Failure::Broken(error.to_string())
-}
-
-/// The object as it can stand alone, or `None` if it is a pod that uses no claim.
-fn complete(
-    version: &Version,
-    item: &RawValue,
-) -> Result<Option<Box<RawValue>>, serde_json::Error> {
-    let mut object: Value = serde_json::from_str(item.get())?;
-    if version.kind == Kind::Pod && !uses_claim(&object) {
-        return Ok(None);
-    }
+/// Takes away what only the server needs; `false` for a pod that uses no claim.
+fn wanted(kind: Kind, object: &mut Fields) -> bool {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
-    if let Some(fields) = object.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), version.api_version.into());
-        fields.insert("kind".to_owned(), version.kind.as_str().into());
-    }
-    serde_json::value::to_raw_value(&object).map(Some)
+    kind != Kind::Pod || uses_claim(object)
 }
 
-fn uses_claim(pod: &Value) -> bool {
-    let claims = pod
-        .pointer("/spec/resourceClaims")
-        .and_then(Value::as_array);
+fn uses_claim(pod: &Fields) -> bool {
+    let field = |part: &str, name: &str| pod.get(part).and_then(|part| part.get(name));
+    let claims = field("spec", "resourceClaims").and_then(Value::as_array);
     claims.is_some_and(|claims| !claims.is_empty())
-        || pod
-            .pointer("/status/extendedResourceClaimStatus")
-            .is_some_and(|s| !s.is_null())
+        || field("status", "extendedResourceClaimStatus").is_some_and(|claim| !claim.is_null())
 }

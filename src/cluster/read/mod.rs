@@ -4,14 +4,15 @@
 //! slices, claims, rules (side by side) ─▶ the claims that hold selected devices ─▶ their pods
 //! ```
 
+pub(in crate::cluster) mod bodies;
 mod devices;
 mod events;
 mod everything;
+mod kinds;
 pub(in crate::cluster) mod lists;
 mod nodes;
 mod pods;
 
-pub(in crate::cluster) use devices::gap;
 pub use devices::{read_devices, read_for_preview};
 pub use events::{ObjectEvent, eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};

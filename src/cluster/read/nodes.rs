@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::lists::escaped;
 use crate::cluster::client::document::document_for;
+use crate::cluster::path::escaped;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{NodeHealth, NodeName};
 

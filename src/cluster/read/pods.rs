@@ -15,14 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 
-use super::devices::gap;
-use super::lists::{self, List, Listing, Scope};
+use super::lists::{self, List, Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
     ResourceClaim, Snapshot, Warning,
 };
-use crate::wire::{Detail, Object, Version};
+use crate::wire::{Detail, Version};
 
 /// Up to so many pods are read one by one.
 const ONE_BY_ONE: usize = 50;
@@ -149,14 +148,6 @@ pub(in crate::cluster) fn nodes_of(
     devices.iter().map(|id| nodes.get(*id)?.clone()).collect()
 }
 
-fn pod(object: Object) -> Option<Pod> {
-    if let Object::Pod(pod) = object {
-        Some(pod)
-    } else {
-        None
-    }
-}
-
 /// What was read.
 #[derive(Debug, Default)]
 struct Found {
@@ -187,8 +178,8 @@ impl Reader<'_> {
         if wanted.names.len() > ONE_BY_ONE {
             match &wanted.nodes {
                 Some(nodes) if nodes.len() <= NODE_BY_NODE => {
-                    let scopes = nodes.iter().map(|node| Scope::Node(node.as_str()));
-                    self.lists(scopes, &mut found).await?;
+                    let on_nodes = nodes.iter().map(|node| Selection::on_node(node.as_str()));
+                    self.lists(on_nodes, &mut found).await?;
                 }
                 Some(_) | None => {
                     if let Some(all) = self.all().await? {
@@ -218,7 +209,8 @@ impl Reader<'_> {
             .iter()
             .map(|(namespace, _)| namespace.as_str())
             .collect();
-        self.lists(groups.into_iter().map(Scope::Namespace), &mut found)
+        let namespaces = groups.into_iter().map(str::to_owned);
+        self.lists(namespaces.map(Selection::Namespace), &mut found)
             .await?;
         Ok(found)
     }
@@ -233,21 +225,22 @@ impl Reader<'_> {
     /// All wanted pods from the list of all of the cluster, or `None` when that is denied.
     async fn all(&self) -> Result<Option<Found>, ClusterError> {
         let mut found = Found::default();
-        self.lists(std::iter::once(Scope::All), &mut found).await?;
+        self.lists(std::iter::once(Selection::All), &mut found)
+            .await?;
         Ok(Some(found).filter(|found| found.gap.is_none()))
     }
 
-    async fn lists<'b>(
+    async fn lists(
         &self,
-        scopes: impl Iterator<Item = Scope<'b>>,
+        selections: impl Iterator<Item = Selection>,
         found: &mut Found,
     ) -> Result<(), ClusterError> {
         let wanted = self.wanted;
-        let choose = |object| pod(object).filter(|pod| wanted.contains(pod));
-        let listings: Vec<Listing<'_>> = scopes.map(|scope| self.listing(scope)).collect();
+        let keep = |pod: &Pod| wanted.contains(pod);
+        let listings: Vec<Listing<'_>> = selections.map(|some| self.listing(some)).collect();
         let mut answers = stream::iter(listings.iter().map(|listing| async move {
-            let whole = matches!(listing.scope, Scope::All);
-            (whole, listing.objects(choose).await)
+            let whole = matches!(listing.selection, Selection::All);
+            (whole, listing.facts(keep).await)
         }))
         .buffer_unordered(AT_ONCE);
         while let Some((whole, answer)) = answers.next().await {
@@ -259,7 +252,7 @@ impl Reader<'_> {
                     found.add(list);
                 }
                 Err(error @ ClusterError::Forbidden { .. }) => {
-                    found.gap = Some(gap(Kind::Pod, &error.to_string()));
+                    found.gap = Some(Gap::of(Kind::Pod, &error.to_string()));
                 }
                 Err(error) => return Err(error),
             }
@@ -267,11 +260,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn listing<'b>(&'b self, scope: Scope<'b>) -> Listing<'b> {
+    fn listing(&self, selection: Selection) -> Listing<'_> {
         Listing {
             client: self.client,
             version: self.version,
-            scope,
+            selection,
             detail: Detail::Names,
         }
     }
@@ -289,7 +282,7 @@ impl Reader<'_> {
         .buffer_unordered(AT_ONCE);
         while let Some((name, answer)) = answers.next().await {
             match answer {
-                Ok(list) => found.add(list.unwrap_or_default().choose(pod)),
+                Ok(list) => found.add(list.unwrap_or_default().of_kind()),
                 Err(error @ ClusterError::Forbidden { .. }) => {
                     denied.insert(&name.namespace);
                     reason = Some(error);
@@ -300,7 +293,7 @@ impl Reader<'_> {
         if let Some(error) = reason {
             let namespaces: Vec<&str> = denied.iter().map(|name| name.as_str()).collect();
             let reason = format!("{error} in {}", namespaces.join(", "));
-            found.gap = Some(gap(Kind::Pod, &reason));
+            found.gap = Some(Gap::of(Kind::Pod, &reason));
         }
         Ok(())
     }

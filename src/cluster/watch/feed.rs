@@ -20,9 +20,11 @@ use super::budget::Budget;
 use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::client::stream::Stream;
-use crate::cluster::read::lists::{self, List, Listing, Scope, escaped};
+use crate::cluster::path::{escaped, path_of};
+use crate::cluster::read::bodies;
+use crate::cluster::read::lists::{List, Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Permission};
-use crate::model::Kind;
+use crate::model::Encoding;
 use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEncoding, WatchEvent};
 
 /// For how long a watch is asked for at a time. The server tells its state before it ends one, so that
@@ -73,13 +75,10 @@ impl Subject {
         let listing = Listing {
             client: &self.client,
             version: self.version,
-            scope: self.range.as_scope(),
+            selection: self.range.selection(),
             detail: self.detail,
         };
-        match self.encoding() {
-            WatchEncoding::Json => listing.documents().await,
-            WatchEncoding::Protobuf(_) => listing.objects(Some).await,
-        }
+        listing.objects(Some).await
     }
 
     /// What happens after `state`, the state of a list. Nothing is asked for before the feed is.
@@ -98,12 +97,10 @@ impl Subject {
         news.boxed_local()
     }
 
-    /// Rules are few, and the one kind whose unknown fields change what it means: so these are JSON.
     fn encoding(&self) -> WatchEncoding {
-        if self.version.kind == Kind::DeviceTaintRule {
-            WatchEncoding::Json
-        } else {
-            WatchEncoding::Protobuf(self.detail)
+        match self.version.kind.encoding() {
+            Encoding::Json => WatchEncoding::Json,
+            Encoding::Protobuf => WatchEncoding::Protobuf(self.detail),
         }
     }
 
@@ -112,7 +109,7 @@ impl Subject {
             Range::Node(node) => format!("&fieldSelector=spec.nodeName%3D{}", escaped(node)),
             Range::All => String::new(),
         };
-        let path = lists::path_of(self.version, None);
+        let path = path_of(self.version, None);
         let state = escaped(state);
         let seconds = WATCH.as_secs();
         Read {
@@ -129,10 +126,10 @@ impl Subject {
 }
 
 impl Range {
-    fn as_scope(&self) -> Scope<'_> {
+    fn selection(&self) -> Selection {
         match self {
-            Self::All => Scope::All,
-            Self::Node(node) => Scope::Node(node),
+            Self::All => Selection::All,
+            Self::Node(node) => Selection::on_node(node),
         }
     }
 }
@@ -205,7 +202,7 @@ impl Reporter {
         };
         let events = decoder
             .push(&bytes)
-            .map_err(|error| lists::failure(&error))?;
+            .map_err(|error| bodies::failure(&error))?;
         if events.is_empty() {
             return Ok(None);
         }

@@ -20,8 +20,8 @@ use super::Watched;
 use super::feed::Range;
 use crate::cluster::ClusterError;
 use crate::cluster::read::lists;
-use crate::cluster::read::{gap, nodes_of};
-use crate::model::{DeviceId, Kind, NamespacedName, NodeName, Snapshot, Uid};
+use crate::cluster::read::nodes_of;
+use crate::model::{DeviceId, Gap, Kind, NamespacedName, NodeName, Snapshot, Uid};
 use crate::wire::Object;
 
 /// Up to so many pods are read one by one.
@@ -214,7 +214,7 @@ impl Watched {
         self.by_name.asked = Some(Instant::now());
         let gaps = &mut self.reading.gaps;
         gaps.retain(|gap| gap.what != Kind::Pod.plural());
-        gaps.extend(denied.map(|error| gap(Kind::Pod, &error.to_string())));
+        gaps.extend(denied.map(|error| Gap::of(Kind::Pod, &error.to_string())));
         Ok(())
     }
 }

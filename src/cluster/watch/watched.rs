@@ -1,6 +1,6 @@
 //! A reading that is kept current.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::{FutureExt, select_all};
 use futures::stream::StreamExt;
@@ -9,8 +9,9 @@ use super::feed::{Feed, News, Range, Subject};
 use super::index::Index;
 use super::pods::PodsByName;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{Kind, Reading, Snapshot, Source, Uid};
-use crate::wire::{Change, Detail, Object, WatchEvent};
+use crate::model::kind::for_each_kind;
+use crate::model::{Kind, Pod, Reading, Snapshot, Source, Uid};
+use crate::wire::{Change, Detail, Fact, Object, WatchEvent};
 
 /// So much news at most is taken in one go, so that whoever looks gets to look.
 const AT_ONCE: usize = 256;
@@ -56,6 +57,7 @@ impl Watched {
             },
             observed_at: client.server_time(),
             version: served.version,
+            known: BTreeSet::new(),
             resource_versions: BTreeMap::new(),
             warnings: Vec::new(),
             gaps: Vec::new(),
@@ -218,14 +220,7 @@ pub(super) struct Shelf<'a> {
 impl Shelf<'_> {
     /// These are all of them.
     pub(super) fn replace(&mut self, objects: Vec<Object>) {
-        let Self { number, index, .. } = self;
-        match self.kind {
-            Kind::ResourceSlice => index.clear(&mut self.snapshot.slices, *number),
-            Kind::ResourceClaim => index.clear(&mut self.snapshot.claims, *number),
-            Kind::DeviceTaintRule => index.clear(&mut self.snapshot.rules, *number),
-            Kind::Pod => index.clear(&mut self.snapshot.pods, *number),
-            Kind::DeviceClass => index.clear(&mut self.snapshot.classes, *number),
-        }
+        self.clear();
         for object in objects {
             self.put(object);
         }
@@ -244,52 +239,51 @@ impl Shelf<'_> {
         gone
     }
 
-    fn put(&mut self, object: Object) {
-        let name = object.name();
-        let Self {
-            number,
-            index,
-            snapshot,
-            ..
-        } = self;
-        match object {
-            Object::ResourceSlice(fact) => index.put(&mut snapshot.slices, *number, &name, fact),
-            Object::ResourceClaim(fact) => index.put(&mut snapshot.claims, *number, &name, fact),
-            Object::DeviceTaintRule(fact) => index.put(&mut snapshot.rules, *number, &name, fact),
-            Object::Pod(fact) => index.put(&mut snapshot.pods, *number, &name, fact),
-            Object::DeviceClass(fact) => index.put(&mut snapshot.classes, *number, &name, fact),
-        }
-    }
-
     /// The UID, if it was a pod: it will not come back.
     fn take(&mut self, name: &str) -> Option<Uid> {
-        let Self {
-            number,
-            index,
-            snapshot,
-            ..
-        } = self;
-        match self.kind {
-            Kind::ResourceSlice => drop(index.take(&mut snapshot.slices, *number, name)),
-            Kind::ResourceClaim => drop(index.take(&mut snapshot.claims, *number, name)),
-            Kind::DeviceTaintRule => drop(index.take(&mut snapshot.rules, *number, name)),
-            Kind::DeviceClass => drop(index.take(&mut snapshot.classes, *number, name)),
-            Kind::Pod => {
-                let pod = index.take(&mut snapshot.pods, *number, name);
-                return pod.map(|pod| pod.uid);
-            }
-        }
-        None
+        let pod = Pod::of(self.take_object(name)?)?;
+        Some(pod.uid)
     }
 }
 
-/// The names of the facts of `kind`, in their order, as their objects spell them.
-fn names(snapshot: &Snapshot, kind: Kind) -> Box<dyn Iterator<Item = String> + '_> {
-    match kind {
-        Kind::ResourceSlice => Box::new(snapshot.slices.iter().map(|fact| fact.name.to_string())),
-        Kind::ResourceClaim => Box::new(snapshot.claims.iter().map(|fact| fact.name.to_string())),
-        Kind::DeviceTaintRule => Box::new(snapshot.rules.iter().map(|fact| fact.name.to_string())),
-        Kind::Pod => Box::new(snapshot.pods.iter().map(|fact| fact.name.to_string())),
-        Kind::DeviceClass => Box::new(snapshot.classes.iter().map(|fact| fact.name.to_string())),
-    }
+macro_rules! shelf {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident { $($columns:tt)* }
+    )*) => {
+        impl Shelf<'_> {
+            fn put(&mut self, object: Object) {
+                let name = object.name();
+                match object {
+                    $(Object::$kind(fact) => {
+                        self.index.put(&mut self.snapshot.$field, self.number, &name, fact);
+                    })*
+                }
+            }
+
+            fn take_object(&mut self, name: &str) -> Option<Object> {
+                match self.kind {
+                    $(Kind::$kind => {
+                        let fact = self.index.take(&mut self.snapshot.$field, self.number, name);
+                        fact.map(Object::$kind)
+                    })*
+                }
+            }
+
+            fn clear(&mut self) {
+                match self.kind {
+                    $(Kind::$kind => self.index.clear(&mut self.snapshot.$field, self.number),)*
+                }
+            }
+        }
+
+        /// The names of the facts of `kind`, in their order, as their objects spell them.
+        fn names(snapshot: &Snapshot, kind: Kind) -> Box<dyn Iterator<Item = String> + '_> {
+            match kind {
+                $(Kind::$kind => Box::new(snapshot.$field.iter().map(|fact| fact.name.to_string())),)*
+            }
+        }
+    };
 }
+
+for_each_kind!(shelf);

@@ -10,7 +10,7 @@ use super::contain::contains;
 use super::objects::{Objects, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
 use crate::cluster::client::write::Fate;
-use crate::cluster::read::lists::path_of;
+use crate::cluster::path::path_of;
 use crate::cluster::{ClusterError, Permission};
 use crate::model::RuleMetadata;
 use crate::wire::Fact;

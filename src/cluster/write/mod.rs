@@ -10,7 +10,6 @@ mod contain;
 mod identity;
 mod make;
 mod objects;
-mod page;
 
 pub use identity::user_name;
 pub use make::{Change, Made, Next, State, WriteMode};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::answer;
-use crate::cluster::client::consume::Collector;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::discovery::enablement;
-use crate::cluster::read::lists::{Listing, Scope, escaped, path_of};
+use crate::cluster::path::{escaped, path_of};
+use crate::cluster::read::lists::{Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Permission, Served};
 use crate::wire::{Detail, Fact, Version, versions_of};
 
@@ -105,20 +105,16 @@ impl<T: Fact> Objects<T> {
         let listing = Listing {
             client: &self.client,
             version: self.version,
-            scope: Scope::All,
+            selection: Selection::All,
             detail: Detail::Attributes,
         };
         let mut listed = Listed {
             objects: Vec::new(),
             odd: Vec::new(),
         };
-        let start = || super::page::Page {
-            version: self.version,
-            body: Collector::of_page(),
-        };
-        for text in listing.restarting(JSON, start).await?.items {
+        for object in listing.served(|_| true).await?.items {
             let target = self.target("list", None, "");
-            match answer::object(self.version, text.to_string().as_bytes()) {
+            match answer::object(self.version, object.get().as_bytes()) {
                 Ok(stored) => listed.objects.push(stored),
                 Err(reason) => listed.odd.push(self.unreadable(&target, reason)),
             }

@@ -346,6 +346,7 @@ mod tests {
             source: Origin::Files,
             observed_at: Some(Timestamp::UNIX_EPOCH),
             version: Some(Minor { minor, patch: None }),
+            known: BTreeSet::new(),
             resource_versions: BTreeMap::new(),
             warnings: Vec::new(),
             gaps,

@@ -4,10 +4,11 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::strategy::any_object;
+use crate::wire::Detail;
 use crate::wire::ObjectMeta;
 use crate::wire::pod::{Pod, PodSpec};
-use crate::wire::shape::{Detail, WireObject};
-use crate::wire::testing::{encode, shape_of};
+use crate::wire::shape::WireObject;
+use crate::wire::testing::{encode, version_of};
 
 /// Leaves out `null`, as Go does; an absent field and `null` must be the same.
 fn without_nulls(value: Value) -> Value {
@@ -26,11 +27,11 @@ proptest! {
     /// Files are JSON and servers send protobuf; no answer may depend on which.
     #[test]
     fn both_encodings_of_an_object_decode_to_the_same_value(object in any_object()) {
-        let shape = shape_of(&object);
+        let version = version_of(&object);
         let json = serde_json::to_string(&object).expect("JSON");
         let mut deserializer = serde_json::Deserializer::from_str(&json);
-        let from_json = WireObject::deserialize(shape, &mut deserializer).expect(&json);
-        let from_protobuf = WireObject::decode(shape, Detail::Attributes, &encode(&object)).expect("protobuf");
+        let from_json = WireObject::deserialize(version, &mut deserializer).expect(&json);
+        let from_protobuf = WireObject::decode(version, Detail::Attributes, &encode(&object)).expect("protobuf");
         prop_assert_eq!(&from_json, &object);
         prop_assert_eq!(&from_protobuf, &object);
     }
@@ -38,10 +39,10 @@ proptest! {
     /// Live reads leave out what nothing selects by.
     #[test]
     fn a_slice_without_attributes_is_the_same_otherwise(object in any_object()) {
-        let shape = shape_of(&object);
-        let brief = WireObject::decode(shape, Detail::Names, &encode(&object)).expect("protobuf");
-        let expected = if let WireObject::Slice(slice) = object {
-            WireObject::Slice(slice.with(Detail::Names))
+        let version = version_of(&object);
+        let brief = WireObject::decode(version, Detail::Names, &encode(&object)).expect("protobuf");
+        let expected = if let WireObject::ResourceSlice(slice) = object {
+            WireObject::ResourceSlice(slice.with(Detail::Names))
         } else {
             object
         };
@@ -50,16 +51,16 @@ proptest! {
 
     #[test]
     fn null_is_the_same_as_absent(object in any_object()) {
-        let shape = shape_of(&object);
+        let version = version_of(&object);
         let json = without_nulls(serde_json::to_value(&object).expect("JSON"));
-        let decoded = WireObject::deserialize(shape, json.clone()).expect("an object");
+        let decoded = WireObject::deserialize(version, json.clone()).expect("an object");
         let again = without_nulls(serde_json::to_value(&decoded).expect("JSON"));
         prop_assert_eq!(json, again);
     }
 
     #[test]
     fn arbitrary_bytes_never_panic(bytes in any::<Vec<u8>>(), object in any_object()) {
-        let _ = WireObject::decode(shape_of(&object), Detail::Attributes, &bytes);
+        let _ = WireObject::decode(version_of(&object), Detail::Attributes, &bytes);
     }
 }
 

@@ -299,10 +299,10 @@ fn class() -> impl Strategy<Value = DeviceClass> {
 /// An object of any kind.
 pub(super) fn any_object() -> impl Strategy<Value = WireObject> {
     prop_oneof![
-        slice().prop_map(WireObject::Slice).boxed(),
-        claim().prop_map(WireObject::Claim).boxed(),
-        rule().prop_map(WireObject::Rule).boxed(),
-        class().prop_map(WireObject::Class).boxed(),
+        slice().prop_map(WireObject::ResourceSlice).boxed(),
+        claim().prop_map(WireObject::ResourceClaim).boxed(),
+        rule().prop_map(WireObject::DeviceTaintRule).boxed(),
+        class().prop_map(WireObject::DeviceClass).boxed(),
         pod().prop_map(WireObject::Pod).boxed(),
     ]
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use prost::Message;
 
+use crate::wire::Detail;
 use crate::wire::protobuf::Unknown;
-use crate::wire::shape::{Detail, WireObject};
+use crate::wire::shape::WireObject;
 use crate::wire::versions::{Lookup, Version, lookup};
 use crate::wire::yaml;
 
@@ -46,33 +47,29 @@ impl Golden {
     fn version(&self) -> &'static Version {
         let found = self.unknown().type_meta.expect("a type");
         match lookup(&found.api_version, &found.kind) {
-            Lookup::Needed(version) => version,
-            other @ (Lookup::UnknownVersion(_) | Lookup::NotNeeded) => {
+            Lookup::Read(version) => version,
+            other @ (Lookup::UnknownVersion(_) | Lookup::NotRead) => {
                 panic!("{}: {other:?}", self.name)
             }
         }
     }
 
     fn protobuf(&self) -> WireObject {
-        WireObject::decode(
-            self.version().shape,
-            Detail::Attributes,
-            &self.unknown().raw,
-        )
-        .expect(&self.name)
+        WireObject::decode(self.version(), Detail::Attributes, &self.unknown().raw)
+            .expect(&self.name)
     }
 
     fn json(&self) -> WireObject {
         let text = fs::read_to_string(self.path.with_extension("json")).expect("text");
         let mut deserializer = serde_json::Deserializer::from_str(&text);
-        WireObject::deserialize(self.version().shape, &mut deserializer).expect(&self.name)
+        WireObject::deserialize(self.version(), &mut deserializer).expect(&self.name)
     }
 
     fn yaml(&self) -> WireObject {
         let text = fs::read_to_string(self.path.with_extension("yaml")).expect("text");
-        let shape = self.version().shape;
+        let version = self.version();
         yaml::with_deserializer(&text, |deserializer| {
-            WireObject::deserialize(shape, deserializer)
+            WireObject::deserialize(version, deserializer)
         })
         .expect(&self.name)
     }
@@ -127,12 +124,11 @@ fn find_empty(value: &serde_json::Value, path: &str, empty: &mut Vec<String>) {
 fn slices_without_attributes_are_the_same_otherwise() {
     let mut slices = 0;
     for golden in golden() {
-        let WireObject::Slice(slice) = golden.protobuf() else {
+        let WireObject::ResourceSlice(slice) = golden.protobuf() else {
             continue;
         };
-        let brief =
-            WireObject::decode(golden.version().shape, Detail::Names, &golden.unknown().raw);
-        let expected = WireObject::Slice(slice.with(Detail::Names));
+        let brief = WireObject::decode(golden.version(), Detail::Names, &golden.unknown().raw);
+        let expected = WireObject::ResourceSlice(slice.with(Detail::Names));
         assert_eq!(brief, Ok(expected), "{}", golden.name);
         slices += 1;
     }
@@ -144,7 +140,7 @@ fn selector_of_early_rules_is_read_from_both_encodings() {
     let early = golden().into_iter().find(|golden| {
         golden.name.contains("v1.34.0") && golden.name.ends_with("v1alpha3.DeviceTaintRule.pb")
     });
-    let WireObject::Rule(rule) = early.expect("a rule of 1.34").protobuf() else {
+    let WireObject::DeviceTaintRule(rule) = early.expect("a rule of 1.34").protobuf() else {
         panic!("not a rule");
     };
     let selector = rule

@@ -1,0 +1,64 @@
+//! Lists of any kind: each object once, and an end.
+
+use super::encode;
+use super::server::{Answer, CLAIMS, RULES, Server};
+use crate::cluster::ClusterError;
+
+fn page(claims: &[&str], next: &str) -> Answer {
+    let claims: Vec<_> = claims
+        .iter()
+        .map(|claim| encode::claim(claim, "node-1", "gpu-0", "pod-1"))
+        .collect();
+    Answer::ok(encode::list(
+        "resource.k8s.io/v1",
+        "ResourceClaim",
+        &claims,
+        next,
+    ))
+}
+
+#[tokio::test]
+async fn pages_that_lead_back_to_one_of_them_are_an_error() {
+    let server = Server::start().await;
+    server.answer(CLAIMS, [page(&["a"], "1")]);
+    server.answer(&format!("{CLAIMS}?continue=1"), [page(&["b"], "2")]);
+    server.answer(&format!("{CLAIMS}?continue=2"), [page(&["c"], "1")]);
+    let error = server.devices().await.0.expect_err("a circle");
+    assert!(matches!(error, ClusterError::Undecodable { .. }), "{error}");
+    assert!(error.to_string().contains("does not end"), "{error}");
+    assert_eq!(server.count(CLAIMS), 3);
+}
+
+#[tokio::test]
+async fn rules_are_read_in_pages_that_end() {
+    let server = Server::start().await;
+    let page = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{"continue":"1"},"items":[]}"#;
+    server.answer(RULES, [Answer::json(page)]);
+    let error = server.devices().await.0.expect_err("a circle");
+    assert!(error.to_string().contains("does not end"), "{error}");
+    assert_eq!(server.count(RULES), 2);
+}
+
+#[tokio::test]
+async fn claims_doubled_over_two_pages_count_once() {
+    let server = Server::start().await;
+    server.answer(CLAIMS, [page(&["a", "b"], "1")]);
+    server.answer(&format!("{CLAIMS}?continue=1"), [page(&["b", "c"], "")]);
+    let reading = server.devices().await.0.expect("a reading");
+    let names: Vec<_> = reading
+        .snapshot
+        .claims
+        .iter()
+        .map(|claim| claim.name.to_string())
+        .collect();
+    assert_eq!(names, ["ml/a", "ml/b", "ml/c"]);
+    let warnings: Vec<_> = reading
+        .warnings
+        .iter()
+        .map(|w| w.message.as_str())
+        .collect();
+    assert_eq!(
+        warnings,
+        ["the server sends ResourceClaim ml/b twice; the later counts"]
+    );
+}

@@ -1,0 +1,274 @@
+//! What bodies of lists and objects are made into, while they arrive or at their end.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::lists::List;
+use crate::cluster::client::consume::{Collector, Consume};
+use crate::cluster::client::retry::Failure;
+use crate::model::{Encoding, NamespacedName};
+use crate::wire::{
+    DecodeError, Decoded, Detail, Documents, Identity, Item, ListMeta, Object, ProtobufList,
+    Version, decode_protobuf_object, identity,
+};
+
+/// The fields of an object.
+pub(super) type Fields = Map<String, Value>;
+
+/// What is made of the objects of a list in protobuf, item by item.
+pub(super) struct Objects<'a, T, F> {
+    list: ProtobufList,
+    items: Vec<T>,
+    choose: &'a F,
+}
+
+impl<'a, T, F> Objects<'a, T, F> {
+    pub(super) fn new(version: &'static Version, detail: Detail, choose: &'a F) -> Self {
+        Self {
+            list: ProtobufList::new(version, detail),
+            items: Vec::new(),
+            choose,
+        }
+    }
+}
+
+impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
+    type Output = List<T>;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let items = self.list.push(bytes).map_err(|error| failure(&error))?;
+        let objects = items.into_iter().map(|item| item.object);
+        self.items.extend(objects.filter_map(self.choose));
+        Ok(())
+    }
+
+    fn finish(self) -> Result<List<T>, Failure> {
+        let end = self.list.finish().map_err(|error| failure(&error))?;
+        Ok(List {
+            items: self.items,
+            metadata: end.metadata,
+            warnings: end.warnings,
+        })
+    }
+}
+
+/// What is made of the objects of a list in JSON, where fields that this plugin does not know are noticed.
+pub(super) struct Texts<'a, F> {
+    version: &'static Version,
+    body: Collector,
+    choose: &'a F,
+}
+
+impl<'a, F> Texts<'a, F> {
+    pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
+        Self {
+            version,
+            body: Collector::of_page(),
+            choose,
+        }
+    }
+}
+
+impl<T, F: Fn(Object) -> Option<T>> Consume for Texts<'_, F> {
+    type Output = List<T>;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.body.push(bytes)
+    }
+
+    fn finish(self) -> Result<List<T>, Failure> {
+        let kind = self.version.kind;
+        let mut decoded = decoded(self.body.bytes())?;
+        let others = decoded
+            .found
+            .keys()
+            .any(|found| found.kind != kind.as_str());
+        let header = decoded.lists.pop();
+        match header {
+            Some(header)
+                if decoded.lists.is_empty()
+                    && !others
+                    && header.type_meta.kind == format!("{kind}List") =>
+            {
+                Ok(List {
+                    items: objects(decoded.items).filter_map(self.choose).collect(),
+                    metadata: header.metadata,
+                    warnings: decoded.warnings,
+                })
+            }
+            _ => Err(Failure::Broken(format!(
+                "it is not one list of {}",
+                kind.plural()
+            ))),
+        }
+    }
+}
+
+/// A single object, which must be the one that was asked for.
+pub(super) struct Single<'a> {
+    version: &'static Version,
+    name: &'a NamespacedName,
+    body: Collector,
+}
+
+impl<'a> Single<'a> {
+    pub(super) fn new(version: &'static Version, name: &'a NamespacedName) -> Self {
+        Self {
+            version,
+            name,
+            body: Collector::of_document(),
+        }
+    }
+
+    fn is(&self, found: &Identity) -> bool {
+        found.kind == self.version.kind.as_str()
+            && found.api_version == self.version.api_version
+            && found.namespace == self.name.namespace.as_str()
+            && found.name == self.name.name.as_str()
+    }
+}
+
+impl Consume for Single<'_> {
+    type Output = List<Object>;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.body.push(bytes)
+    }
+
+    fn finish(self) -> Result<List<Object>, Failure> {
+        let body = self.body.bytes();
+        let (items, warnings) = match self.version.kind.encoding() {
+            Encoding::Protobuf => {
+                let (item, warnings) =
+                    decode_protobuf_object(body).map_err(|error| failure(&error))?;
+                (item.into_iter().collect(), warnings)
+            }
+            Encoding::Json => {
+                let decoded = decoded(body)?;
+                (decoded.items, decoded.warnings)
+            }
+        };
+        let found = identity(body).unwrap_or_default();
+        if !self.is(&found) {
+            return Err(Failure::Foreign(format!(
+                "a {} {}/{}",
+                found.kind, found.namespace, found.name
+            )));
+        }
+        Ok(List {
+            items: objects(items).collect(),
+            metadata: ListMeta::default(),
+            warnings,
+        })
+    }
+}
+
+/// One page of a list in JSON, object by object as it is served.
+pub(super) struct Served<'a, F> {
+    version: &'static Version,
+    body: Collector,
+    keep: &'a F,
+}
+
+impl<'a, F> Served<'a, F> {
+    pub(super) fn new(version: &'static Version, keep: &'a F) -> Self {
+        Self {
+            version,
+            body: Collector::of_page(),
+            keep,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    kind: String,
+    metadata: ListMeta,
+    #[serde(borrow, deserialize_with = "present")]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+/// An empty list may have null for its items; one without any says nothing about them.
+fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<&'de RawValue>>, D::Error> {
+    Option::deserialize(deserializer)
+}
+
+impl<F: Fn(&mut Fields) -> bool> Consume for Served<'_, F> {
+    type Output = List<Box<RawValue>>;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.body.push(bytes)
+    }
+
+    fn finish(self) -> Result<Self::Output, Failure> {
+        let body: Body<'_> =
+            serde_json::from_slice(self.body.bytes()).map_err(|error| broken(&error))?;
+        if body.kind != format!("{}List", self.version.kind) {
+            return Err(Failure::Broken(format!(
+                "it is a {} and not a list",
+                body.kind
+            )));
+        }
+        let items = body.items.unwrap_or_default().into_iter();
+        let items: Result<Vec<_>, _> = items
+            .filter_map(|item| typed(self.version, item, self.keep).transpose())
+            .collect();
+        Ok(List {
+            items: items.map_err(|error| broken(&error))?,
+            metadata: body.metadata,
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// The object as it can stand alone, if it is to be kept: objects of a list do not say what they are.
+fn typed(
+    version: &Version,
+    item: &RawValue,
+    keep: impl Fn(&mut Fields) -> bool,
+) -> Result<Option<Box<RawValue>>, serde_json::Error> {
+    let mut object: Fields = serde_json::from_str(item.get())?;
+    if !keep(&mut object) {
+        return Ok(None);
+    }
+    object.insert("apiVersion".to_owned(), version.api_version.into());
+    object.insert("kind".to_owned(), version.kind.as_str().into());
+    serde_json::value::to_raw_value(&object).map(Some)
+}
+
+fn decoded(body: &[u8]) -> Result<Decoded, Failure> {
+    let text =
+        std::str::from_utf8(body).map_err(|_| Failure::Broken("it is not UTF-8".to_owned()))?;
+    let mut documents = Documents::new();
+    documents
+        .decode_json(text)
+        .map_err(|error| failure(&error))?;
+    Ok(documents.finish())
+}
+
+fn objects(items: Vec<Item>) -> impl Iterator<Item = Object> {
+    items.into_iter().map(|item| item.object)
+}
+
+fn broken(error: &serde_json::Error) -> Failure {
+    Failure::Broken(error.to_string())
+}
+
+/// Whether it may help to ask again.
+pub(in crate::cluster) fn failure(error: &DecodeError) -> Failure {
+    match error {
+        DecodeError::Status { code: 410, .. } => Failure::Expired,
+        DecodeError::Truncated { .. }
+        | DecodeError::TrailingBytes { .. }
+        | DecodeError::Syntax { .. }
+        | DecodeError::Status { .. } => Failure::Broken(error.to_string()),
+        DecodeError::Field { .. }
+        | DecodeError::Version { .. }
+        | DecodeError::NotAnObject { .. }
+        | DecodeError::ContentEncoding { .. }
+        | DecodeError::UnexpectedKind { .. } => Failure::Unreadable(error.to_string()),
+    }
+}

@@ -1,0 +1,240 @@
+//! The kinds of object that are read, as data: the one table of them.
+//!
+//! Everything that depends on the kind alone is a column here, and everything that lists the kinds is
+//! made from the rows: [`Kind`], [`Snapshot`](super::Snapshot), and in `wire` the table of API versions
+//! and the enums over all kinds. Discovery, reading, saving and files ask the table. How to add a row is
+//! a recipe in CONTRIBUTING.md.
+
+use std::fmt;
+
+use super::Affects;
+
+/// Hands the table to the macro `$with`: one row per kind, in the order in which kinds depend on each
+/// other. It is a macro since enums and structs are made from it, which no constant can do.
+///
+/// A row is the kind, the field of the snapshot that holds its facts, and these columns:
+///
+/// - `plural`: the resource, as it is spelled in URLs and permissions
+/// - `group`: the API group; empty for the core group
+/// - `scope`: [`Scope`](super::Scope)
+/// - `need`: [`Need`](super::Need)
+/// - `affects`: [`Affects`](super::Affects), how far an answer about evictions depends on it
+/// - `without`: what its absence means, to follow a reason and a colon
+/// - `read`: [`Encoding`](super::Encoding) of live reads
+/// - `saved`: [`Saving`](super::Saving)
+/// - `versions`: the newest first: group and version as in objects; the first minor version of
+///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
+///   are laid out, which is `wire`'s business
+///
+/// Upstream of the versions: `zz_generated.prerelease-lifecycle.go` of each.
+macro_rules! for_each_kind {
+    ($with:ident) => {
+        $with! {
+            /// All slices, of every pool generation.
+            ResourceSlice in slices {
+                plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
+                need: Always, affects: Details, read: Protobuf, saved: Always,
+                without: "devices that no claim holds, and the drivers' own taints, are unknown",
+                versions: [
+                    "resource.k8s.io/v1", 34, None, Usual;
+                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
+                    "resource.k8s.io/v1beta1", 32, Some(38), Basic;
+                ],
+            }
+            /// All claims, allocated or not.
+            ResourceClaim in claims {
+                plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
+                need: Always, affects: Evictions, read: Protobuf, saved: Always,
+                without: "which devices are in use, and by whom, is unknown",
+                versions: [
+                    "resource.k8s.io/v1", 34, None, Usual;
+                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
+                    "resource.k8s.io/v1beta1", 32, Some(38), Usual;
+                ],
+            }
+            /// All rules.
+            DeviceTaintRule in rules {
+                plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
+                need: WhereServed, affects: Details, read: Json, saved: Always,
+                without: "taints of existing rules are not counted",
+                versions: [
+                    "resource.k8s.io/v1", 37, None, Usual;
+                    "resource.k8s.io/v1beta2", 36, Some(42), Usual;
+                    "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
+                ],
+            }
+            /// The pods that use a claim.
+            Pod in pods {
+                plural: "pods", group: "", scope: Namespace,
+                need: Always, affects: Evictions, read: Protobuf, saved: Always,
+                without: "who would be evicted is not fully known",
+                versions: [ "v1", 0, None, Usual; ],
+            }
+            /// All device classes; only rules of 1.33 and 1.34 need them.
+            DeviceClass in classes {
+                plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
+                need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
+                without: "which devices the rules mean that refer to one is unknown",
+                versions: [
+                    "resource.k8s.io/v1", 34, None, Usual;
+                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
+                    "resource.k8s.io/v1beta1", 32, Some(38), Usual;
+                ],
+            }
+        }
+    };
+}
+pub(crate) use for_each_kind;
+
+/// Whether objects live in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// A name is unique in the cluster.
+    Cluster,
+    /// A name is unique in its namespace.
+    Namespace,
+}
+
+/// Whether an answer can do without a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// No: where it is missing, that is a gap.
+    Always,
+    /// No, but a server that does not serve it has nothing that could be missing.
+    WhereServed,
+    /// Only when a rule refers to it.
+    WhenReferredTo,
+    /// Yes: what uses it asks for it, and says itself that it is missing.
+    Optional,
+}
+
+/// How a kind is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Decoded item by item while it arrives: for what there is much of.
+    Protobuf,
+    /// For what there is little of, whose unknown fields matter, or that has no decoder of our own.
+    Json,
+}
+
+/// Whether a snapshot keeps a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saving {
+    /// All objects of it that are of interest.
+    Always,
+    /// No: it is past soon, or much, and no answer about devices depends on it.
+    Never,
+}
+
+macro_rules! kinds {
+    ($(
+        $(#[$facts:meta])*
+        $kind:ident in $field:ident {
+            plural: $plural:literal, group: $group:literal, scope: $scope:ident,
+            need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
+            without: $without:literal,
+            versions: [ $($version:tt)* ],
+        }
+    )*) => {
+        /// A kind of object that answers are made from.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $(
+                #[doc = concat!("`", stringify!($kind), "`")]
+                $kind,
+            )*
+        }
+
+        impl Kind {
+            const COUNT: usize = [$(Self::$kind),*].len();
+
+            /// Every kind, in the order in which they depend on each other.
+            pub const ALL: [Self; Self::COUNT] = [$(Self::$kind),*];
+
+            /// The kind as it is spelled in objects.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$kind => stringify!($kind),)* }
+            }
+
+            /// The resource as it is spelled in URLs and permissions.
+            #[must_use]
+            pub fn plural(self) -> &'static str {
+                match self { $(Self::$kind => $plural,)* }
+            }
+
+            /// The API group that serves it; empty for the core group.
+            #[must_use]
+            pub fn group(self) -> &'static str {
+                match self { $(Self::$kind => $group,)* }
+            }
+
+            /// Whether its objects live in namespaces.
+            #[must_use]
+            pub fn scope(self) -> Scope {
+                match self { $(Self::$kind => Scope::$scope,)* }
+            }
+
+            /// Whether an answer can do without it.
+            #[must_use]
+            pub fn need(self) -> Need {
+                match self { $(Self::$kind => Need::$need,)* }
+            }
+
+            /// How far an answer about evictions depends on it.
+            #[must_use]
+            pub fn affects(self) -> Affects {
+                match self { $(Self::$kind => Affects::$affects,)* }
+            }
+
+            /// How it is asked for.
+            #[must_use]
+            pub fn encoding(self) -> Encoding {
+                match self { $(Self::$kind => Encoding::$read,)* }
+            }
+
+            /// Whether a snapshot keeps it.
+            #[must_use]
+            pub fn saving(self) -> Saving {
+                match self { $(Self::$kind => Saving::$saved,)* }
+            }
+
+            /// What its absence means, to follow a reason and a colon.
+            #[must_use]
+            pub fn without(self) -> &'static str {
+                match self { $(Self::$kind => $without,)* }
+            }
+        }
+    };
+}
+
+for_each_kind!(kinds);
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_their_plurals_are_told_apart() {
+        for kind in Kind::ALL {
+            for other in Kind::ALL {
+                let same = kind.as_str() == other.as_str() || kind.plural() == other.plural();
+                assert_eq!(same, kind == other, "{kind} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_is_evicted_because_of_what_an_answer_can_do_without() {
+        for kind in Kind::ALL {
+            let optional = kind.need() == Need::Optional;
+            assert!(!optional || kind.affects() != Affects::Evictions, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! How much of each object is kept?
+
+/// How much of each device to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Name, node and taints.
+    Names,
+    /// Attributes and capacities too: for selection by expression or class, and for the rules of
+    /// Kubernetes 1.33 and 1.34.
+    Attributes,
+}
