@@ -44,7 +44,7 @@ pub(in crate::cluster) fn annotations(
     }
     // A version that could not be read back would make the whole file unreadable.
     if let Some(version) = &notes.server_version
-        && parse_version(version).is_some()
+        && Minor::parse(version).is_some()
     {
         annotations.insert(SERVER_VERSION, version.clone());
     }
@@ -72,7 +72,7 @@ pub(in crate::cluster) fn notes(file: &str, metadata: &ListMeta) -> Result<Notes
         notes.observed_at = Some(time.map_err(|_| wrong(OBSERVED_AT, text, "a time"))?);
     }
     if let Some(text) = value(SERVER_VERSION) {
-        let version = parse_version(text);
+        let version = Minor::parse(text);
         notes.version =
             Some(version.ok_or_else(|| wrong(SERVER_VERSION, text, "a version such as v1.37.0"))?);
     }
@@ -89,22 +89,6 @@ fn parse_kind(name: &str) -> Option<Kind> {
     Kind::ALL
         .into_iter()
         .find(|kind| name == kind.as_str() || name.eq_ignore_ascii_case(kind.plural()))
-}
-
-/// `v1.37.0`, `1.37`, or with a suffix such as `v1.36.2-gke.100`.
-fn parse_version(text: &str) -> Option<Minor> {
-    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
-    let major = parts.next()?;
-    let minor = leading_number(parts.next()?)?;
-    let patch = parts.next().and_then(leading_number);
-    (major == "1").then_some(Minor { minor, patch })
-}
-
-fn leading_number(text: &str) -> Option<u32> {
-    let end = text
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(text.len());
-    text[..end].parse().ok()
 }
 
 /// The Kubernetes version that the API versions of the objects show, if they show one.
@@ -134,18 +118,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_with_and_without_ornament() {
-        for (text, expected) in [
-            ("v1.37.0", Some((37, Some(0)))),
-            ("1.36", Some((36, None))),
-            ("v1.36.2-gke.100", Some((36, Some(2)))),
-            ("v1.35+", Some((35, None))),
-            ("v2.0.0", None),
-            ("newest", None),
-        ] {
-            let expected = expected.map(|(minor, patch)| Minor { minor, patch });
-            assert_eq!(parse_version(text), expected, "{text}");
-        }
+    fn saved_pre_release_is_not_that_release_either() {
+        let mut metadata = ListMeta::default();
+        metadata
+            .annotations
+            .insert(SERVER_VERSION.to_owned(), "v1.37.2-rc.0".to_owned());
+        let expected = Minor {
+            minor: 37,
+            patch: None,
+        };
+        let notes = notes("file", &metadata).expect("notes");
+        assert_eq!(notes.version, Some(expected));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slic
 use crate::cluster::{
     ClusterError, Detail, cluster_role_for, discover, read_devices, read_for_preview,
 };
-use crate::model::Kind;
+use crate::model::{Kind, Minor};
 
 fn group(server: &Server, versions: &[&str]) {
     let versions: Vec<String> = versions
@@ -48,6 +48,20 @@ async fn each_kind_is_read_at_its_own_newest_version() {
         served.version.map(|v| v.to_string()).as_deref(),
         Some("1.37.0")
     );
+}
+
+#[tokio::test]
+async fn pre_release_is_not_that_release_yet() {
+    let server = Server::start().await;
+    let version = r#"{"gitVersion":"v1.37.2-rc.0"}"#;
+    server.answer("/version", [Answer::json(version)]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let expected = Minor {
+        minor: 37,
+        patch: None,
+    };
+    assert_eq!(served.version, Some(expected));
 }
 
 #[tokio::test]

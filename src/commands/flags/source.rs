@@ -57,17 +57,8 @@ impl SourceArgs {
 }
 
 fn parse_version(text: &str) -> Result<Minor, String> {
-    let wrong = || format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1");
-    let rest = text
-        .trim_start_matches('v')
-        .strip_prefix("1.")
-        .ok_or_else(wrong)?;
-    let number = |part: &str| part.parse().map_err(|_| wrong());
-    let (minor, patch) = match rest.split_once('.') {
-        Some((minor, patch)) => (number(minor)?, Some(number(patch)?)),
-        None => (number(rest)?, None),
-    };
-    let version = Minor { minor, patch };
+    let version = Minor::parse(text)
+        .ok_or_else(|| format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1"))?;
     match Semantics::of(version) {
         Some(_) => Ok(version),
         None => Err(format!(
@@ -91,5 +82,19 @@ fn parse_gate(text: &str) -> Result<bool, String> {
             "feature gate {gate:?} plays no part here; known: DRAWorkloadResourceClaims"
         )),
         None => Err("write GATE=true or GATE=false".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typed_version_is_read_as_that_of_a_server() {
+        for text in ["v1.37.2-rc.0", "1.36", "v1.36.2-gke.100", "1.37.1"] {
+            assert_eq!(parse_version(text).ok(), Minor::parse(text), "{text}");
+        }
+        assert!(parse_version("1.32").is_err());
+        assert!(parse_version("newest").is_err());
     }
 }
