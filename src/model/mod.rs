@@ -10,6 +10,7 @@
 //!                 ResourceClaim ┘ (allocation result)  ◀─reserved for─ Pod
 //! ```
 
+mod affects;
 mod claim;
 mod device;
 mod ids;
@@ -22,6 +23,7 @@ mod snapshot;
 mod taint;
 mod toleration;
 
+pub use affects::Affects;
 pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use ids::{
@@ -33,6 +35,6 @@ pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
 pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
-pub use snapshot::{Affects, Gap, Reading, Snapshot, Source, Warning};
+pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};
 pub use toleration::{Operator, Toleration};

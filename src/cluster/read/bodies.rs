@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::lists::List;
+use super::list::List;
 use crate::cluster::client::consume::{Collector, Consume};
 use crate::cluster::client::retry::Failure;
 use crate::model::{Encoding, NamespacedName};

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lists::{List, Listing, Selection};
+use super::list::List;
+use super::lists::{Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Need, Warning};
 use crate::wire::{Detail, Fact};

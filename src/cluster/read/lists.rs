@@ -9,13 +9,14 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 
 use super::bodies::{Fields, Objects, Served, Single, Texts};
+use super::list::List;
 use crate::cluster::client::consume::Consume;
 use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::{ATTEMPTS, Failure};
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::{ApiClient, ClusterError, Permission};
 use crate::model::{Encoding, NamespacedName, Warning};
-use crate::wire::{Detail, Fact, ListMeta, Object, Version};
+use crate::wire::{Detail, Fact, Object, Version};
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
@@ -37,35 +38,6 @@ impl Selection {
     /// The pods on one node; the one selection of pods that the server has an index for.
     pub(in crate::cluster) fn on_node(node: &str) -> Self {
         Self::Fields(format!("spec.nodeName={node}"))
-    }
-}
-
-/// A complete list, or one page of it.
-#[derive(Debug)]
-pub(in crate::cluster) struct List<T> {
-    pub(in crate::cluster) items: Vec<T>,
-    pub(in crate::cluster) metadata: ListMeta,
-    pub(in crate::cluster) warnings: Vec<Warning>,
-}
-
-impl<T> Default for List<T> {
-    fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            metadata: ListMeta::default(),
-            warnings: Vec::new(),
-        }
-    }
-}
-
-impl List<Object> {
-    /// The same with the facts of one kind.
-    pub(in crate::cluster) fn of_kind<T: Fact>(self) -> List<T> {
-        List {
-            items: self.items.into_iter().filter_map(T::of).collect(),
-            metadata: self.metadata,
-            warnings: self.warnings,
-        }
     }
 }
 

@@ -9,6 +9,7 @@ mod devices;
 mod events;
 mod everything;
 mod kinds;
+pub(in crate::cluster) mod list;
 pub(in crate::cluster) mod lists;
 mod nodes;
 mod pods;

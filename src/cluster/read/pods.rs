@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::stream::{self, StreamExt};
 
-use super::lists::{self, List, Listing, Selection};
+use super::list::List;
+use super::lists::{self, Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
