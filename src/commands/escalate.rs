@@ -1,5 +1,8 @@
 //! `escalate`: let rules do more.
 
+// Times and counts are what users and servers say: no arithmetic on them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::time::Duration;
 
 use clap::ValueEnum;

@@ -1,5 +1,8 @@
 //! How is time written?
 
+// Times and counts are what users and servers say: no arithmetic on them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -71,8 +74,9 @@ pub fn human_duration(duration: SignedDuration) -> String {
 }
 
 fn two_units(seconds: u64, large: (u64, &str), small: (u64, &str)) -> String {
-    let whole = format!("{}{}", seconds / large.0, large.1);
-    match seconds % large.0 / small.0 {
+    let part = |seconds: u64, unit: u64| seconds.checked_div(unit).unwrap_or_default();
+    let whole = format!("{}{}", part(seconds, large.0), large.1);
+    match part(seconds.checked_rem(large.0).unwrap_or_default(), small.0) {
         0 => whole,
         rest => format!("{whole}{rest}{}", small.1),
     }

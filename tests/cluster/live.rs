@@ -8,3 +8,4 @@ mod large;
 mod scene;
 mod served;
 mod snapshot;
+mod waiting;

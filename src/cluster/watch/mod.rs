@@ -16,6 +16,9 @@
 //! }
 //! ```
 
+// Times and counts are what users and servers say: no arithmetic on them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
 mod budget;
 mod feed;
 mod index;

@@ -21,7 +21,7 @@ use crate::engine::settle::{Facts, Freshness, Observation, Settle, Step};
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Kind, Reading};
-use crate::report::life::{progress_line, remaining_line, slowest};
+use crate::report::life::{few, progress_line, remaining_line, slowest};
 use crate::report::wait::Left;
 
 /// How often is looked at what cannot be watched.
@@ -170,7 +170,12 @@ impl Eyes {
         };
         let now = self.clock.now();
         let seen = settle.observe(&facts, began.elapsed());
-        Ok(glance(seen, facts, now))
+        let open = seen.open.iter();
+        let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
+        Ok(Glance {
+            line: few(&lines),
+            ..glance(seen, facts, now)
+        })
     }
 
     /// The rules that are waited for, and how sure that is.

@@ -15,7 +15,7 @@ use crate::harness::{
     objects::{allocation, bound, claim, pod, reserved, slice},
 };
 
-const DRIVER: &str = "gpu.example.com";
+pub(super) const DRIVER: &str = "gpu.example.com";
 const NODES: usize = 1_000;
 const DEVICES: usize = 8;
 /// Per 10 devices.
@@ -62,7 +62,7 @@ async fn measure() {
 }
 
 /// The plugin as it is shipped, not as tests build it.
-fn plugin() -> PathBuf {
+pub(super) fn plugin() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let plugin = folder.with_file_name("release").join("kubectl-devicetaint");
     assert!(plugin.is_file(), "first: cargo build --release");
@@ -162,7 +162,8 @@ fn measured(command: &mut Command) -> (Duration, f64) {
     }
 }
 
-async fn load(plane: &ControlPlane) {
+/// Creates everything.
+pub(super) async fn load(plane: &ControlPlane) {
     let namespaces: Vec<Value> = (0..NAMESPACES)
         .map(|number| {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(number)}})
@@ -179,8 +180,14 @@ async fn load(plane: &ControlPlane) {
     }
 }
 
-fn namespace(number: usize) -> String {
+/// The namespace of what is at this place.
+pub(super) fn namespace(number: usize) -> String {
     format!("team-{:02}", number % NAMESPACES)
+}
+
+/// The places of devices that a pod holds.
+pub(super) fn places() -> impl Iterator<Item = usize> {
+    (0..NODES * DEVICES).filter(|place| place % 10 < HELD)
 }
 
 /// Everything of one node.
@@ -238,6 +245,6 @@ fn large(mut pod: Value) -> Value {
 }
 
 #[expect(clippy::print_stderr, reason = "somebody waits for the table")]
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     eprintln!("{line}");
 }

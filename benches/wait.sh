@@ -1,0 +1,7 @@
+#!/bin/sh
+# Measures what a wait for all pods of a driver reads on 1,000 nodes; see README.md. Takes some minutes.
+set -eu
+cd "$(dirname "$0")/.."
+
+cargo build --release
+exec cargo test --test cluster -- --ignored --exact live::waiting::measure --nocapture
