@@ -238,6 +238,21 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
 }
 
 #[tokio::test]
+async fn what_something_on_the_way_says_of_a_pod_does_not_make_it_gone() {
+    let server = Server::start().await;
+    let claim = encode::claim("claim-1", "nowhere", "gpu-0", "pod-1");
+    let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &[claim], "");
+    server.answer(CLAIMS, [Answer::ok(claims)]);
+    let page = "<html><body>404 Not Found</body></html>";
+    server.answer(
+        "/api/v1/namespaces/ml/pods/pod-1",
+        [Answer::refused(404, page)],
+    );
+    let (mut watched, _) = watched(&server, 1).await;
+    assert!(watched.keep_pods(|_| true).await.is_err());
+}
+
+#[tokio::test]
 async fn pods_that_may_not_be_read_are_a_gap() {
     let server = Server::start().await;
     server.answer(PODS, [Answer::forbidden("alice")]);

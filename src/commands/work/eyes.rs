@@ -10,19 +10,17 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
 use super::connect::{Live, failed};
+use super::glance::Glance;
 use super::look::Look;
 use super::meant::by_name;
 use super::nodes::Nodes;
 use super::source::detail;
-use super::wait::Glance;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
-use crate::engine::life::{Obstacle, Remaining, remaining};
-use crate::engine::settle::{Facts, Freshness, Observation, Settle, Step};
+use crate::engine::life::remaining;
+use crate::engine::settle::{Facts, Freshness, Settle, Step};
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Kind, Reading};
-use crate::report::life::{few, progress_line, remaining_line, slowest};
-use crate::report::wait::Left;
 
 /// How often is looked at what cannot be watched.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -170,12 +168,7 @@ impl Eyes {
         };
         let now = self.clock.now();
         let seen = settle.observe(&facts, began.elapsed());
-        let open = seen.open.iter();
-        let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
-        Ok(Glance {
-            line: few(&lines),
-            ..glance(seen, facts, now)
-        })
+        Ok(Glance::of_rules(seen, facts, now))
     }
 
     /// The rules that are waited for, and how sure that is.
@@ -298,44 +291,8 @@ impl Evidence<'_> {
             freshness: self.freshness,
         };
         let seen = settle.observe(&facts, began.elapsed());
-        Ok(glance(seen, facts, now))
+        Ok(Glance::new(seen, facts, now))
     }
-}
-
-/// What an observation comes to in words.
-fn glance(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Glance {
-    let state = progress_line(facts.left, seen.all);
-    let line = match (slowest(facts.left), seen.open.first()) {
-        (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
-        (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
-        (None, None) => state.clone(),
-    };
-    let left = match seen.step {
-        Step::TimedOut => seen.open.iter().map(|open| Left::new(open, now)).collect(),
-        Step::Met | Step::WaitUntil(_) | Step::ReadAgain | Step::Never(_) => Vec::new(),
-    };
-    Glance {
-        step: seen.step,
-        rules: facts.rules.to_vec(),
-        state,
-        line,
-        pods: seen.all,
-        left,
-        last_due: last_due(facts.left),
-        now,
-    }
-}
-
-fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
-    let due = left.iter().filter_map(|left| match left.obstacle {
-        Obstacle::Tolerates { until } => Some(until),
-        Obstacle::Controller { .. }
-        | Obstacle::GracePeriod { .. }
-        | Obstacle::Finalizers(_)
-        | Obstacle::Node(_)
-        | Obstacle::Kubelet { .. } => None,
-    });
-    due.max()
 }
 
 /// The taints of the rules that evict, as they are.

@@ -9,11 +9,11 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::connect::Live;
 use super::eyes::Eyes;
+use super::glance::Glance;
 use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::standing;
@@ -52,24 +52,6 @@ pub(crate) struct Waited {
     pub(crate) pods: usize,
     /// How long it lasted.
     pub(crate) took: Duration,
-}
-
-/// What one look has shown, for whoever waits.
-pub(crate) struct Glance {
-    pub(crate) step: Step,
-    /// The rules that are waited for, as they are.
-    pub(crate) rules: Vec<DeviceTaintRule>,
-    /// How far it is, in a few words that change only then.
-    pub(crate) state: String,
-    /// The same with what takes longest.
-    pub(crate) line: String,
-    /// How many pods were to go, as far as was seen.
-    pub(crate) pods: usize,
-    /// What remains; only when the time is over.
-    pub(crate) left: Vec<Left>,
-    /// When the last pod that tolerates the taint for a while is due.
-    pub(crate) last_due: Option<Timestamp>,
-    pub(crate) now: Timestamp,
 }
 
 impl Wait<'_> {
