@@ -14,10 +14,13 @@ const GROUP: &str = "resource.k8s.io";
 /// What rules are called in front of `/NAME`, as a singular and as a plural.
 const TYPES: [&str; 2] = ["devicetaintrule", "devicetaintrules"];
 
-/// The longest name that the API server accepts for a rule.
-const MAX_NAME: usize = 253;
-/// Hexadecimal digits of a hash: 40 bits, enough to tell the rules of one cluster apart.
+/// Hexadecimal digits of the hash of a batch: 40 bits.
 const DIGITS: usize = 10;
+/// Hexadecimal digits of the hash in a name: 28 bits, since it only has to tell apart what looks the
+/// same. Should two rules get one name all the same, the second is refused and asked for `--name`.
+const NAME_DIGITS: usize = 7;
+/// The longest part of a name: room for the names of most nodes.
+const LONGEST_PART: usize = 20;
 
 /// Reads the name of a rule as people type it and as commands print it: `NAME`, or `TYPE/NAME` with
 /// any TYPE that kubectl takes for rules: `devicetaintrule` or `devicetaintrules`, alone or with the
@@ -88,28 +91,44 @@ pub fn qualified(name: &str) -> String {
     format!("{}.{GROUP}/{name}", TYPES[0])
 }
 
-/// The name of the rule that taints the devices of `selector` with the taint called `key`: key,
-/// driver, pool and device, cut where they are too long, and a hash that makes it unique.
+/// The name of the rule that taints the devices of `selector` with the taint called `key`, such as
+/// `maintenance-node-7-gpu-0-2d7a78a`: what tells it apart at a glance, and a hash of all of it.
 ///
-/// Neither value nor effect is part of it, so that a rule keeps its name when they change. The
-/// result is a DNS-1123 subdomain of at most 253 bytes.
+/// Domains are left out, of the key, the driver and the pool, and the driver stands only where there
+/// is no pool. What is still too long is cut in its middle, since names of one kind differ at their
+/// ends. Neither value nor effect is part of the name, so that a rule keeps it when they change. The
+/// result has letters, digits and dashes only, and at most 80 bytes.
 #[must_use]
 pub fn name(selector: &DeviceSelector, key: &str) -> String {
-    let parts = [
-        key,
-        selector.driver.as_ref().map_or("any", |name| name.as_str()),
-        selector.pool.as_ref().map_or("any", |name| name.as_str()),
-        selector.device.as_ref().map_or("any", |name| name.as_str()),
-    ];
-    // "any" may be a pool's own name: the hash knows the difference.
-    let hash = hash(&[key, &device::format(selector)]);
-    let longest = (MAX_NAME - DIGITS - 1 - (parts.len() - 1)) / parts.len();
-    let readable: Vec<String> = parts
-        .iter()
-        .map(|part| cut(&subdomain(part), longest))
-        .filter(|part| !part.is_empty())
-        .collect();
-    format!("{}-{hash}", readable.join("-"))
+    readable(&[], selector, key, &[key, &device::format(selector)])
+}
+
+/// The name of the rule that asks the controller about `taint` on the devices of `selector`, made as
+/// [`name`] makes it. The value counts, since other values are other questions.
+#[must_use]
+pub fn preview_name(selector: &DeviceSelector, taint: &Taint) -> String {
+    let asked = format!("preview-{}={}", taint.key, taint.value);
+    let whole = [asked.as_str(), &device::format(selector)];
+    readable(&["preview"], selector, &taint.key, &whole)
+}
+
+/// `first`, then what the rule is about, then a hash of `whole`.
+fn readable(first: &[&str], selector: &DeviceSelector, key: &str, whole: &[&str]) -> String {
+    let key = key.rsplit_once('/').map_or(key, |(_, name)| name);
+    let driver = selector.driver.as_ref().map(|name| name.as_str());
+    let pool = selector.pool.as_ref().map(|name| name.as_str());
+    let device = selector.device.as_ref().map(|name| name.as_str());
+    let driver = driver.filter(|_| pool.is_none());
+    let all = (driver.is_none() && pool.is_none() && device.is_none()).then_some("all");
+    let parts = [Some(key), driver, pool, device, all];
+    let mut parts: Vec<String> = parts.into_iter().flatten().map(short).collect();
+    parts.retain(|part| !part.is_empty());
+    // The hash knows what the text leaves out, such as the driver.
+    let mut hash = hash(whole);
+    hash.truncate(NAME_DIGITS);
+    let first = first.iter().map(|part| (*part).to_owned());
+    let words: Vec<String> = first.chain(parts).chain([hash]).collect();
+    words.join("-")
 }
 
 /// What the rules of one command have in common: a hash of the devices it was about and of its
@@ -137,30 +156,24 @@ fn hash(parts: &[&str]) -> String {
     digits.chars().take(DIGITS).collect()
 }
 
-/// The text as a DNS-1123 subdomain: lower case, and a dash for what cannot stand there.
-fn subdomain(text: &str) -> String {
+/// The text as part of a name: without domains, in lower case, with a dash for what cannot
+/// stand there, and without its middle if it is too long.
+fn short(text: &str) -> String {
+    let without_domain = |part: &str| part.split('.').next().unwrap_or_default().to_owned();
+    let parts: Vec<String> = text.split('/').map(without_domain).collect();
     let allowed = |character: char| match character.to_ascii_lowercase() {
-        lower @ ('a'..='z' | '0'..='9' | '.' | '-') => lower,
+        lower @ ('a'..='z' | '0'..='9') => lower,
         _ => '-',
     };
-    let text: String = text.chars().map(allowed).collect();
-    labels(&text)
-}
-
-/// Every part between dots begins and ends with a letter or a digit; empty ones are left out.
-fn labels(text: &str) -> String {
-    let labels: Vec<&str> = text
-        .split('.')
-        .map(|label| label.trim_matches('-'))
-        .filter(|label| !label.is_empty())
-        .collect();
-    labels.join(".")
-}
-
-fn cut(text: &str, longest: usize) -> String {
+    let text: String = parts.join("-").chars().map(allowed).collect();
+    let text = text.trim_matches('-');
+    if text.len() <= LONGEST_PART {
+        return text.to_owned();
+    }
     // Only ASCII is left by now.
-    let kept: String = text.chars().take(longest).collect();
-    labels(&kept)
+    let half = LONGEST_PART / 2;
+    let (head, tail) = (&text[..half - 1], &text[text.len() - half..]);
+    format!("{}-{}", head.trim_matches('-'), tail.trim_matches('-'))
 }
 
 #[cfg(test)]
@@ -174,17 +187,15 @@ mod tests {
         device::parse(text).unwrap()
     }
 
-    fn is_subdomain(name: &str) -> bool {
+    fn is_label(name: &str) -> bool {
         let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-        name.len() <= MAX_NAME
-            && name.split('.').all(|label| {
-                let bytes = label.as_bytes();
-                edge(bytes.first())
-                    && edge(bytes.last())
-                    && bytes.iter().all(|byte| {
-                        byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-'
-                    })
-            })
+        let bytes = name.as_bytes();
+        name.len() <= 80
+            && edge(bytes.first())
+            && edge(bytes.last())
+            && bytes
+                .iter()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
     }
 
     #[test]
@@ -234,24 +245,28 @@ mod tests {
     }
 
     #[test]
-    fn name_says_key_driver_pool_and_device() {
-        insta::assert_snapshot!(name(&selector("gpu.example.com/node-7/gpu-0"), "example.com/maintenance"), @"example.com-maintenance-gpu.example.com-node-7-gpu-0-2d7a78a2d7");
-        insta::assert_snapshot!(name(&selector("GPU.example.com"), "Main_tenance"), @"main-tenance-gpu.example.com-any-any-69cf157889");
-        insta::assert_snapshot!(name(&selector("*/rack/1/node-7/*"), "a"), @"a-any-rack-1-node-7-any-b13bd8b050");
-        insta::assert_snapshot!(name(&DeviceSelector::default(), "a"), @"a-any-any-any-312e2da207");
+    fn name_is_short_and_says_what_is_tainted() {
+        insta::assert_snapshot!(name(&selector("gpu.example.com/node-7/gpu-0"), "example.com/maintenance"), @"maintenance-node-7-gpu-0-2d7a78a");
+        insta::assert_snapshot!(name(&selector("GPU.example.com"), "Main_tenance"), @"main-tenance-gpu-69cf157");
+        insta::assert_snapshot!(name(&selector("*/rack/1/node-7.rack.example.com/*"), "a"), @"a-rack-1-node-7-52a5e35");
+        insta::assert_snapshot!(name(&selector("gpu.example.com/gke-prod-gpu-a100-pool-7f3c9d2e-x4kq/gpu-0"), "example.com/maintenance"), @"maintenance-gke-prod-c9d2e-x4kq-gpu-0-348582a");
+        insta::assert_snapshot!(name(&DeviceSelector::default(), "a"), @"a-all-312e2da");
+        let taint = taint::parse("example.com/maintenance=x:NoExecute").unwrap();
+        insta::assert_snapshot!(preview_name(&selector("gpu.example.com/node-7/gpu-0"), &taint), @"preview-maintenance-node-7-gpu-0-723993e");
     }
 
     #[test]
     fn what_differs_in_anything_but_value_and_effect_has_another_name() {
         let names: std::collections::BTreeSet<String> = [
-            name(&selector("gpu.example.com/any/gpu-0"), "a"),
+            name(&selector("gpu.example.com/all/gpu-0"), "a"),
+            name(&selector("nic.example.com/all/gpu-0"), "a"),
             name(&selector("gpu.example.com/*/gpu-0"), "a"),
             name(&selector("gpu.example.com/a/b/gpu-0"), "a"),
             name(&selector("gpu.example.com/a-b/gpu-0"), "a"),
             name(&selector("gpu.example.com/a-b/gpu-0"), "A"),
         ]
         .into();
-        assert_eq!(names.len(), 5, "{names:?}");
+        assert_eq!(names.len(), 6, "{names:?}");
     }
 
     #[test]
@@ -278,7 +293,10 @@ mod tests {
                 ..DeviceSelector::default()
             };
             let name = name(&selector, &key);
-            prop_assert!(is_subdomain(&name), "{}", name);
+            prop_assert!(is_label(&name), "{}", name);
+            let taint = Taint { key, value: pool, effect: crate::model::Effect::None, time_added: None };
+            let name = preview_name(&selector, &taint);
+            prop_assert!(is_label(&name), "{}", name);
         }
     }
 }

@@ -202,7 +202,7 @@ fn draft(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
     };
     Ok(RuleDraft {
         // The value tells the previews of two taints with one key apart.
-        name: rule::name(selector, &format!("preview-{}={}", taint.key, taint.value)),
+        name: rule::preview_name(selector, taint),
         selector: selector.clone(),
         taint: Taint {
             effect: Effect::None,
