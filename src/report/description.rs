@@ -14,6 +14,7 @@ use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{Counts, Impact};
 use crate::model;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::naming::device;
 
 /// A rule as it is now: who made it, what the controller says about it, and whom it hits.
 ///
@@ -35,7 +36,8 @@ pub struct RuleDescription {
     pub taint: String,
     /// Since when the taint is there; null when that is not known.
     pub time_added: Option<Time>,
-    /// The devices, as DRIVER/POOL/DEVICE with * for any; null for a rule without a selector.
+    /// The devices, as DRIVER/POOL/DEVICE with * for any, and after it class and expressions of rules of
+    /// Kubernetes 1.33 and 1.34; null for a rule without a selector.
     pub devices: Option<String>,
     /// When the rule was made; null when that is not known.
     pub created: Option<Time>,
@@ -157,15 +159,7 @@ impl RuleDescription {
             name: rule.name.to_string(),
             taint: rule.taint.to_string(),
             time_added: rule.taint.time_added.map(Time),
-            devices: rule.selector.as_ref().map(|selector| {
-                let any = |name: Option<String>| name.unwrap_or_else(|| "*".to_owned());
-                [
-                    any(selector.driver.as_ref().map(ToString::to_string)),
-                    any(selector.pool.as_ref().map(ToString::to_string)),
-                    any(selector.device.as_ref().map(ToString::to_string)),
-                ]
-                .join("/")
-            }),
+            devices: rule.selector.as_ref().map(device::format),
             created: rule.metadata.created.map(Time),
             notes: notes(&rule.metadata),
             condition: condition(rule, counts.pods),

@@ -15,7 +15,7 @@ use super::time::human_duration;
 use crate::engine::life::Evicting;
 use crate::engine::{Counts, Impact};
 use crate::model::{DeviceTaintRule, ObjectName, RuleMetadata};
-use crate::naming::rule;
+use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.
 #[must_use]
@@ -280,16 +280,19 @@ fn taint(row: &RuleRow) -> String {
     }
 }
 
-/// Driver, pool and device; `*` for any, and what there is to say about a rule without a selector.
+/// Driver, pool and device; `*` for any, class and expressions after the device, and what there is to
+/// say about a rule without a selector.
 fn selected(rule: &DeviceTaintRule) -> [String; 3] {
     let Some(selector) = &rule.selector else {
         return [NONE, NONE, NONE].map(str::to_owned);
     };
+    let conditions = device::conditions(selector);
     let or_any = |name: Option<String>| name.unwrap_or_else(|| "*".to_owned());
+    let device = or_any(selector.device.as_ref().map(ToString::to_string));
     [
         or_any(selector.driver.as_ref().map(ToString::to_string)),
         or_any(selector.pool.as_ref().map(ToString::to_string)),
-        or_any(selector.device.as_ref().map(ToString::to_string)),
+        format!("{device}{conditions}"),
     ]
 }
 

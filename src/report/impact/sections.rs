@@ -2,8 +2,9 @@
 
 use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
-use crate::naming;
 use crate::report::count::Bounds;
+use crate::naming::device::Conditions;
+use crate::naming::pod;
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
@@ -32,7 +33,7 @@ impl View for ImpactReport {
         self.pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
-            .map(|pod| naming::pod::arguments(&pod.namespace, &pod.name))
+            .map(|evicted| pod::arguments(&evicted.namespace, &evicted.name))
             .collect()
     }
 
@@ -171,19 +172,15 @@ fn taints(taints: &[TaintImpact]) -> Table {
 /// The selector as a DEVICE argument, with what such an argument cannot say after it.
 pub(super) fn selector(selector: &Selector) -> String {
     let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
-    let mut text = [&selector.driver, &selector.pool, &selector.device]
+    let text = [&selector.driver, &selector.pool, &selector.device]
         .map(any)
         .join("/");
-    if let Some(class) = &selector.device_class_name {
-        text.push_str(&format!(" class={class}"));
-    }
-    for expression in &selector.expressions {
-        text.push_str(&format!(" where {expression}"));
-    }
-    for field in &selector.unknown_fields {
-        text.push_str(&format!(" {field}=?"));
-    }
-    text
+    let conditions = Conditions {
+        device_class: selector.device_class_name.as_deref(),
+        expressions: &selector.expressions,
+        unknown_fields: &selector.unknown_fields,
+    };
+    format!("{text}{conditions}")
 }
 
 /// What the controller would say; of several rules only where there is room, since the table of
