@@ -1,61 +1,113 @@
 //! What may have been meant by a selector that matches nothing?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::nearest::nearest;
 use crate::model::{DeviceId, DeviceSelector};
 
-/// At most three DEVICE arguments for `known` devices that look like `selector`, the most similar
-/// first.
+/// Driver, pool and device of a DEVICE argument; absent for any.
+type Parts<'a> = [Option<&'a str>; 3];
+
+/// At most three DEVICE arguments that look like `selector`, the most similar first, and each of
+/// which selects at least one of the `known` devices.
 ///
 /// Corrects the first part that no device has and keeps the others, so that one mistyped letter in a
-/// driver's name suggests the driver and not some device of it.
+/// driver's name suggests the driver and not some device of it. A forgotten driver is put in front.
 #[must_use]
 pub fn suggest(selector: &DeviceSelector, known: &[DeviceId]) -> Vec<String> {
-    let driver = selector.driver.as_ref().map(|name| name.as_str());
-    let pool = selector.pool.as_ref().map(|name| name.as_str());
-    let device = selector.device.as_ref().map(|name| name.as_str());
-    let fits = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
-
-    let of_driver = || known.iter().filter(|id| fits(driver, id.driver.as_str()));
-    let of_pool = || of_driver().filter(|id| fits(pool, id.pool.as_str()));
-    if let Some(wanted) = driver
-        && of_driver().next().is_none()
-    {
-        let names: BTreeSet<&str> = known.iter().map(|id| id.driver.as_str()).collect();
-        return correct(wanted, &names, |name| argument(Some(name), pool, device));
+    let wanted: Parts<'_> = [
+        selector.driver.as_ref().map(|name| name.as_str()),
+        selector.pool.as_ref().map(|name| name.as_str()),
+        selector.device.as_ref().map(|name| name.as_str()),
+    ];
+    let candidates: BTreeSet<Parts<'_>> = known.iter().map(|id| as_wanted(id, &wanted)).collect();
+    let behind_a_driver = with_driver(&wanted, known);
+    if !behind_a_driver.is_empty() {
+        return behind_a_driver.into_iter().take(3).collect();
     }
-    if let Some(wanted) = pool
-        && of_pool().next().is_none()
-    {
-        let names: BTreeSet<&str> = of_driver().map(|id| id.pool.as_str()).collect();
-        return correct(wanted, &names, |name| argument(driver, Some(name), device));
+    let right = |candidate: &&Parts<'_>, parts: usize| candidate[..parts] == wanted[..parts];
+    // The first part that is not right together with those before it.
+    let wrong = (0..wanted.len())
+        .find(|part| !candidates.iter().any(|found| right(&found, part + 1)))
+        .unwrap_or_default();
+    let close: Vec<&Parts<'_>> = candidates
+        .iter()
+        .filter(|found| right(found, wrong))
+        .collect();
+    let one_off: Vec<&Parts<'_>> = close
+        .iter()
+        .filter(|found| found[wrong + 1..] == wanted[wrong + 1..])
+        .copied()
+        .collect();
+    if one_off.is_empty() {
+        return most_similar(&wanted[wrong..], &close, wrong..wanted.len());
     }
-    let names: BTreeSet<&str> = of_pool().map(|id| id.device.as_str()).collect();
-    correct(device.unwrap_or_default(), &names, |name| {
-        argument(driver, pool, Some(name))
-    })
+    most_similar(&wanted[wrong..=wrong], &one_off, wrong..wrong + 1)
 }
 
-/// The names that look like `wanted`, or some of them if none does and there are few.
-fn correct(wanted: &str, names: &BTreeSet<&str>, argument: impl Fn(&str) -> String) -> Vec<String> {
-    let similar = nearest(wanted, names.iter().map(|name| (*name).to_owned()));
-    if similar.is_empty() && names.len() <= 3 {
-        return names.iter().map(|name| argument(name)).collect();
-    }
-    similar.iter().map(|name| argument(name)).collect()
+/// The device as an argument with the same `*` as `wanted`.
+fn as_wanted<'a>(id: &'a DeviceId, wanted: &Parts<'_>) -> Parts<'a> {
+    let parts = [id.driver.as_str(), id.pool.as_str(), id.device.as_str()];
+    let mut given = parts.into_iter().zip(wanted);
+    // Three parts, of which each is kept where one is wanted.
+    [(); 3].map(|()| given.next().and_then(|(part, wanted)| wanted.map(|_| part)))
 }
 
-fn argument(driver: Option<&str>, pool: Option<&str>, device: Option<&str>) -> String {
-    let part = |part: Option<&str>| part.unwrap_or("*").to_owned();
-    match (pool, device) {
-        (None, None) => part(driver),
-        _ => format!("{}/{}/{}", part(driver), part(pool), part(device)),
+/// The arguments that `wanted` becomes with a driver in front: its first part may be the first of a
+/// pool's name.
+fn with_driver(wanted: &Parts<'_>, known: &[DeviceId]) -> BTreeSet<String> {
+    let [Some(first), Some(rest), device] = wanted else {
+        return BTreeSet::new();
+    };
+    let pool = format!("{first}/{rest}");
+    let fits = |id: &&DeviceId| {
+        id.pool.as_str() == pool && device.is_none_or(|device| device == id.device.as_str())
+    };
+    let found = known.iter().filter(fits);
+    found
+        .map(|id| argument(&[Some(id.driver.as_str()), Some(&pool), *device]))
+        .collect()
+}
+
+/// The candidates whose parts in `place` look like `wanted`, or some of them if none does and there
+/// are few.
+fn most_similar(
+    wanted: &[Option<&str>],
+    candidates: &[&Parts<'_>],
+    place: Range<usize>,
+) -> Vec<String> {
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for candidate in candidates {
+        let arguments = texts.entry(joined(&candidate[place.clone()])).or_default();
+        arguments.push(argument(candidate));
+    }
+    let similar = nearest(&joined(wanted), texts.keys().cloned());
+    let similar = if similar.is_empty() && texts.len() <= 3 {
+        texts.keys().cloned().collect()
+    } else {
+        similar
+    };
+    let arguments = similar.iter().filter_map(|text| texts.get(text)).flatten();
+    arguments.take(3).cloned().collect()
+}
+
+fn joined(parts: &[Option<&str>]) -> String {
+    let parts: Vec<&str> = parts.iter().map(|part| part.unwrap_or("*")).collect();
+    parts.join("/")
+}
+
+fn argument(parts: &Parts<'_>) -> String {
+    match parts {
+        [Some(driver), None, None] => (*driver).to_owned(),
+        parts => joined(parts),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::naming::device;
 
@@ -83,10 +135,7 @@ mod tests {
         for (typed, expected) in [
             (
                 "gpu.example.con/node-7/gpu-0",
-                &[
-                    "gpu.example.com/node-7/gpu-0",
-                    "nic.example.com/node-7/gpu-0",
-                ][..],
+                &["gpu.example.com/node-7/gpu-0"][..],
             ),
             ("gpu.example.con", &["gpu.example.com", "nic.example.com"]),
             (
@@ -110,13 +159,35 @@ mod tests {
             ("*/*/vf-1", &["*/*/vf-0"]),
         ] {
             let selector = device::parse(typed).expect("well-formed");
-            let found = suggest(&selector, &known());
-            assert_eq!(
-                found.iter().map(String::as_str).collect::<Vec<_>>()
-                    [..expected.len().min(found.len())],
-                *expected,
-                "{typed}"
-            );
+            assert_eq!(suggest(&selector, &known()), *expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn only_what_exists_is_suggested() {
+        for (typed, expected) in [
+            // The driver is missing, and so the pool is taken for one.
+            (
+                "fabric/node-7/vf-0",
+                &["nic.example.com/fabric/node-7/vf-0"][..],
+            ),
+            ("fabric/node-7/*", &["nic.example.com/fabric/node-7/*"]),
+            // More than one part is wrong.
+            (
+                "gpu.example.com/node-8/gpu-9",
+                &[
+                    "gpu.example.com/node-7/gpu-0",
+                    "gpu.example.com/node-7/gpu-1",
+                    "gpu.example.com/node-17/gpu-0",
+                ],
+            ),
+            (
+                "nic.example.com/rail/leaf/vf-7",
+                &["nic.example.com/fabric/node-7/vf-0"],
+            ),
+        ] {
+            let selector = device::parse(typed).expect("well-formed");
+            assert_eq!(suggest(&selector, &known()), *expected, "{typed}");
         }
     }
 
@@ -124,5 +195,35 @@ mod tests {
     fn nothing_known_suggests_nothing() {
         let selector = device::parse("gpu.example.com/node-7/gpu-0").expect("well-formed");
         assert!(suggest(&selector, &[]).is_empty());
+    }
+
+    proptest! {
+        /// A suggestion that selects nothing leads from one error to the next.
+        #[test]
+        fn every_suggestion_selects_something(
+            typed in "[ab*]{1,2}/[ab*]{1,2}(/[ab]{1,2})?/[ab*]{1,2}",
+            known in proptest::collection::vec("[ab]{1,2}/[ab]{1,2}(/[ab]{1,2})?/[ab]{1,2}", 1..8),
+        ) {
+            let id = |text: &String| {
+                let selector = device::parse(text).expect("valid");
+                DeviceId {
+                    driver: selector.driver.expect("given"),
+                    pool: selector.pool.expect("given"),
+                    device: selector.device.expect("given"),
+                }
+            };
+            let known: Vec<DeviceId> = known.iter().map(id).collect();
+            if let Ok(selector) = device::parse(&typed) {
+                for suggestion in suggest(&selector, &known) {
+                    let selector = device::parse(&suggestion).expect("an argument");
+                    let selects = |id: &DeviceId| {
+                        selector.driver.as_ref().is_none_or(|name| *name == id.driver)
+                            && selector.pool.as_ref().is_none_or(|name| *name == id.pool)
+                            && selector.device.as_ref().is_none_or(|name| *name == id.device)
+                    };
+                    prop_assert!(known.iter().any(selects), "{} for {}", suggestion, typed);
+                }
+            }
+        }
     }
 }
