@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
@@ -18,15 +17,15 @@ use super::work::consent::Safety;
 use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
-use crate::cluster::{parse_duration, user_name};
+use crate::cluster::user_name;
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::labels::parse_label;
-use crate::naming::taint::{self, TaintPattern};
-use crate::naming::{NamingError, device, rule, validate};
+use crate::naming::taint::TaintPattern;
+use crate::naming::{Expiry, NamingError, Targets, rule, validate};
 use crate::render::{Format, Page, render};
 use crate::report::rules::ObjectList;
 use crate::report::table::counted;
@@ -74,9 +73,9 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
     ticket: Option<String>,
 
-    /// After which time `remove --expired` takes the rule away, such as 4h or 90m; a rule that has such a time keeps it, unless --overwrite
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Rule")]
-    expires: Option<Duration>,
+    /// When `remove --expired` takes the rule away: after a time such as 4h, 2d or 1w, or at one such as 2026-12-01 or 2026-12-01T18:00:00Z; a rule that has such a time keeps it, unless --overwrite
+    #[arg(long, value_name = "DURATION|TIME", help_heading = "Rule")]
+    expires: Option<Expiry>,
 
     /// Labels of the rule
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule")]
@@ -123,7 +122,7 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
 
     let scene = Scene::open(args.version.version(), context).await?;
     let look = &scene.look;
-    let drafts = args.with_expiry(drafts, look.now);
+    let drafts = args.with_expiry(drafts, look.now)?;
     if !args.allow_missing {
         refuse_unknown_devices(&drafts, &scene)?;
     }
@@ -302,25 +301,25 @@ impl AddArgs {
     }
 
     fn targets(&self) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
-        let mut selectors = Vec::new();
-        let mut taints = Vec::new();
-        for target in &self.targets {
-            if TaintPattern::parse(target).is_some() {
-                return Err(Failure::usage(format!("{target:?} takes a taint away"))
-                    .hint("that is what `kubectl devicetaint remove` does"));
-            }
-            if target.contains(['=', ':']) {
-                taints.push(taint::parse_or(target, &Effect::None).map_err(wrong_name)?);
-            } else {
-                selectors.push(device::parse(target).map_err(|error| self.not_a_device(error))?);
-            }
+        if let Some(target) = self
+            .targets
+            .iter()
+            .find(|target| TaintPattern::parse(target).is_some())
+        {
+            return Err(Failure::usage(format!("{target:?} takes a taint away"))
+                .hint("that is what `kubectl devicetaint remove` does"));
         }
+        let named: Vec<DeviceSelector> = self.selector.selector()?.into_iter().collect();
+        let Targets {
+            mut selectors,
+            mut taints,
+        } = self.read_targets(&named)?;
         if let [first, second, ..] = taints.as_slice() {
             return Err(Failure::usage(format!(
                 "more than one taint: {first} and {second}"
             )));
         }
-        selectors.extend(self.selector.selector()?);
+        selectors.extend(named);
         if self.all_devices {
             if !selectors.is_empty() {
                 return Err(Failure::usage("--all-devices leaves nothing to be named"));
@@ -334,6 +333,13 @@ impl AddArgs {
             news
         });
         Ok((selectors, taints.pop()))
+    }
+
+    fn read_targets(&self, named: &[DeviceSelector]) -> Result<Targets, Failure> {
+        let mut beside = named.to_vec();
+        beside.extend(self.all_devices.then(DeviceSelector::default));
+        Targets::parse(&self.targets, &beside, &Effect::None)
+            .map_err(|error| self.not_a_device(error))
     }
 
     fn not_a_device(&self, error: NamingError) -> Failure {
@@ -442,19 +448,21 @@ impl AddArgs {
             .collect()
     }
 
-    /// The same with the time when they should be gone, by the server's clock.
-    fn with_expiry(&self, drafts: Vec<RuleDraft>, now: Timestamp) -> Vec<RuleDraft> {
-        let Some(at) = self
-            .expires
-            .and_then(|after| now.checked_add(SignedDuration::try_from(after).ok()?).ok())
-        else {
-            return drafts;
+    /// The drafts with the time when they should be gone, by the server's clock.
+    fn with_expiry(
+        &self,
+        drafts: Vec<RuleDraft>,
+        now: Timestamp,
+    ) -> Result<Vec<RuleDraft>, Failure> {
+        let Some(expiry) = &self.expires else {
+            return Ok(drafts);
         };
+        let at = expiry.resolve(now).map_err(wrong_name)?;
         let dated = |mut draft: RuleDraft| {
             let key = RuleMetadata::EXPIRES.to_owned();
             draft.annotations.insert(key, at.to_string());
             draft
         };
-        drafts.into_iter().map(dated).collect()
+        Ok(drafts.into_iter().map(dated).collect())
     }
 }

@@ -8,6 +8,7 @@
 //! | `gpu.example.com/node-7/gpu-0`, `*/node-7/*`, `gpu.example.com` | devices: [`device`] |
 //! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
 //! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
+//! | `4h`, `2d`, `2026-12-01` | when a rule should be gone: [`Expiry`] |
 //! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
 //!
 //! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl.
@@ -15,6 +16,7 @@
 mod argument;
 pub mod device;
 mod error;
+mod expiry;
 pub mod labels;
 pub mod nearest;
 pub mod pod;
@@ -23,6 +25,7 @@ mod suggest;
 pub mod taint;
 pub mod validate;
 
-pub use argument::Argument;
+pub use argument::{Argument, Targets};
 pub use error::NamingError;
+pub use expiry::Expiry;
 pub use suggest::suggest;

@@ -1,7 +1,7 @@
 //! `KEY[=VALUE]:EFFECT`, as in `kubectl taint`.
 
 use super::{NamingError, nearest, validate};
-use crate::model::{Effect, Taint};
+use crate::model::{DriverName, Effect, Taint};
 
 /// The effects that a rule can be given, as the API spells them.
 pub const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
@@ -45,6 +45,17 @@ pub fn parse_or(text: &str, default: &Effect) -> Result<Taint, NamingError> {
     } else {
         parse(&format!("{text}:{default}"))
     }
+}
+
+/// The text, if it is a taint's key and nothing else that is written with one `/`: its prefix is a
+/// domain, and none of `drivers`.
+pub(super) fn plain_key<'a, 'b>(
+    text: &'a str,
+    mut drivers: impl Iterator<Item = &'b DriverName>,
+) -> Option<&'a str> {
+    let (prefix, _) = text.split_once('/')?;
+    let is_key = prefix.contains('.') && validate::taint_key(text).is_ok();
+    (is_key && !drivers.any(|driver| driver.as_str() == prefix)).then_some(text)
 }
 
 /// Which taints are meant to go: `KEY-`, `KEY=VALUE-`, `KEY:EFFECT-` or all of it.
