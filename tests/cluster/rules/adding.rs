@@ -132,3 +132,28 @@ fn an_unknown_device_is_refused_with_what_may_be_meant() {
         .run(&format!("add {device} {KEY}=x --allow-missing"))
         .ended(0);
 }
+
+#[test]
+fn an_expiry_in_days_is_kept_and_one_that_is_too_far_is_refused() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let line = format!("add GPU0 {KEY}");
+    for expiry in ["100000000h", "2020-01-01", "2020-01-01T00:00:00Z"] {
+        world
+            .run(&format!("{line} --expires {expiry}"))
+            .ended(2)
+            .saying("expiry");
+    }
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+
+    let name = name_in(&world.run(&format!("{line} --expires 2d")).ended(0).stdout);
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    let metadata = &rule["metadata"];
+    let time = |text: &Value| text.as_str().expect("a time").parse().expect("a time");
+    let expires: jiff::Timestamp = time(&metadata["annotations"]["kubectl-devicetaint/expires"]);
+    let created: jiff::Timestamp = time(&metadata["creationTimestamp"]);
+    let after = expires.duration_since(created).as_secs();
+    assert!((after - 2 * 86_400).abs() <= 60, "{after} s");
+    // The key alone was a taint.
+    assert_eq!(rule["spec"]["taint"]["key"], KEY);
+    assert_eq!(rule["spec"]["taint"]["effect"], "None");
+}
