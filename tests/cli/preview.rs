@@ -339,7 +339,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     assert_snapshot!(preview("gpu.exmple.com/node-7/gpu-0").shown(), @"
     [stderr]
     error: no device matches gpu.exmple.com/node-7/gpu-0: none is published or allocated
-    hint: did you mean one of gpu.example.com/node-7/gpu-0, nic.example.com/node-7/gpu-0?
+    hint: did you mean gpu.example.com/node-7/gpu-0?
     hint: list what there is with `kubectl devicetaint devices`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]

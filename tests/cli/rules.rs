@@ -25,7 +25,7 @@ fn add_says_what_is_missing_or_wrong() {
         ),
         ("add gpu.example.com a-", "kubectl devicetaint remove"),
         (
-            "add example.com/maintenance gpu.example.com",
+            "add example.com/maintenance",
             "example.com/maintenance:None",
         ),
         (
@@ -36,7 +36,10 @@ fn add_says_what_is_missing_or_wrong() {
             "add gpu.example.com a=b --all-devices",
             "--all-devices leaves nothing",
         ),
-        ("add gpu.example.com a=b --expires soon", "is not a time"),
+        (
+            "add gpu.example.com a=b --expires soon",
+            "such as 90m, 4h, 2d or 1w",
+        ),
         ("add gpu.example.com a=b --labels x", "write KEY=VALUE"),
         ("add gpu.example.com a=b --abort-if pods", "has no operator"),
         (
