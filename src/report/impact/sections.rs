@@ -2,9 +2,9 @@
 
 use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
-use crate::report::count::Bounds;
 use crate::naming::device::Conditions;
 use crate::naming::pod;
+use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
