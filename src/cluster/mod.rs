@@ -26,6 +26,7 @@ mod path;
 mod permission;
 mod purpose;
 mod read;
+mod role;
 mod rules;
 mod save;
 mod watch;
@@ -43,12 +44,13 @@ pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
-pub use permission::{Permission, cluster_role_for};
+pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
     ObjectEvent, Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
     read_for_preview, read_pods, rule_events,
 };
+pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use watch::Watched;

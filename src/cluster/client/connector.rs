@@ -6,13 +6,19 @@
 //!
 //! Upstream: `make_generic_builder` in kube's `client/builder.rs`.
 
+use std::sync::Arc;
+
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use kube::Config;
 use kube::client::{Body, ConfigExt};
+use rustls::pki_types::ServerName;
 use tower::{BoxError, ServiceBuilder};
 use tower_http::decompression::DecompressionLayer;
+
+use super::pinned::Pinned;
 
 /// A client that sends requests as `config` says; sends none yet.
 ///
@@ -25,7 +31,7 @@ pub(in crate::cluster) fn connect(config: Config) -> Result<kube::Client, kube::
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_nodelay(true);
-    let connector = config.rustls_https_connector_with_connector(connector)?;
+    let connector = secured(&config, connector)?;
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .layer(DecompressionLayer::new().gzip(!config.disable_compression))
@@ -34,4 +40,27 @@ pub(in crate::cluster) fn connect(config: Config) -> Result<kube::Client, kube::
         .map_err(BoxError::from)
         .service(Client::builder(TokioExecutor::new()).build::<_, Body>(connector));
     Ok(kube::Client::new(service, config.default_namespace))
+}
+
+/// TLS as kube makes it, but for which certificates of servers are taken.
+fn secured(
+    config: &Config,
+    connector: HttpConnector,
+) -> Result<HttpsConnector<HttpConnector>, kube::Error> {
+    let usual = config.rustls_https_connector_with_connector(connector.clone())?;
+    let Some(verifier) = Pinned::of(config) else {
+        return Ok(usual);
+    };
+    let mut tls = config.rustls_client_config()?;
+    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    let builder = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http();
+    let builder = match config.tls_server_name.clone().map(ServerName::try_from) {
+        Some(Ok(name)) => builder.with_server_name_resolver(FixedServerNameResolver::new(name)),
+        // kube has refused a name that is none above.
+        Some(Err(_)) => return Ok(usual),
+        None => builder,
+    };
+    Ok(builder.enable_http1().wrap_connector(connector))
 }

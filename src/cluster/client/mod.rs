@@ -15,6 +15,7 @@ mod failure;
 mod headers;
 mod heard;
 mod pace;
+mod pinned;
 mod refusal;
 pub(in crate::cluster) mod request;
 pub(in crate::cluster) mod retry;

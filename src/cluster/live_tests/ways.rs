@@ -164,6 +164,11 @@ async fn guarded() -> (String, rcgen::CertifiedIssuer<'static, rcgen::KeyPair>) 
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("a certificate with its key");
+    (serving(config).await, authority)
+}
+
+/// A server with that TLS, which says nothing but its version.
+async fn serving(config: ServerConfig) -> String {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -178,7 +183,7 @@ async fn guarded() -> (String, rcgen::CertifiedIssuer<'static, rcgen::KeyPair>) 
             let _ = stream.write_all(answer).await;
         }
     });
-    (address, authority)
+    address
 }
 
 /// A certificate for `name` and its key as PEM.
@@ -212,4 +217,56 @@ async fn client_certificate_opens_a_server_that_asks_for_one() {
     let answer = ask(folder.path(), &cluster, "{token: t}", &environment).await;
     let error = answer.expect_err("nobody else is");
     assert!(matches!(error, ClusterError::Tls { .. }), "{error:?}");
+}
+
+/// A server whose certificate is its own authority, valid until `until`; gives its address and that.
+async fn self_made(until: i32) -> (String, String) {
+    let mut parameters =
+        rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    let private = PrivateKeyDer::from_pem_slice(key.serialize_pem().as_bytes()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)
+        .expect("a certificate with its key");
+    (serving(config).await, certificate.pem())
+}
+
+#[tokio::test]
+async fn certificate_that_is_its_own_authority_is_taken_if_it_is_the_trusted_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (address, own) = self_made(2100).await;
+    let (late, expired) = self_made(2020).await;
+    let (_, other) = self_made(2100).await;
+    for (what, address, authority, name, taken) in [
+        ("its own", &address, &own, "localhost", true),
+        ("under another name", &address, &own, "example.com", false),
+        ("another's", &address, &other, "localhost", false),
+        (
+            "both",
+            &address,
+            &format!("{other}{own}"),
+            "localhost",
+            true,
+        ),
+        ("expired", &late, &expired, "localhost", false),
+    ] {
+        let cluster = format!(
+            "{{server: 'https://{address}', tls-server-name: {name}, certificate-authority-data: {}}}",
+            STANDARD.encode(authority)
+        );
+        let answer = ask(folder.path(), &cluster, "{}", &Environment::default()).await;
+        assert_eq!(answer.is_ok(), taken, "{what}: {answer:?}");
+        if let Err(error) = answer {
+            assert!(
+                matches!(error, ClusterError::Tls { .. }),
+                "{what}: {error:?}"
+            );
+        }
+    }
 }
