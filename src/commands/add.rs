@@ -27,6 +27,7 @@ use crate::naming::labels::parse_label;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{Expiry, NamingError, Targets, rule, validate};
 use crate::render::{Format, Page, render};
+use crate::report::life::after_add;
 use crate::report::rules::ObjectList;
 use crate::report::table::counted;
 
@@ -149,7 +150,28 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     let changer = changer.with_lines(lines).by(user);
     let done = args.carry_out(&steps, &terms, changer, &scene).await;
     look.tell(&context.printer);
+    if done.is_ok() && change.dry_run.is_real() && args.output.is_none() {
+        context.printer.note(&next_line(&steps));
+    }
     done
+}
+
+/// What comes next in the life of the rules.
+fn next_line(steps: &[Step]) -> String {
+    let names = steps.iter().map(|step| step.draft().name.as_str());
+    let batch = steps.first().and_then(|step| {
+        let key = RuleMetadata::BATCH;
+        let value = step.draft().labels.get(key)?;
+        Some(format!("-l {key}={value}"))
+    });
+    // A rule that was there may be in another batch.
+    let are_new = steps.iter().all(|step| step.existing().is_none());
+    let rules = match (steps, batch) {
+        ([_, _, ..], Some(batch)) if are_new => batch,
+        _ => names.collect::<Vec<_>>().join(" "),
+    };
+    let effect = steps.first().map(|step| &step.draft().taint.effect);
+    after_add(&rules, effect.unwrap_or(&Effect::None))
 }
 
 /// The rules that are there under the names of the drafts. Who may not list rules can still look at
@@ -191,6 +213,7 @@ async fn agree(
         deed: &deed(&open),
         done: &done,
         concerns: &concerns,
+        considered: &considered,
     };
     safety.check(&wish, dry_run, context)
 }

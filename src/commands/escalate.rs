@@ -149,6 +149,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
             deed: &deed(&wish.open, &to),
             done: &done,
             concerns: &concerns,
+            considered: &considered,
         };
         safety.check(&asked, args.change.change().dry_run, context)?;
     }

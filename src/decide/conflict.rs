@@ -93,6 +93,30 @@ fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String>
     lines
 }
 
+/// Whether something has a value that it had not before, and is not only gone.
+fn sets_something(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
+    let names = |rule: &DeviceTaintRule| {
+        let selector = rule.selector.clone().unwrap_or_default();
+        [
+            selector.driver.map(|name| name.to_string()),
+            selector.pool.map(|name| name.to_string()),
+            selector.device.map(|name| name.to_string()),
+        ]
+    };
+    let selects = names(after)
+        .into_iter()
+        .zip(names(before))
+        .any(|(after, before)| after.is_some() && after != before);
+    let (old, new) = (&before.taint, &after.taint);
+    let taints = (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect);
+    let annotates = |key: &str| {
+        let annotation = |rule: &DeviceTaintRule| rule.metadata.annotations.get(key).cloned();
+        annotation(after).is_some() && annotation(after) != annotation(before)
+    };
+    let notes = after.metadata.annotations.keys().any(|key| annotates(key));
+    selects || taints || notes || before.uid != after.uid
+}
+
 fn selected(rule: &DeviceTaintRule) -> String {
     match &rule.selector {
         Some(selector) => device::format(selector),
@@ -101,7 +125,8 @@ fn selected(rule: &DeviceTaintRule) -> String {
 }
 
 /// Who made the newest change of the rule: the user whom this plugin noted, if it was this plugin,
-/// and the program and the time that the server noted.
+/// and the program and the time that the server noted. `None` where the server has not noted it: whoever
+/// only takes fields away owns none of them.
 #[must_use]
 pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
     let writers = || {
@@ -116,8 +141,10 @@ pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<S
         spec.or_else(|| managers.into_iter().max_by_key(|manager| manager.time))
             .cloned()
     };
-    let writer = newest(writers().filter(is_new).collect()).or_else(|| newest(writers().collect()));
-    let writer = writer?;
+    let noted = newest(writers().filter(is_new).collect());
+    // Within one second, a program that writes again leaves the same note.
+    let again = || sets_something(before, after).then(|| newest(writers().collect()));
+    let writer = noted.or_else(|| again().flatten())?;
     let program = match writer.time {
         Some(time) => format!("{} at {time}", writer.name),
         None => format!("{} at an unknown time", writer.name),
@@ -261,6 +288,21 @@ mod tests {
             failure.hints().last().unwrap(),
             "changed by kubectl-patch at 2026-11-21T01:00:00Z"
         );
+    }
+
+    #[test]
+    fn whoever_only_takes_fields_away_leaves_no_note_and_nobody_else_is_blamed() {
+        let before = rule("None");
+        let mut after = before.clone();
+        after.selector = Some(DeviceSelector {
+            pool: None,
+            device: None,
+            ..selector("gpu-0")
+        });
+        assert_eq!(changed_by(&before, &after), None);
+        // What has another value was set by somebody who owns it by now.
+        after.taint.effect = Effect::NoExecute;
+        assert!(changed_by(&before, &after).is_some());
     }
 
     #[test]

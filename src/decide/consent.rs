@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::broad::Question;
+use crate::engine::ConsideredTaint;
 use crate::error::Failure;
+use crate::naming::device;
 use crate::report::ImpactReport;
 use crate::report::impact::{Consent, ExpectedReport, Objection};
 
@@ -33,6 +35,55 @@ pub struct Wish<'a> {
     pub done: &'a [String],
     /// What speaks for a question although nobody is evicted, such as whose rules they are.
     pub concerns: &'a [String],
+    /// What is considered, to say how all of it can be seen.
+    pub considered: &'a [ConsideredTaint],
+}
+
+impl Wish<'_> {
+    /// Whom it hits, in lines to be read before the question: the worst ones, and how to see all.
+    /// Empty when nobody is evicted.
+    #[must_use]
+    pub fn victims(&self) -> Vec<String> {
+        let mut lines = self.report.worst_lines();
+        if !lines.is_empty() {
+            lines.extend(see_all(self.considered).map(|command| format!("to see all: {command}")));
+        }
+        lines
+    }
+}
+
+/// More arguments than these are no command to be pasted.
+const PASTED: usize = 5;
+
+/// The command that shows everybody whom these taints hit; `None` where one does not say it.
+fn see_all(considered: &[ConsideredTaint]) -> Option<String> {
+    let (first, rest) = considered.split_first()?;
+    let taint = |considered: &ConsideredTaint| considered.taint.to_string();
+    if rest.len() >= PASTED || rest.iter().any(|other| taint(other) != taint(first)) {
+        return None;
+    }
+    let mut words = vec!["kubectl devicetaint preview".to_owned()];
+    for considered in considered {
+        let selector = considered.selector.as_ref()?;
+        let named = [
+            selector.driver.is_some(),
+            selector.pool.is_some(),
+            selector.device.is_some(),
+        ];
+        let by_name = selector.device_class.is_none() && selector.expressions.is_empty();
+        if !by_name || !named.contains(&true) {
+            return None;
+        }
+        let name = device::format(selector);
+        let quoted = if name.contains('*') {
+            format!("'{name}'")
+        } else {
+            name
+        };
+        words.push(quoted);
+    }
+    words.push(taint(first));
+    Some(words.join(" "))
 }
 
 /// Whether a change may be made.
@@ -231,7 +282,38 @@ mod tests {
             deed: "Give effect NoExecute to rule drain",
             done: &[],
             concerns: &[],
+            considered: &[],
         }
+    }
+
+    #[test]
+    fn the_worst_are_shown_before_the_question_and_the_command_that_shows_all() {
+        let report = report();
+        let considered = |device: &str| ConsideredTaint {
+            rule: None,
+            selector: Some(device::parse(device).unwrap()),
+            taint: crate::decide::testing::taint("NoExecute"),
+        };
+        let two = [
+            considered("gpu.example.com/node-7/gpu-0"),
+            considered("gpu.example.com"),
+        ];
+        let wish = Wish {
+            considered: &two,
+            ..wish(&report)
+        };
+        let lines = wish.victims();
+        assert_eq!(lines.len(), report.summary.pods + 1);
+        assert_eq!(
+            lines.last().unwrap(),
+            "to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 'gpu.example.com/*/*' example.com/maintenance:NoExecute"
+        );
+        let many = vec![two[0].clone(); PASTED + 1];
+        assert_eq!(see_all(&many), None);
+        let mut others = two;
+        others[1].taint.value = "x".to_owned();
+        assert_eq!(see_all(&others), None);
+        assert_eq!(see_all(&[]), None);
     }
 
     fn in_one_namespace() -> ImpactReport {

@@ -7,7 +7,7 @@ use super::taint::{owner, source_of, spelled};
 use super::time::human_duration;
 use crate::engine::DeviceTaint;
 use crate::engine::life::{Obstacle, Release, Remaining};
-use crate::model::NodeHealth;
+use crate::model::{Effect, NodeHealth};
 
 /// A pod that is still there, and what it waits for; one line.
 #[must_use]
@@ -103,6 +103,19 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What comes next for `rules`, which are how a command names those that it has added with `effect`.
+#[must_use]
+pub fn after_add(rules: &str, effect: &Effect) -> String {
+    match effect {
+        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => format!(
+            "next: kubectl devicetaint escalate {rules} --to NoExecute --wait, which shows whom it hits first"
+        ),
+        Effect::NoExecute => {
+            format!("next: kubectl devicetaint wait {rules} --for evicted")
+        }
+    }
 }
 
 /// What the brake has found about the pods of its rules.
@@ -248,6 +261,12 @@ mod tests {
         let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
         assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
         assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
+    }
+
+    #[test]
+    fn what_comes_after_an_addition_depends_on_the_effect() {
+        assert!(after_add("drain", &Effect::None).contains("escalate drain --to NoExecute"));
+        assert!(after_add("drain", &Effect::NoExecute).contains("wait drain --for evicted"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::objects::Stored;
+use super::stored::Stored;
 use crate::wire::{Documents, Fact, Version};
 
 /// What a server said about a deletion.

@@ -10,7 +10,9 @@ mod contain;
 mod identity;
 mod make;
 mod objects;
+mod stored;
 
 pub use identity::user_name;
 pub use make::{Change, Made, Next, State, WriteMode};
-pub use objects::{Listed, Objects, Stored};
+pub use objects::{Listed, Objects};
+pub use stored::Stored;

@@ -3,9 +3,8 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::answer;
+use super::stored::Stored;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::Failure;
 use crate::cluster::discovery::enablement;
@@ -13,15 +12,6 @@ use crate::cluster::path::{escaped, path_of};
 use crate::cluster::read::lists::{Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Permission, Served};
 use crate::wire::{Detail, Fact, Version, versions_of};
-
-/// An object as the server has it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stored<T> {
-    /// The object as it was served, with fields that this plugin does not know.
-    pub object: Value,
-    /// What this plugin knows of it.
-    pub fact: T,
-}
 
 /// The objects of one kind, at the newest version that the server has: read with everything that it
 /// says about them, and changed.

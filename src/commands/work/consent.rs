@@ -83,7 +83,12 @@ impl Safety {
         };
         match consent(&agreement, wish)? {
             Consented::Proceed => Ok(()),
-            Consented::Ask(question) => ask(&question, dry_run, context),
+            Consented::Ask(question) => {
+                for line in wish.victims() {
+                    context.printer.note(&line);
+                }
+                ask(&question, dry_run, context)
+            }
         }
     }
 }

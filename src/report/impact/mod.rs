@@ -14,6 +14,7 @@
 //! | Who has to agree to it? | [`consent`] |
 //! | Does a report that was kept still say what was written? | `consistent` |
 //! | Is it more than what was agreed to? | [`expect`] |
+//! | Whom does it hit worst? | `victims` |
 
 mod build;
 pub mod consent;
@@ -24,6 +25,7 @@ mod headline;
 mod published;
 mod sections;
 mod summary;
+mod victims;
 
 pub mod note;
 pub mod view;

@@ -1,6 +1,7 @@
 //! The life of a rule on the real control plane, through the program itself.
 
 mod adding;
+mod agreed;
 #[cfg(unix)]
 mod asked;
 mod bad_input;

@@ -1,0 +1,95 @@
+//! Whom does it hit worst?
+
+use std::cmp::Reverse;
+
+use super::view::{ImpactReport, Outcome, Pod};
+use crate::report::time::human_duration;
+
+/// More than these nobody reads before a question.
+const SHOWN: usize = 5;
+
+impl ImpactReport {
+    /// The evicted pods in a few lines, for whoever is about to agree to it: those with the most hazards
+    /// first, then those that go first, and how many more there are. Empty when none is evicted.
+    #[must_use]
+    pub fn worst_lines(&self) -> Vec<String> {
+        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let mut evicted: Vec<&Pod> = evicted.collect();
+        evicted.sort_by_key(|pod| {
+            (
+                Reverse(pod.hazards.len()),
+                pod.evict_in_seconds,
+                &pod.namespace,
+                &pod.name,
+            )
+        });
+        let mut lines: Vec<String> = evicted.iter().take(SHOWN).map(|pod| line(pod)).collect();
+        let more = evicted.len().saturating_sub(SHOWN);
+        if more > 0 {
+            lines.push(format!("  and {more} more"));
+        }
+        lines
+    }
+}
+
+/// `  NAMESPACE/NAME on NODE, now: HAZARDS`
+fn line(pod: &Pod) -> String {
+    let node = pod.node.as_ref();
+    let node = node.map_or_else(String::new, |node| format!(" on {node}"));
+    let when = match (pod.outcome, pod.evict_in_seconds) {
+        (Outcome::EvictedLater, Some(seconds)) => {
+            format!(
+                "in {}",
+                human_duration(jiff::SignedDuration::from_secs(seconds))
+            )
+        }
+        (Outcome::EvictedLater, None) => "later".to_owned(),
+        (Outcome::EvictedNow, _) => "now".to_owned(),
+        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => "never".to_owned(),
+    };
+    let hazards = pod.hazards.join(", ");
+    let hazards = match hazards.as_str() {
+        "" => String::new(),
+        hazards => format!(": {hazards}"),
+    };
+    format!("  {}/{}{node}, {when}{hazards}", pod.namespace, pod.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::Example;
+
+    #[test]
+    fn the_worst_come_first_and_the_rest_is_counted() {
+        let mut report = Example::new().report();
+        let lines = report.worst_lines();
+        assert_eq!(lines.len(), report.summary.pods, "{lines:?}");
+        assert!(lines[0].contains(": "), "has a hazard: {lines:?}");
+        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let mut worse = evicted.unwrap().clone();
+        for number in 0..10 {
+            worse.name = format!("worse-{number}");
+            worse.hazards = vec![
+                "critical".to_owned(),
+                "unmanaged".to_owned(),
+                "x".to_owned(),
+            ];
+            report.pods.push(worse.clone());
+        }
+        let lines = report.worst_lines();
+        assert_eq!(lines.len(), SHOWN + 1);
+        assert!(lines[0].contains("worse-0"), "{lines:?}");
+        assert_eq!(
+            lines[SHOWN],
+            format!("  and {} more", report.summary.pods + 10 - SHOWN)
+        );
+    }
+
+    #[test]
+    fn nobody_is_shown_where_nobody_is_evicted() {
+        let mut report = Example::new().report();
+        report.pods.clear();
+        assert!(report.worst_lines().is_empty());
+    }
+}
