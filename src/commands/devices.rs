@@ -167,6 +167,7 @@ mod tests {
             administrative,
             taints: Vec::new(),
             claims: Vec::new(),
+            admin_claims: Vec::new(),
             consumers: Vec::new(),
         };
         let args = <DevicesArgs as clap::Args>::augment_args(clap::Command::new("devices"));

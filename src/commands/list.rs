@@ -15,7 +15,8 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
-use crate::report::rules::{Headers, RuleList, SortBy, rows};
+use crate::report::Knowledge;
+use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 
 /// List rules with what they taint, whom they hit, and who made them
 ///
@@ -101,10 +102,18 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     } else {
         Headers::Shown
     };
-    let list = RuleList::new(rows(shown, Some(&impact)), objects, now)
+    let notes = if args.expired {
+        Notes::Always
+    } else {
+        Notes::WhereThereIsRoom
+    };
+    let gaps = look.reading.gaps.iter().chain(&impact.gaps);
+    let knowledge = Knowledge::new(gaps, &look.semantics);
+    let list = RuleList::new(rows(shown, &impact, &knowledge), objects, now)
         .from_answer(&impact, &look.basis())
         .sorted_by(args.sort_by)
-        .with_headers(headers);
+        .with_headers(headers)
+        .with_notes(notes);
     present(&list, look.aside(), args.output.wanted(), context)
 }
 

@@ -18,6 +18,19 @@ pub fn preview_message(counts: &Counts) -> String {
     Condition::of(&Effect::None, counts, 0).message
 }
 
+/// How many pods the controller counted that wrote `message` about a rule with effect `None`; absent
+/// when the message says something else.
+#[must_use]
+pub fn counted_pods(message: &str) -> Option<usize> {
+    let mut sentences = message.split(". ");
+    sentences.find_map(|sentence| {
+        let (number, rest) = sentence.split_once(' ')?;
+        let about_pods =
+            rest.starts_with("pod would be evicted") || rest.starts_with("pods would be evicted");
+        number.parse().ok().filter(|_| about_pods)
+    })
+}
+
 /// The condition `EvictionInProgress` of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -161,6 +174,24 @@ mod tests {
             message,
         } = condition;
         format!("{status} {reason} {message:?}")
+    }
+
+    #[test]
+    fn the_pods_of_a_preview_are_read_back_from_its_message() {
+        for pods in [0, 1, 88] {
+            let counts = Counts {
+                published_devices: 4,
+                allocated_devices: 7,
+                pods,
+                namespaces: 3,
+            };
+            assert_eq!(counted_pods(&preview_message(&counts)), Some(pods));
+        }
+        assert_eq!(
+            counted_pods("3 pods need to be evicted in 1 namespace."),
+            None
+        );
+        assert_eq!(counted_pods(""), None);
     }
 
     #[test]

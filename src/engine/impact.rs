@@ -40,6 +40,9 @@ pub struct RuleImpact<'a> {
     pub considered: &'a ConsideredTaint,
     /// What the controller would count.
     pub counts: Counts,
+    /// Pods that use a device which it selects and are on their way out already, whoever deleted
+    /// them: the controller does not count them, and they hold the device.
+    pub terminating: usize,
 }
 
 /// What the eviction controller counts for a rule with effect None (semantics: P, N, D, A).

@@ -1,9 +1,10 @@
 //! Which devices are there, and who uses them?
 
 use foldhash::{HashMap, HashMapExt};
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::devices::DeviceTable;
+use super::devices::{Allocated, DeviceTable};
 use super::preview::{existing_rules, taints_of};
 use super::select::RuleIndex;
 use super::{DeviceTaint, Semantics};
@@ -28,6 +29,8 @@ pub struct DeviceState<'a> {
     pub taints: Vec<DeviceTaint<'a>>,
     /// The claims that hold it, by namespace and name, each once.
     pub claims: Vec<&'a ResourceClaim>,
+    /// Those of the claims that hold it for administration only, in the same order.
+    pub admin_claims: Vec<&'a ResourceClaim>,
     /// The consumers that those claims are reserved for, by namespace and name, each once; mostly
     /// pods. They are named in the claims, so that no pod has to be read.
     pub consumers: Vec<Consumer<'a>>,
@@ -40,6 +43,8 @@ pub struct Consumer<'a> {
     pub name: NamespacedName,
     /// Plural, such as `pods` or `podgroups`.
     pub resource: &'a str,
+    /// Whether it uses the device for administration only.
+    pub admin: bool,
 }
 
 impl fmt::Display for Consumer<'_> {
@@ -77,31 +82,32 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'
         semantics,
     );
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
-    let mut holders: HashMap<u32, Vec<&'a ResourceClaim>> = HashMap::new();
-    let mut administrative: HashMap<u32, usize> = HashMap::new();
+    let mut holders: HashMap<u32, Vec<Allocated<'a>>> = HashMap::new();
     for allocated in &table.allocated {
-        let held = holders.entry(allocated.device).or_default();
-        held.push(allocated.claim);
-        if allocated.result.admin_access {
-            *administrative.entry(allocated.device).or_default() += 1;
-        }
+        holders
+            .entry(allocated.device)
+            .or_default()
+            .push(*allocated);
     }
     let mut states = Vec::with_capacity(table.entries.len());
     for place in table.sorted(|_| true) {
         let entry = table.entry(place);
-        let mut claims = holders.remove(&place).unwrap_or_default();
-        let allocations = claims.len();
-        claims.sort_by_key(|claim| &claim.name);
-        claims.dedup_by_key(|claim| &claim.name);
+        let held = holders.remove(&place).unwrap_or_default();
+        let claims = claims_of(held.iter());
+        let working = claims_of(held.iter().filter(|held| !held.result.admin_access));
+        let is_admin =
+            |claim: &&ResourceClaim| !working.iter().any(|other| std::ptr::eq(*other, *claim));
+        let admin_claims: Vec<_> = claims.iter().copied().filter(is_admin).collect();
         states.push(DeviceState {
             id: entry.id(),
             node: entry.node(),
             published: entry.published.is_some(),
-            allocations,
-            administrative: administrative.remove(&place).unwrap_or_default(),
+            allocations: held.len(),
+            administrative: held.iter().filter(|held| held.result.admin_access).count(),
             taints: taints_of(entry, &rules),
-            consumers: consumers(&claims),
+            consumers: consumers(&claims, &working),
             claims,
+            admin_claims,
         });
     }
     Inventory {
@@ -110,27 +116,45 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'
     }
 }
 
-fn consumers<'a>(claims: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
-    let mut consumers: Vec<Consumer<'a>> = claims
-        .iter()
-        .flat_map(|claim| {
+/// The claims of these allocations by name, each once.
+fn claims_of<'a, 'b>(held: impl Iterator<Item = &'b Allocated<'a>>) -> Vec<&'a ResourceClaim>
+where
+    'a: 'b,
+{
+    let mut claims: Vec<&'a ResourceClaim> = held.map(|held| held.claim).collect();
+    claims.sort_by_key(|claim| &claim.name);
+    claims.dedup_by_key(|claim| &claim.name);
+    claims
+}
+
+/// Who `claims` are reserved for; for administration only who is in none of the `working` ones.
+fn consumers<'a>(claims: &[&'a ResourceClaim], working: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
+    let of = |claims: &[&'a ResourceClaim]| -> BTreeSet<(NamespacedName, &'a str)> {
+        let reserved = claims.iter().flat_map(|claim| {
             claim
                 .reserved_for
                 .iter()
-                .map(|reference| consumer(claim, reference))
-        })
-        .collect();
-    consumers.sort();
-    consumers.dedup();
-    consumers
+                .map(|found| consumer(claim, found))
+        });
+        reserved.collect()
+    };
+    let working = of(working);
+    let all = of(claims).into_iter();
+    all.map(|(name, resource)| Consumer {
+        admin: !working.contains(&(name.clone(), resource)),
+        name,
+        resource,
+    })
+    .collect()
 }
 
-fn consumer<'a>(claim: &ResourceClaim, reference: &'a ConsumerReference) -> Consumer<'a> {
-    Consumer {
-        name: NamespacedName {
-            namespace: claim.name.namespace.clone(),
-            name: reference.name.clone(),
-        },
-        resource: &reference.resource,
-    }
+fn consumer<'a>(
+    claim: &ResourceClaim,
+    reference: &'a ConsumerReference,
+) -> (NamespacedName, &'a str) {
+    let name = NamespacedName {
+        namespace: claim.name.namespace.clone(),
+        name: reference.name.clone(),
+    };
+    (name, &reference.resource)
 }

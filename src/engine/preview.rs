@@ -4,9 +4,11 @@
 //! them counts on its own, as the controller does, and what happens to each pod when all of them are
 //! there, beside the taints of drivers and of other rules.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use super::claims::ClaimTable;
+use super::claims::{ClaimTable, key_of};
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
 use super::eviction::{Court, Reached};
 use super::select::{RuleIndex, RuleTaint};
@@ -134,10 +136,38 @@ fn count<'a>(
         }
     }
     count_pods(pods, &mut counts);
+    let mut terminating = vec![0; considered.len()];
+    for pod in pods.iter().filter(|impact| impact.pod.deletion.is_some()) {
+        for place in places_of(pod, devices, claims, considered.len()) {
+            terminating[place] += 1;
+        }
+    }
     considered
         .iter()
         .zip(counts)
-        .map(|(considered, counts)| RuleImpact { considered, counts })
+        .zip(terminating)
+        .map(|((considered, counts), terminating)| RuleImpact {
+            considered,
+            counts,
+            terminating,
+        })
+        .collect()
+}
+
+/// The places of the considered taints that select a device of the pod.
+fn places_of<'a>(
+    impact: &PodImpact<'a>,
+    devices: &DeviceTable<'a>,
+    claims: &ClaimTable<'a>,
+    len: usize,
+) -> BTreeSet<usize> {
+    let used = impact.claims.iter().filter_map(|used| {
+        let (namespace, name) = key_of(used.claim);
+        claims.find(namespace, name)
+    });
+    let selected = used.flat_map(|claim| &claim.selected);
+    selected
+        .flat_map(|selected| considered_places(devices.entry(selected.device), len))
         .collect()
 }
 

@@ -21,6 +21,11 @@ pub struct FieldManager {
     pub owns_metadata: bool,
 }
 
+impl FieldManager {
+    /// What this plugin calls itself.
+    pub const THIS_PLUGIN: &str = "kubectl-devicetaint";
+}
+
 /// How a program wrote an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ManagerOperation {

@@ -5,8 +5,8 @@
 
 use std::io;
 
+use dialoguer::Input;
 use dialoguer::console::Term;
-use dialoguer::{Confirm, Input};
 
 use super::escape;
 
@@ -32,18 +32,18 @@ impl From<dialoguer::Error> for QuestionError {
     }
 }
 
-/// Asks for a yes; no is what Enter means.
+/// Asks for a yes, and for Enter after it: a key that was meant for something else agrees to
+/// nothing. Enter alone means no, and so does everything else.
 ///
 /// # Errors
 ///
 /// When there is no answer.
 pub fn confirm(prompt: &str) -> Result<bool, QuestionError> {
-    let question = Confirm::new()
-        .with_prompt(escape::line(prompt))
-        .default(false);
-    let terminal = Term::stderr();
-    let answer = answered(question.interact_on_opt(&terminal), &terminal)?;
-    Ok(answer == Some(true))
+    Ok(is_yes(&line(&format!("{prompt} [y/N]"))?))
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
 /// Asks for a line of text.
@@ -68,4 +68,19 @@ fn answered<T>(answer: dialoguer::Result<T>, terminal: &Term) -> Result<T, Quest
         let _ = terminal.write_line("");
         error.into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for answer in ["y", "Y", "yes", " Yes "] {
+            assert!(is_yes(answer), "{answer:?}");
+        }
+        for answer in ["", "n", "no", "yy", "yno", "ja", "1"] {
+            assert!(!is_yes(answer), "{answer:?}");
+        }
+    }
 }

@@ -64,6 +64,7 @@ impl Format {
         match shown {
             Shown::Always => true,
             Shown::Wide => self == Self::Wide || self == Self::Markdown,
+            Shown::Narrow => self == Self::Table,
             Shown::Document => self == Self::Markdown,
         }
     }

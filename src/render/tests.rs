@@ -428,6 +428,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         administrative: 0,
         taints: Vec::new(),
         claims: Vec::new(),
+        admin_claims: Vec::new(),
         consumers: Vec::new(),
     };
     let taint = |origin| DeviceTaint {
@@ -449,6 +450,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
                 .map(|pod| Consumer {
                     name: pod.name.clone(),
                     resource: "pods",
+                    admin: false,
                 })
                 .collect(),
             ..free("gpu-0")
@@ -466,10 +468,10 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
 fn the_table_says_where_a_device_is_and_who_uses_it() {
     with_devices(|devices| {
         insta::assert_snapshot!(shown_devices(devices, Format::Wide), @"
-        DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                  PUBLISHED
-        gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0 (+1)   yes
-        gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                yes
-        gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                no
+        DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                             PUBLISHED
+        gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes
+        gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes
+        gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no
         ");
     });
 }

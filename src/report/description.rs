@@ -4,16 +4,17 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::knowledge::Knowledge;
-use super::life::why;
+use super::count::{Bounds, Count};
+use super::knowledge::{self, Knowledge};
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
+use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
-use super::table::{Column, NONE, Section, Shown, Table, View, counted, optional};
+use super::table::{NONE, Section, Shown, View, counted, optional};
 use super::time::{Time, human_duration};
 use crate::engine::life::{Evicting, Remaining};
-use crate::engine::{Counts, Impact};
+use crate::engine::{self, Counts, Impact};
 use crate::model;
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::device;
 
 /// A rule as it is now: who made it, what the controller says about it, and whom it hits.
@@ -43,6 +44,8 @@ pub struct RuleDescription {
     pub created: Option<Time>,
     /// What people noted on it.
     pub notes: RuleNotes,
+    /// The program that last wrote its spec, as far as the server noted it; null when it did not.
+    pub last_writer: Option<LastWriter>,
     /// What the controller says; null before Kubernetes 1.35, and until it has looked.
     pub condition: Option<RuleCondition>,
     /// Devices that the rule selects in the newest generation of each pool.
@@ -51,6 +54,11 @@ pub struct RuleDescription {
     pub allocated_devices: usize,
     /// Pods that it evicts and that are not terminating yet; with effect None, that it would evict.
     pub pods: usize,
+    /// Pods that use its devices and are on their way out already, whoever deleted them.
+    pub terminating: usize,
+    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
     /// The pods that it has not got rid of, terminating ones included, and what each waits for.
     pub remaining: Vec<RemainingPod>,
     /// What components reported about it, and the controller about the pods that it hits, oldest
@@ -79,6 +87,25 @@ pub struct RuleNotes {
     pub expires: Option<String>,
 }
 
+/// A program that wrote the spec of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastWriter {
+    /// What it calls itself, such as kubectl-patch.
+    pub name: String,
+    /// When it last changed something; null when that is not known.
+    pub time: Option<Time>,
+}
+
+impl From<&FieldManager> for LastWriter {
+    fn from(manager: &FieldManager) -> Self {
+        Self {
+            name: manager.name.clone(),
+            time: manager.time.map(Time),
+        }
+    }
+}
+
 /// The condition EvictionInProgress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -93,20 +120,16 @@ pub struct RuleCondition {
     pub current: bool,
     /// Why it is not, or null.
     pub stale: Option<String>,
-}
-
-/// A pod that a rule has not got rid of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RemainingPod {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its node; null while it has none.
-    pub node: Option<String>,
-    /// What it waits for, in words.
-    pub waits_for: String,
+    /// Whether its counts are those of the time when it was written: for a rule with effect None the
+    /// controller counts once and never again.
+    pub frozen: bool,
+    /// When it was last written; null when that is not known.
+    pub written: Option<Time>,
+    /// The pods that the controller counted then, for a rule with effect None; null for others, and
+    /// where the message does not say.
+    pub pods_then: Option<usize>,
+    /// The pods that it would count now; null when that is not known.
+    pub pods_now: Option<usize>,
 }
 
 /// Something that a component reported.
@@ -152,6 +175,17 @@ impl RuleDescription {
             .first()
             .map(|rule| rule.counts)
             .unwrap_or_default();
+        let rule_impact = subject.impact.rules.first();
+        let terminating = rule_impact.map_or(0, |rule| rule.terminating);
+        let published = subject
+            .knowledge
+            .count(knowledge::Subject::Published, counts.published_devices);
+        let allocated = subject
+            .knowledge
+            .count(knowledge::Subject::Allocated, counts.allocated_devices);
+        let pods = subject
+            .knowledge
+            .count(knowledge::Subject::Pods, counts.pods);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
@@ -162,14 +196,21 @@ impl RuleDescription {
             devices: rule.selector.as_ref().map(device::format),
             created: rule.metadata.created.map(Time),
             notes: notes(&rule.metadata),
-            condition: condition(rule, counts.pods),
+            last_writer: rule.last_writer().map(LastWriter::from),
+            condition: condition(rule, pods, counts.pods),
             published_devices: counts.published_devices,
             allocated_devices: counts.allocated_devices,
             pods: counts.pods,
+            terminating,
+            bounds: Bounds::of(&[
+                ("publishedDevices", published),
+                ("allocatedDevices", allocated),
+                ("pods", pods),
+            ]),
             remaining: subject
                 .remaining
                 .iter()
-                .map(|left| remaining(left, &rule.taint.effect, now))
+                .map(|left| RemainingPod::new(left, &rule.taint.effect, now))
                 .collect(),
             events,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
@@ -189,9 +230,11 @@ fn notes(metadata: &RuleMetadata) -> RuleNotes {
     }
 }
 
-fn condition(rule: &DeviceTaintRule, pods: usize) -> Option<RuleCondition> {
+fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<RuleCondition> {
     let condition = rule.condition.as_ref()?;
-    let evicting = Evicting::of(rule, pods);
+    // Nobody is left only when that is known.
+    let left = if pods.is_none() { 0 } else { counted.max(1) };
+    let evicting = Evicting::of(rule, left);
     let stale = match evicting {
         Evicting::Yes | Evicting::No | Evicting::Unknown => None,
         Evicting::Outdated => Some(format!(
@@ -200,29 +243,20 @@ fn condition(rule: &DeviceTaintRule, pods: usize) -> Option<RuleCondition> {
         )),
         Evicting::Leftover => Some("no pod is left that the rule evicts".to_owned()),
     };
+    let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
     Some(RuleCondition {
         status: condition.status.clone(),
         reason: condition.reason.clone(),
         message: condition.message.clone(),
         current: evicting.is_current(),
         stale,
+        frozen,
+        written: condition.last_transition.map(Time),
+        pods_then: frozen
+            .then(|| engine::condition::counted_pods(&condition.message))
+            .flatten(),
+        pods_now: pods.exact(),
     })
-}
-
-fn remaining(left: &Remaining<'_>, effect: &Effect, now: Timestamp) -> RemainingPod {
-    let why = why(&left.obstacle, now);
-    // What has been deleted goes whatever the rule does now.
-    let waits_for = if *effect == Effect::NoExecute || left.obstacle.is_terminating() {
-        why
-    } else {
-        format!("nothing, with effect {effect}; with NoExecute: {why}")
-    };
-    RemainingPod {
-        namespace: left.pod.name.namespace.to_string(),
-        name: left.pod.name.name.to_string(),
-        node: left.pod.node.as_ref().map(ToString::to_string),
-        waits_for,
-    }
 }
 
 impl View for RuleDescription {
@@ -230,7 +264,7 @@ impl View for RuleDescription {
         vec![
             Section::sentences(self.facts()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
-            Section::table(pods(&self.remaining)),
+            Section::table(remaining::table(&self.remaining)),
             Section::list("Events", self.events.iter().map(event).collect()),
             Section::list(
                 "Warnings",
@@ -266,17 +300,10 @@ impl RuleDescription {
                 "Devices",
                 self.devices.clone().unwrap_or_else(|| NONE.to_owned()),
             ),
-            (
-                "Selected",
-                format!(
-                    "{} published, {} allocated",
-                    counted(self.published_devices, "device"),
-                    self.allocated_devices
-                ),
-            ),
+            ("Selected", self.selected_in_words()),
             ("Created", since(self.created)),
             ("Created by", optional(self.notes.created_by.as_deref())),
-            ("Changed by", optional(self.notes.changed_by.as_deref())),
+            ("Changed by", self.changed_by()),
             ("Reason", optional(self.notes.reason.as_deref())),
             ("Ticket", optional(self.notes.ticket.as_deref())),
             ("Expires", optional(self.notes.expires.as_deref())),
@@ -288,14 +315,62 @@ impl RuleDescription {
             .collect()
     }
 
-    /// As many as are listed.
+    fn selected_in_words(&self) -> String {
+        let count = |name, number| Bounds::count(&self.bounds, name, number);
+        let published = count("publishedDevices", self.published_devices);
+        let allocated = count("allocatedDevices", self.allocated_devices);
+        let devices = if published.exact() == Some(1) {
+            "device"
+        } else {
+            "devices"
+        };
+        format!("{published} {devices} published, {allocated} allocated")
+    }
+
+    /// The user whom this plugin noted, and the program that the server noted: whoever uses another
+    /// program leaves no user. What wrote the rule when it was made has changed nothing.
+    fn changed_by(&self) -> String {
+        let user = self.notes.changed_by.as_deref();
+        let writer = self.last_writer.as_ref().filter(|writer| {
+            let made = self.created.zip(writer.time);
+            made.is_none_or(|(created, written)| written > created)
+        });
+        match (user, writer) {
+            (user, None) => optional(user),
+            // The user is that of this plugin's last change, which another program may have come after.
+            (Some(user), Some(writer)) if writer.name == FieldManager::THIS_PLUGIN => {
+                user.to_owned()
+            }
+            (user, Some(writer)) => {
+                let time = writer
+                    .time
+                    .map_or_else(String::new, |time| format!(" at {time}"));
+                let before = user.map_or_else(String::new, |user| format!("; before that {user}"));
+                format!("{}{time}{before}", writer.name)
+            }
+        }
+    }
+
+    /// Those who are to be evicted, and those who are on their way.
     fn pods_in_words(&self) -> String {
-        match self.remaining.len().saturating_sub(self.pods) {
-            0 => self.pods.to_string(),
-            terminating => format!(
-                "{}, {terminating} of them terminating",
-                self.remaining.len()
+        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        match self.terminating {
+            0 => pods.to_string(),
+            terminating => format!("{pods} (+{terminating} terminating)"),
+        }
+    }
+
+    fn frozen_line(&self, condition: &RuleCondition) -> String {
+        let written = condition
+            .written
+            .map_or_else(String::new, |time| format!(" at {time}"));
+        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        match condition.pods_then {
+            Some(then) => format!(
+                "counted once{written}, and not again with effect None: {} then, {pods} now",
+                counted(then, "pod")
             ),
+            None => format!("counted once{written}, and not again with effect None: {pods} now"),
         }
     }
 
@@ -311,31 +386,10 @@ impl RuleDescription {
         }
         lines.push(match &condition.stale {
             Some(why) => format!("stale: {why}"),
+            None if condition.frozen => self.frozen_line(condition),
             None => "current".to_owned(),
         });
         lines
-    }
-}
-
-fn pods(remaining: &[RemainingPod]) -> Table {
-    Table {
-        columns: vec![
-            Column::text("NAMESPACE"),
-            Column::text("POD"),
-            Column::text("NODE"),
-            Column::prose("WAITS-FOR"),
-        ],
-        rows: remaining
-            .iter()
-            .map(|pod| {
-                vec![
-                    pod.namespace.clone(),
-                    pod.name.clone(),
-                    optional(pod.node.as_deref()),
-                    pod.waits_for.clone(),
-                ]
-            })
-            .collect(),
     }
 }
 
@@ -349,4 +403,159 @@ fn event(event: &Event) -> String {
         .map_or(String::new(), |pod| format!(" {pod}"));
     let (kind, reason, message) = (&event.kind, &event.reason, &event.message);
     format!("{last} {kind} {reason}{about}: {message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{ConsideredTaint, RuleImpact};
+    use crate::model::{EvictionCondition, Gap, Kind, ManagerOperation};
+    use crate::render::{Format, Page, render};
+    use crate::report::testing;
+
+    fn rule(effect: &str, condition: Option<(&str, &str)>) -> DeviceTaintRule {
+        let considered = testing::considered(Some("drain"));
+        let condition = condition.map(|(reason, message)| EvictionCondition {
+            status: "False".to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            observed_generation: 1,
+            last_transition: Some(testing::after(-60)),
+        });
+        let mut taint = considered.taint;
+        taint.effect = effect.into();
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: considered.selector,
+            taint,
+            condition,
+            metadata: RuleMetadata {
+                created: Some(testing::after(-600)),
+                ..RuleMetadata::default()
+            },
+            managers: Vec::new(),
+        }
+    }
+
+    fn described(rule: &DeviceTaintRule, gaps: &[Gap], terminating: usize) -> RuleDescription {
+        let considered = ConsideredTaint::of_rule(rule, testing::now());
+        let impact = Impact {
+            rules: vec![RuleImpact {
+                considered: &considered,
+                counts: Counts {
+                    published_devices: 1,
+                    allocated_devices: 2,
+                    pods: 92,
+                    namespaces: 1,
+                },
+                terminating,
+            }],
+            devices: Vec::new(),
+            pods: Vec::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let subject = Subject {
+            rule,
+            impact: &impact,
+            remaining: &[],
+            warnings: &[],
+            knowledge: &Knowledge::new(gaps, &testing::semantics(37)),
+        };
+        RuleDescription::new(&subject, Vec::new(), testing::now())
+    }
+
+    fn line(description: &RuleDescription, field: &str) -> String {
+        let page = Page {
+            format: Format::Table,
+            width: None,
+        };
+        let text = render(description, page).unwrap();
+        let found = text.lines().find(|line| line.contains(field));
+        found.unwrap_or_default().trim().to_owned()
+    }
+
+    fn manager(name: &str, seconds: i64) -> FieldManager {
+        FieldManager {
+            name: name.to_owned(),
+            operation: ManagerOperation::Update,
+            subresource: None,
+            time: Some(testing::after(seconds)),
+            owns_spec: true,
+            owns_metadata: false,
+        }
+    }
+
+    #[test]
+    fn counts_that_the_controller_never_takes_again_are_marked_as_such() {
+        let message = "4 published devices selected. 4 allocated devices selected. 88 pods would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.";
+        let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
+        assert_eq!(
+            line(&frozen, "counted once"),
+            "counted once at 2026-11-21T00:59:34Z, and not again with effect None: 88 pods then, 92 now"
+        );
+        let condition = frozen.condition.as_ref().unwrap();
+        assert_eq!(
+            (condition.pods_then, condition.pods_now),
+            (Some(88), Some(92))
+        );
+        let live = described(&rule("NoExecute", Some(("NotStarted", ""))), &[], 0);
+        assert_eq!(line(&live, "current"), "current");
+    }
+
+    #[test]
+    fn the_program_that_changed_a_rule_is_named_and_the_one_that_made_it_is_not() {
+        let mut rule = rule("None", None);
+        rule.managers = vec![manager("kubectl-create", -600)];
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  <none>"
+        );
+        rule.managers.push(manager("kubectl-patch", -60));
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z"
+        );
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "anna".to_owned());
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z; before that anna"
+        );
+        rule.managers.push(manager(FieldManager::THIS_PLUGIN, -10));
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  anna"
+        );
+    }
+
+    #[test]
+    fn terminating_pods_and_what_is_not_known_are_said_apart() {
+        let stuck = described(&rule("None", None), &[], 1);
+        assert_eq!(line(&stuck, "Pods:"), "Pods:        92 (+1 terminating)");
+        let gaps = [Kind::Pod, Kind::ResourceSlice].map(|kind| Gap {
+            what: kind.plural().to_owned(),
+            why: "denied".to_owned(),
+            affects: kind.affects(),
+        });
+        let doubtful = described(&rule("None", None), &gaps, 0);
+        assert_eq!(line(&doubtful, "Pods:"), "Pods:        92+");
+        assert_eq!(
+            line(&doubtful, "Selected:"),
+            "Selected:    1+ devices published, 2 allocated"
+        );
+    }
+
+    #[test]
+    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
+        let mut rule = rule("None", None);
+        let selector = rule.selector.as_mut().unwrap();
+        (selector.driver, selector.pool, selector.device) = (None, None, None);
+        selector.device_class = Some("gpu".into());
+        let described = described(&rule, &[], 0);
+        assert_eq!(described.devices.as_deref(), Some("*/*/* class=gpu"));
+    }
 }

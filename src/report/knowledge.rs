@@ -21,6 +21,12 @@ pub enum Subject {
     Pods,
     /// When the evicted ones leave: other taints may drive them off earlier.
     Times,
+    /// Which devices are published, and on which nodes they are.
+    Inventory,
+    /// Which claims hold a device, and for whom; claims name their users.
+    Holders,
+    /// Which taints a device has.
+    Taints,
 }
 
 /// What a number may differ by from what could be counted.
@@ -117,13 +123,20 @@ impl<'a> Knowledge<'a> {
         match (gap.kind(), gap.affects) {
             (_, Affects::Nothing) | (None, Affects::Details) => false,
             (Some(Kind::ResourceSlice), _) => {
-                is(&[Subject::Published, Subject::Selected, Subject::Times])
-                    || (self.slices_decide && subject == Subject::Pods)
+                is(&[
+                    Subject::Published,
+                    Subject::Selected,
+                    Subject::Times,
+                    Subject::Inventory,
+                    Subject::Taints,
+                ]) || (self.slices_decide && subject == Subject::Pods)
             }
-            (Some(Kind::ResourceClaim), _) => subject != Subject::Published,
-            (Some(Kind::DeviceTaintRule), _) => subject == Subject::Times,
+            (Some(Kind::ResourceClaim), _) => {
+                !is(&[Subject::Published, Subject::Inventory, Subject::Taints])
+            }
+            (Some(Kind::DeviceTaintRule), _) => is(&[Subject::Times, Subject::Taints]),
             (Some(Kind::Pod), _) => subject == Subject::Pods,
-            (Some(Kind::DeviceClass) | None, _) => true,
+            (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }
 }

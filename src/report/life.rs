@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::remaining::is_now;
 use super::table::counted;
 use super::taint::{owner, source_of, spelled};
 use super::time::human_duration;
@@ -26,6 +27,9 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
+        Obstacle::Controller { since } if is_now(now.duration_since(*since)) => {
+            "to be evicted by the controller, due now".to_owned()
+        }
         Obstacle::Controller { since } => {
             format!("to be evicted by the controller, due for {}", ago(*since))
         }
@@ -201,6 +205,16 @@ mod tests {
         let mut pod = testing::pod("team-a", "train-0");
         pod.node = Some("node-7".into());
         for (obstacle, told) in [
+            (
+                Obstacle::Controller { since: now },
+                "team-a/train-0 on node-7: to be evicted by the controller, due now",
+            ),
+            (
+                Obstacle::Controller {
+                    since: testing::after(-5),
+                },
+                "team-a/train-0 on node-7: to be evicted by the controller, due for 5s",
+            ),
             (
                 Obstacle::Tolerates {
                     until: testing::after(300),

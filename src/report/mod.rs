@@ -16,10 +16,14 @@
 //! | What is not known, and which numbers depend on it? | [`knowledge`] |
 //! | How many, as far as that is known? | [`count`] |
 //! | What does every answer say beside its subject? | [`answer`] |
+//! | What became of the rules that a command changes? | [`change`] |
+//! | How did a wait end? | [`wait`] |
+//! | Who is still there, and why? | [`remaining`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
 
 pub mod answer;
+pub mod change;
 pub mod count;
 pub mod description;
 pub mod descriptions;
@@ -30,6 +34,7 @@ pub mod impact;
 pub mod knowledge;
 pub mod life;
 pub mod metadata;
+pub mod remaining;
 pub mod rules;
 pub mod schema;
 pub mod table;
@@ -41,6 +46,7 @@ pub mod wait;
 pub(crate) mod testing;
 
 pub use answer::Answer;
+pub use change::ChangeReport;
 pub use count::Count;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
@@ -52,3 +58,4 @@ pub use knowledge::Knowledge;
 pub use metadata::Basis;
 pub use rules::RuleList;
 pub use table::View;
+pub use wait::WaitReport;

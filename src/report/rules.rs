@@ -8,12 +8,13 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::knowledge::Knowledge;
+use super::count::{Count, UNKNOWN};
+use super::knowledge::{Knowledge, Subject};
 use super::metadata::{Basis, Incomplete, Warning, views};
 use super::table::{Column, NONE, Section, Table, View, optional};
 use super::time::human_duration;
 use crate::engine::life::Evicting;
-use crate::engine::{Counts, Impact};
+use crate::engine::{Impact, RuleImpact};
 use crate::model::{DeviceTaintRule, ObjectName, RuleMetadata};
 use crate::naming::{device, rule};
 
@@ -28,10 +29,24 @@ pub fn resource_name(name: &str) -> String {
 pub struct RuleRow {
     /// The rule.
     pub rule: DeviceTaintRule,
-    /// What the controller would count; absent where devices and pods could not be read.
-    pub counts: Option<Counts>,
+    /// The published devices that it selects.
+    pub devices: Count,
+    /// The pods that it evicts, or would with effect NoExecute, without those that are terminating.
+    pub pods: Count,
+    /// The pods that use its devices and are on their way out already, whoever deleted them.
+    pub terminating: usize,
     /// What its condition is worth.
     pub evicting: Evicting,
+}
+
+/// Which columns are there however much room there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notes {
+    /// What the rules do; what people noted on them only where there is room.
+    #[default]
+    WhereThereIsRoom,
+    /// When each should be gone, whose it is and why, too.
+    Always,
 }
 
 /// What the rows are ordered by; rows that are equal in that, by name.
@@ -88,6 +103,7 @@ pub struct RuleList {
     headers: Headers,
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
+    notes: Notes,
 }
 
 impl RuleList {
@@ -102,6 +118,7 @@ impl RuleList {
             headers: Headers::Shown,
             warnings: Vec::new(),
             incomplete: Vec::new(),
+            notes: Notes::default(),
         }
     }
 
@@ -115,7 +132,7 @@ impl RuleList {
             SortBy::Effect => rows.sort_by_key(|row| row.rule.taint.effect.clone()),
             SortBy::Device => rows.sort_by_key(|row| row.rule.selector.clone()),
             SortBy::Pods => {
-                rows.sort_by_key(|row| std::cmp::Reverse(row.counts.map(|counts| counts.pods)));
+                rows.sort_by_key(|row| std::cmp::Reverse(row.pods.least()));
             }
             SortBy::Age => rows.sort_by_key(|row| row.rule.metadata.created),
             SortBy::Expires => rows.sort_by_key(|row| {
@@ -136,6 +153,12 @@ impl RuleList {
             incomplete: Incomplete::all(&Knowledge::new(gaps, basis.semantics)),
             ..self
         }
+    }
+
+    /// The same with or without what people noted on the rules.
+    #[must_use]
+    pub fn with_notes(self, notes: Notes) -> Self {
+        Self { notes, ..self }
     }
 
     /// The same with or without the names of the columns.
@@ -164,23 +187,37 @@ impl Answer for RuleList {
     }
 }
 
-/// The rows of `rules`, all of which were considered in `impact`, by name; without an impact nothing
-/// is known about devices and pods.
+/// The rows of `rules`, all of which were considered in `impact`, by name.
 #[must_use]
-pub fn rows(rules: Vec<DeviceTaintRule>, impact: Option<&Impact<'_>>) -> Vec<RuleRow> {
-    let counts: BTreeMap<&ObjectName, Counts> = impact
+pub fn rows(
+    rules: Vec<DeviceTaintRule>,
+    impact: &Impact<'_>,
+    knowledge: &Knowledge<'_>,
+) -> Vec<RuleRow> {
+    let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
+        .rules
         .iter()
-        .flat_map(|impact| &impact.rules)
-        .filter_map(|rule| Some((rule.considered.rule.as_ref()?, rule.counts)))
+        .filter_map(|rule| Some((rule.considered.rule.as_ref()?, rule)))
         .collect();
     rules
         .into_iter()
         .map(|rule| {
-            let counts = counts.get(&rule.name).copied();
-            let pods = counts.map_or(1, |counts| counts.pods);
+            let (counts, terminating) = found
+                .get(&rule.name)
+                .map(|found| (found.counts, found.terminating))
+                .unwrap_or_default();
+            let pods = knowledge.count(Subject::Pods, counts.pods);
+            // Nobody is left only when that is known.
+            let left = if pods.is_none() {
+                0
+            } else {
+                counts.pods.max(1)
+            };
             RuleRow {
-                evicting: Evicting::of(&rule, pods),
-                counts,
+                evicting: Evicting::of(&rule, left),
+                devices: knowledge.count(Subject::Published, counts.published_devices),
+                pods,
+                terminating,
                 rule,
             }
         })
@@ -206,7 +243,7 @@ pub fn list_of(objects: &[Value]) -> Value {
 impl View for RuleList {
     fn sections(&self) -> Vec<Section> {
         let table = Table {
-            columns: columns(),
+            columns: columns(self.notes),
             rows: self.rows.iter().map(|row| cells(row, self.now)).collect(),
         };
         vec![Section::table(match self.headers {
@@ -223,7 +260,11 @@ impl View for RuleList {
     }
 }
 
-fn columns() -> Vec<Column> {
+fn columns(notes: Notes) -> Vec<Column> {
+    let noted = |column: Column| match notes {
+        Notes::WhereThereIsRoom => column.wide(),
+        Notes::Always => column,
+    };
     vec![
         Column::text("NAME"),
         Column::text("TAINT"),
@@ -234,20 +275,16 @@ fn columns() -> Vec<Column> {
         Column::number("DEVICES"),
         Column::number("PODS"),
         Column::text("EVICTING"),
-        Column::prose("REASON").wide(),
+        noted(Column::prose("REASON")),
         Column::text("TICKET").wide(),
-        Column::text("BY").wide(),
-        Column::text("EXPIRES").wide(),
+        noted(Column::text("BY")),
+        noted(Column::text("EXPIRES")),
         Column::text("AGE"),
     ]
 }
 
 fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
     let rule = &row.rule;
-    let number = |of: fn(&Counts) -> usize| match &row.counts {
-        Some(counts) => of(counts).to_string(),
-        None => "<unknown>".to_owned(),
-    };
     let note = |key: &str| optional(rule.metadata.annotation(key));
     let [driver, pool, device] = selected(rule);
     vec![
@@ -257,18 +294,35 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
         driver,
         pool,
         device,
-        number(|counts| counts.published_devices),
-        number(|counts| counts.pods),
-        row.evicting.to_string(),
+        row.devices.to_string(),
+        pods(row),
+        evicting(row),
         note(RuleMetadata::REASON),
         note(RuleMetadata::TICKET),
         note(RuleMetadata::CREATED_BY),
         expires(rule, now),
         match rule.metadata.created {
             Some(created) => human_duration(now.duration_since(created)),
-            None => "<unknown>".to_owned(),
+            None => UNKNOWN.to_owned(),
         },
     ]
+}
+
+/// Those who are still to be evicted, and those who are on their way: a device is not free while one
+/// of them is there.
+fn pods(row: &RuleRow) -> String {
+    match row.terminating {
+        0 => row.pods.to_string(),
+        terminating => format!("{} (+{terminating} terminating)", row.pods),
+    }
+}
+
+fn evicting(row: &RuleRow) -> String {
+    match (row.evicting, row.terminating) {
+        // The controller has done its part, and the pods have not.
+        (Evicting::No, 1..) => "no (terminating)".to_owned(),
+        (evicting, _) => evicting.to_string(),
+    }
 }
 
 fn taint(row: &RuleRow) -> String {
@@ -342,5 +396,132 @@ impl View for ObjectList {
             resource_name(name.unwrap_or_default())
         };
         self.0.iter().map(name).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{ConsideredTaint, Counts};
+    use crate::model::{DeviceSelector, EvictionCondition, Gap, Kind};
+    use crate::render::{Format, Page, render};
+    use crate::report::testing;
+
+    fn rule_of(selector: DeviceSelector) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: Some(selector),
+            taint: testing::TAINT.clone(),
+            condition: Some(EvictionCondition {
+                status: "False".to_owned(),
+                reason: "Completed".to_owned(),
+                message: String::new(),
+                observed_generation: 1,
+                last_transition: None,
+            }),
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn shown(rule: &DeviceTaintRule, terminating: usize, missing: &[Kind], notes: Notes) -> String {
+        let considered = ConsideredTaint::of_rule(rule, testing::now());
+        let impact = Impact {
+            rules: vec![RuleImpact {
+                considered: &considered,
+                counts: Counts {
+                    published_devices: 2,
+                    ..Counts::default()
+                },
+                terminating,
+            }],
+            devices: Vec::new(),
+            pods: Vec::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let gaps: Vec<Gap> = missing
+            .iter()
+            .map(|kind| Gap {
+                what: kind.plural().to_owned(),
+                why: "denied".to_owned(),
+                affects: kind.affects(),
+            })
+            .collect();
+        let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
+        let rows = rows(vec![rule.clone()], &impact, &knowledge);
+        let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
+        let page = Page {
+            format: Format::Table,
+            width: Some(80),
+        };
+        render(&list, page).unwrap()
+    }
+
+    fn gpu() -> DeviceSelector {
+        DeviceSelector {
+            driver: Some("gpu.example.com".into()),
+            ..DeviceSelector::default()
+        }
+    }
+
+    #[test]
+    fn a_rule_is_not_done_while_a_pod_is_terminating() {
+        let rule = rule_of(gpu());
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         <unknown>
+        ");
+        insta::assert_snapshot!(shown(&rule, 1, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                 PODS   EVICTING           AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2   0 (+1 terminating)   no (terminating)   <unknown>
+        ");
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_unknown_and_not_zero() {
+        let mut rule = rule_of(gpu());
+        let missing = [Kind::Pod, Kind::ResourceSlice];
+        insta::assert_snapshot!(shown(&rule, 0, &missing, Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES        PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown>   no         <unknown>
+        ");
+        // The controller says that there are evictions to do, and nobody knows better.
+        rule.condition.as_mut().unwrap().status = "True".to_owned();
+        assert!(shown(&rule, 0, &missing, Notes::default()).contains("yes "));
+        assert!(shown(&rule, 0, &[], Notes::default()).contains("yes (stale)"));
+    }
+
+    #[test]
+    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
+        let rule = rule_of(DeviceSelector {
+            device_class: Some("gpu".into()),
+            ..DeviceSelector::default()
+        });
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER   POOL   DEVICE        DEVICES   PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   *        *      * class=gpu         2      0   no         <unknown>
+        ");
+    }
+
+    #[test]
+    fn what_people_noted_is_there_where_it_is_the_question() {
+        let mut rule = rule_of(gpu());
+        let annotations = [
+            (RuleMetadata::EXPIRES, "2026-11-20T00:00:00Z"),
+            (RuleMetadata::REASON, "firmware"),
+            (RuleMetadata::CREATED_BY, "anna"),
+        ];
+        for (key, value) in annotations {
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(key.to_owned(), value.to_owned());
+        }
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::Always), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   REASON     BY     EXPIRES                          AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         firmware   anna   2026-11-20T00:00:00Z (expired)   <unknown>
+        ");
     }
 }

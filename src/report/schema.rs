@@ -8,12 +8,11 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::wait::WaitReport;
-use super::{DeviceReport, ImpactReport, RuleDescription};
+use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, WaitReport};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 4] {
+pub fn files() -> [(&'static str, Schema); 5] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -26,6 +25,10 @@ pub fn files() -> [(&'static str, Schema); 4] {
         (
             "rule-description.v1alpha1.schema.json",
             schema_of::<RuleDescription>(),
+        ),
+        (
+            "change-report.v1alpha1.schema.json",
+            schema_of::<ChangeReport>(),
         ),
         (
             "wait-report.v1alpha1.schema.json",

@@ -26,6 +26,8 @@ pub enum Shown {
     Always,
     /// Only where there is room: wide tables and documents.
     Wide,
+    /// Only where there is no room: not in wide tables, nor in documents.
+    Narrow,
     /// Only in documents, which are passed on without what standard error says.
     Document,
 }
@@ -148,6 +150,13 @@ impl Column {
             shown: Shown::Always,
             content,
         }
+    }
+
+    /// The same column, in tables that are not wide only: it stands for a longer one.
+    #[must_use]
+    pub const fn narrow(mut self) -> Self {
+        self.shown = Shown::Narrow;
+        self
     }
 
     /// The same column, in wide tables and documents only.

@@ -203,6 +203,7 @@ impl Example {
                     pods: 3,
                     namespaces: 2,
                 },
+                terminating: 1,
             }],
             devices: vec![DeviceImpact {
                 id: DEVICE.clone(),

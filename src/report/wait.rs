@@ -14,7 +14,7 @@ use super::table::{Section, View};
 use super::time::Time;
 use crate::engine::life::{Evicting, Obstacle, Remaining};
 use crate::engine::settle::{Goal, Open};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NodeHealth};
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -66,9 +66,9 @@ pub struct Left {
     pub message: String,
 }
 
-/// Why something is left.
+/// Why something is left; the codes of pods are those of a rule's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "kebab-case")]
 pub enum LeftReason {
     /// The pod's eviction is due, and the controller has not come to it.
     Controller,
@@ -78,8 +78,10 @@ pub enum LeftReason {
     GracePeriod,
     /// The pod is terminating, and a finalizer holds it.
     Finalizers,
-    /// The pod is terminating, and its node is gone or not ready.
-    Node,
+    /// The pod is terminating, and its node does not answer.
+    NodeNotReady,
+    /// The pod is terminating, and there is no such node.
+    NodeGone,
     /// The pod should have ended, and its kubelet has not said so.
     Kubelet,
     /// The controller's condition does not say that the rule is done.
@@ -130,7 +132,10 @@ impl Left {
             Obstacle::Tolerates { until } => (LeftReason::Tolerates, Some(*until)),
             Obstacle::GracePeriod { until, .. } => (LeftReason::GracePeriod, Some(*until)),
             Obstacle::Finalizers(_) => (LeftReason::Finalizers, None),
-            Obstacle::Node(_) => (LeftReason::Node, None),
+            Obstacle::Node(NodeHealth::Gone) => (LeftReason::NodeGone, None),
+            Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {
+                (LeftReason::NodeNotReady, None)
+            }
             Obstacle::Kubelet { since } => (LeftReason::Kubelet, Some(*since)),
         };
         let node = left.pod.node.as_ref().map(ToString::to_string);

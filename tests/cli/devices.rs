@@ -61,22 +61,22 @@ fn unknown_node_is_an_empty_list_with_a_hint() {
 #[test]
 fn tainted_devices_name_whose_taint_it_is() {
     assert_snapshot!(devices("--tainted").shown(), @"
-    DEVICE                          NODE      ALLOCATED   TAINTS                                                           CLAIMS                                        PODS
-    gpu.example.com/node-10/gpu-0   node-10   yes         example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8                 research/fold-jsg5p
-    gpu.example.com/node-10/gpu-1   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
-    gpu.example.com/node-10/gpu-2   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
-    gpu.example.com/node-10/gpu-3   node-10   no          example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                        <none>
-    gpu.example.com/node-3/gpu-2    node-3    yes (2)     gpu.example.com/ecc-errors=correctable:None (driver)             monitoring/gpu-monitor-ztccc-all-lc9v7 (+1)   monitoring/gpu-monitor-ztccc (+1)
-    gpu.example.com/node-4/gpu-2    node-4    no          gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                        <none>
-    gpu.example.com/node-6/gpu-0    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx       serving/chat-7d9c6b5f4d-bg695
-    gpu.example.com/node-6/gpu-1    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx     serving/speech-8479d6bcf-jh2lt
-    gpu.example.com/node-6/gpu-2    node-6    yes         example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx     serving/speech-8479d6bcf-jh2lt
-    gpu.example.com/node-6/gpu-3    node-6    no          example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                        <none>
-    gpu.example.com/node-8/gpu-0    node-8    yes         example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224       serving/chat-7d9c6b5f4d-qvwlt
-    gpu.example.com/node-8/gpu-1    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
-    gpu.example.com/node-8/gpu-2    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
-    gpu.example.com/node-8/gpu-3    node-8    no          example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                        <none>
-    gpu.example.com/node-9/gpu-1    node-9    yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                           research/xid-triage
+    DEVICE                          NODE      ALLOCATED        TAINTS                                                           CLAIMS                                      PODS
+    gpu.example.com/node-10/gpu-0   node-10   yes              example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8               research/fold-jsg5p
+    gpu.example.com/node-10/gpu-1   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+    gpu.example.com/node-10/gpu-2   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+    gpu.example.com/node-10/gpu-3   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+    gpu.example.com/node-3/gpu-2    node-3    yes (+1 admin)   gpu.example.com/ecc-errors=correctable:None (driver)             training/llm-1-gpus-rsbmk (+1 admin)        training/llm-1 (+1 admin)
+    gpu.example.com/node-4/gpu-2    node-4    no               gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                      <none>
+    gpu.example.com/node-6/gpu-0    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx     serving/chat-7d9c6b5f4d-bg695
+    gpu.example.com/node-6/gpu-1    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
+    gpu.example.com/node-6/gpu-2    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
+    gpu.example.com/node-6/gpu-3    node-6    no               example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                      <none>
+    gpu.example.com/node-8/gpu-0    node-8    yes              example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224     serving/chat-7d9c6b5f4d-qvwlt
+    gpu.example.com/node-8/gpu-1    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+    gpu.example.com/node-8/gpu-2    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+    gpu.example.com/node-8/gpu-3    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+    gpu.example.com/node-9/gpu-1    node-9    yes              gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                         research/xid-triage
     [exit status: 0]
     ");
 }
@@ -136,8 +136,8 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
          "status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x"}]}}}}]}"#;
     let folder = Folder::new().with("claims.json", claims);
     assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @"
-    DEVICE   NODE     ALLOCATED   TAINTS   CLAIMS   PODS
-    d/p/x    <none>   yes         <none>   n/c      <none>
+    DEVICE   NODE        ALLOCATED   TAINTS      CLAIMS   PODS
+    d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
@@ -147,7 +147,8 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @"
     d/p/x
     [stderr]
-    error: the answer is incomplete: resourceslices, devicetaintrules
+    error: the answer is incomplete, and more names may be missing
+    hint: resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
     [exit status: 6]
     ");
 }
@@ -179,7 +180,8 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     let run = folder.devicetaint("devices --free -o name -q --from slices.json");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: which devices are free is not known, so that none is listed
+    error: the answer is incomplete, and more names may be missing
+    hint: resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
     [exit status: 6]
     ");
     let run = folder.devicetaint("devices --free --from slices.json");

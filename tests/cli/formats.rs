@@ -355,7 +355,9 @@ fn devices_as_json() {
           "device": "gpu.example.com/node-9/gpu-1",
           "node": "node-9",
           "allocated": true,
+          "free": false,
           "allocations": 1,
+          "adminAllocations": 0,
           "published": true,
           "taints": [
             {
@@ -369,19 +371,25 @@ fn devices_as_json() {
           "claims": [
             "research/xid-triage"
           ],
+          "adminClaims": [],
           "pods": [
             "research/xid-triage"
-          ]
+          ],
+          "adminPods": []
         },
         {
           "device": "gpu.example.com/node-9/gpu-3",
           "node": "node-9",
           "allocated": false,
+          "free": true,
           "allocations": 0,
+          "adminAllocations": 0,
           "published": true,
           "taints": [],
           "claims": [],
-          "pods": []
+          "adminClaims": [],
+          "pods": [],
+          "adminPods": []
         }
       ],
       "warnings": [],
@@ -407,7 +415,9 @@ fn devices_as_yaml() {
     - device: gpu.example.com/node-9/gpu-1
       node: node-9
       allocated: true
+      free: false
       allocations: 1
+      adminAllocations: 0
       published: true
       taints:
       - source: ResourceSlice
@@ -417,16 +427,22 @@ fn devices_as_yaml() {
         effect: NoExecute
       claims:
       - research/xid-triage
+      adminClaims: []
       pods:
       - research/xid-triage
+      adminPods: []
     - device: gpu.example.com/node-9/gpu-3
       node: node-9
       allocated: false
+      free: true
       allocations: 0
+      adminAllocations: 0
       published: true
       taints: []
       claims: []
+      adminClaims: []
       pods: []
+      adminPods: []
     warnings: []
     incomplete: []
     [exit status: 0]

@@ -196,7 +196,7 @@ fn names_of_an_incomplete_answer_say_so_beside_them_and_end_with_6() {
     assert_snapshot!(run.shown(), @"
     [stderr]
     error: the answer is incomplete, and more names may be missing
-    hint: pods: the input holds no Pod: who would be evicted is unknown
+    hint: pods: the input holds no Pod: who would be evicted is not fully known
     [exit status: 6]
     ");
 }
@@ -221,7 +221,10 @@ fn files_without_a_time_need_one() {
     let run = folder.devicetaint("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
     assert_snapshot!(run.shown(), @"
     d/p/x
-    [exit status: 0]
+    [stderr]
+    error: the answer is incomplete, and more names may be missing
+    hint: resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
+    [exit status: 6]
     ");
 }
 

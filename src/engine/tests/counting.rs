@@ -1,7 +1,8 @@
 //! How many: what the controller writes into a rule's condition.
 
-use super::world::{GPU_0, World, considered, one_pod};
+use super::world::{GPU_0, World, at, considered, one_pod};
 use crate::engine::Counts;
+use crate::model::Deletion;
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -106,4 +107,27 @@ fn other_rules_neither_add_to_the_count_nor_take_from_it() {
 fn allocated_claim_that_nobody_has_reserved_counts_as_allocated() {
     let world = World::default().claim("team/claim", &[GPU_0], &[]);
     assert_eq!(counts(&world, GPU_0), expected(0, 1, 0, 0));
+}
+
+#[test]
+fn pods_on_their_way_out_are_counted_apart_for_every_rule_that_selects_their_devices() {
+    let world = one_pod().but_pod(|pod| {
+        pod.deletion = Some(Deletion {
+            at: at(50),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+    });
+    let taints = [
+        considered(GPU_0, "example.com/maintenance:NoSchedule"),
+        considered("gpu.example.com/node-a/gpu-1", MAINTENANCE),
+        considered("*/*/*", MAINTENANCE),
+    ];
+    let impact = world.preview(&taints);
+    let found: Vec<_> = impact
+        .rules
+        .iter()
+        .map(|rule| (rule.counts.pods, rule.terminating))
+        .collect();
+    assert_eq!(found, [(0, 1), (0, 0), (0, 1)]);
 }

@@ -25,14 +25,18 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
     for (keys, code, said) in [
-        ("n", 4, "not confirmed; nothing was changed"),
-        (ENTER, 4, "not confirmed; nothing was changed"),
-        ("q", 4, "not confirmed; nothing was changed"),
-        (CTRL_C, 130, "interrupted; nothing was changed"),
+        (["n", ENTER], 4, "not confirmed; nothing was changed"),
+        (["", ENTER], 4, "not confirmed; nothing was changed"),
+        (["q", ENTER], 4, "not confirmed; nothing was changed"),
+        // A key alone agrees to nothing: it may have been meant for something else.
+        (["y", CTRL_C], 130, "interrupted; nothing was changed"),
+        (["", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
         terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
-        terminal.press(keys);
+        for keys in keys {
+            terminal.press(keys);
+        }
         let shown = terminal.ended(code);
         assert!(shown.contains(&format!("\nerror: {said}")), "{shown}");
         assert_eq!(world.effect(&name), "None", "{keys:?}");
@@ -40,6 +44,7 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
     terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
     terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
     terminal.press("y");
+    terminal.press(ENTER);
     let shown = terminal.ended(0);
     assert!(shown.contains("configured"), "{shown}");
     assert_eq!(world.effect(&name), "NoSchedule");
@@ -160,11 +165,13 @@ fn all_rules_are_shown_before_they_are_deleted() {
     let world = block_on(World::new(&plane));
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
-    for (keys, code) in [(ENTER, 4), (CTRL_C, 130), ("y", 0)] {
+    for (keys, code) in [(["", ENTER], 4), (["y", CTRL_C], 130), (["y", ENTER], 0)] {
         terminal.command(&world.typed("remove --all"));
         terminal.until(&name);
         terminal.until("Delete 1 rule? [y/N]");
-        terminal.press(keys);
+        for keys in keys {
+            terminal.press(keys);
+        }
         terminal.ended(code);
         let left = block_on(plane.get(&Reference::rule(&name))).is_some();
         assert_eq!(left, code != 0, "{keys:?}");

@@ -1,0 +1,271 @@
+//! What became of the rules that a command changes?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::metadata::API_VERSION;
+use super::rules::resource_name;
+use super::table::{Section, View};
+use super::wait::WaitReport;
+
+/// What a command did, rule by rule.
+///
+/// Within one apiVersion, fields and outcomes are only added: readers have to ignore those they do
+/// not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "ChangeReport"))]
+    pub kind: String,
+    /// Who only pretended, if nothing was meant to be stored.
+    pub dry_run: DryRun,
+    /// Whether anything was changed, or would have been without the dry run; null when that is not
+    /// known of a rule.
+    pub changed: Option<bool>,
+    /// The rules, in the order in which the command came to them.
+    pub rules: Vec<ChangedRule>,
+    /// How the wait for the change ended; null when nothing was waited for.
+    pub wait: Option<WaitReport>,
+    /// What else there is to know, in words, such as what becomes schedulable again.
+    pub notes: Vec<String>,
+}
+
+/// Who only pretended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DryRun {
+    /// Nobody: it was done.
+    #[default]
+    None,
+    /// This plugin: nothing was sent.
+    Client,
+    /// The server: it was sent, and not stored.
+    Server,
+}
+
+impl DryRun {
+    /// What is said after a verb, as kubectl does.
+    #[must_use]
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Client => " (dry run)",
+            Self::Server => " (server dry run)",
+        }
+    }
+}
+
+/// One rule, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedRule {
+    /// The rule's name.
+    pub name: String,
+    /// What became of it.
+    pub outcome: ChangeOutcome,
+    /// Whether it was changed; null when that is not known.
+    pub changed: Option<bool>,
+    /// The taint that it had, as KEY[=VALUE]:EFFECT; null for one that was not there, and where it
+    /// was not read.
+    pub before: Option<String>,
+    /// The taint that it has now; null for one that is gone, and where that is not known.
+    pub after: Option<String>,
+    /// Why it is not as wanted; null when it is.
+    pub error: Option<String>,
+}
+
+/// What became of a rule, in kubectl's words.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeOutcome {
+    /// It was made.
+    Created,
+    /// It was changed.
+    Configured,
+    /// It was as wanted.
+    Unchanged,
+    /// It was removed.
+    Deleted,
+    /// It was changed, and changed back.
+    Reverted,
+    /// There was none of that name.
+    NotFound,
+    /// It could not be changed, and is as it was.
+    Failed,
+    /// Nobody knows: the answer of the server was lost, and could not be looked up.
+    Unknown,
+}
+
+impl ChangeOutcome {
+    /// The outcome as it is printed after the name of the rule.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Configured => "configured",
+            Self::Unchanged => "unchanged",
+            Self::Deleted => "deleted",
+            Self::Reverted => "reverted",
+            Self::NotFound => "not found",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whether a rule with this outcome was changed; absent when that is not known.
+    #[must_use]
+    pub fn changed(self) -> Option<bool> {
+        match self {
+            Self::Created | Self::Configured | Self::Deleted => Some(true),
+            // As it was, but not untouched: others have seen the state between.
+            Self::Reverted => Some(true),
+            Self::Unchanged | Self::NotFound | Self::Failed => Some(false),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl ChangedRule {
+    /// A rule of which nothing is known but what became of it.
+    #[must_use]
+    pub fn new(name: &str, outcome: ChangeOutcome) -> Self {
+        Self {
+            name: name.to_owned(),
+            outcome,
+            changed: outcome.changed(),
+            before: None,
+            after: None,
+            error: None,
+        }
+    }
+
+    /// The rule with the taints that it had and has, as KEY[=VALUE]:EFFECT.
+    #[must_use]
+    pub fn with_taints(self, before: Option<String>, after: Option<String>) -> Self {
+        Self {
+            before,
+            after,
+            ..self
+        }
+    }
+
+    /// The rule with why it is not as wanted.
+    #[must_use]
+    pub fn with_error(self, error: String) -> Self {
+        Self {
+            error: Some(error),
+            ..self
+        }
+    }
+
+    /// The line that tells it: `devicetaintrule.resource.k8s.io/NAME created (dry run)`.
+    #[must_use]
+    pub fn line(&self, dry_run: DryRun) -> String {
+        let (name, verb) = (resource_name(&self.name), self.outcome.as_str());
+        format!("{name} {verb}{}", dry_run.suffix())
+    }
+}
+
+impl ChangeReport {
+    /// The report on these rules.
+    #[must_use]
+    pub fn new(rules: Vec<ChangedRule>, dry_run: DryRun) -> Self {
+        let any = |wanted: Option<bool>| rules.iter().any(|rule| rule.changed == wanted);
+        let changed = if any(Some(true)) {
+            Some(true)
+        } else if any(None) {
+            None
+        } else {
+            Some(false)
+        };
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "ChangeReport".to_owned(),
+            dry_run,
+            changed,
+            rules,
+            wait: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The report with how the wait for the change ended.
+    #[must_use]
+    pub fn with_wait(self, wait: WaitReport) -> Self {
+        Self {
+            wait: Some(wait),
+            ..self
+        }
+    }
+
+    /// The report with what else there is to know.
+    #[must_use]
+    pub fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
+}
+
+impl View for ChangeReport {
+    fn sections(&self) -> Vec<Section> {
+        let lines = self.rules.iter().map(|rule| rule.line(self.dry_run));
+        let mut sections = vec![Section::sentences(lines.collect())];
+        sections.extend(self.wait.iter().flat_map(View::sections));
+        sections.push(Section::list("Notes", self.notes.clone()));
+        sections
+    }
+
+    /// The rules that are there now, as kubectl prints them.
+    fn names(&self) -> Vec<String> {
+        self.rules
+            .iter()
+            .map(|rule| resource_name(&rule.name))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(outcomes: &[ChangeOutcome]) -> ChangeReport {
+        let rules = outcomes
+            .iter()
+            .map(|outcome| ChangedRule::new("r", *outcome));
+        ChangeReport::new(rules.collect(), DryRun::None)
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_rule_is_not_unchanged() {
+        use ChangeOutcome::{Configured, Failed, Reverted, Unchanged, Unknown};
+        for (outcomes, changed) in [
+            (&[Unchanged, Failed][..], Some(false)),
+            (&[], Some(false)),
+            (&[Unchanged, Configured], Some(true)),
+            (&[Unknown, Configured], Some(true)),
+            (&[Unknown, Unchanged], None),
+            (&[Reverted], Some(true)),
+        ] {
+            assert_eq!(report(outcomes).changed, changed, "{outcomes:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_told_as_kubectl_tells_it() {
+        let rule = ChangedRule::new("drain", ChangeOutcome::Configured)
+            .with_taints(Some("a:None".to_owned()), Some("a:NoExecute".to_owned()));
+        let report = ChangeReport::new(vec![rule], DryRun::Server);
+        assert_eq!(
+            report.rules[0].line(report.dry_run),
+            "devicetaintrule.resource.k8s.io/drain configured (server dry run)"
+        );
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["rules"][0]["outcome"], "configured");
+        assert_eq!(json["rules"][0]["after"], "a:NoExecute");
+        assert_eq!(json["dryRun"], "Server");
+    }
+}

@@ -1,0 +1,218 @@
+//! Who is still there, and what does each of them wait for?
+
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::life::why;
+use super::table::{Column, Table, optional};
+use super::time::Time;
+use crate::engine::life::{Obstacle, Remaining};
+use crate::model::{Effect, NodeHealth};
+
+/// A pod that a rule has not got rid of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemainingPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its node; null while it has none.
+    pub node: Option<String>,
+    /// What it waits for, in words.
+    pub waits_for: String,
+    /// What it waits for, as a stable code: controller, tolerates, grace-period, finalizers,
+    /// node-not-ready, node-gone or kubelet; effect-does-not-evict where it waits for nothing, since
+    /// the rule evicts nobody as it is.
+    pub reason: String,
+    /// Since when it waits for that; null when that is not known.
+    pub since: Option<Time>,
+    /// Until when it waits for that at most; null when there is no such time.
+    pub until: Option<Time>,
+    /// Who else has to agree before it is gone, once it is deleted.
+    pub finalizers: Vec<String>,
+    /// Whether it is on its way out already.
+    pub terminating: bool,
+}
+
+/// The code of a pod that a rule would only wait for with another effect.
+const NO_EFFECT: &str = "effect-does-not-evict";
+
+impl RemainingPod {
+    /// The view of a pod at `now`, of a rule with this effect.
+    #[must_use]
+    pub fn new(left: &Remaining<'_>, effect: &Effect, now: Timestamp) -> Self {
+        let words = why(&left.obstacle, now);
+        let terminating = left.obstacle.is_terminating();
+        // What has been deleted goes whatever the rule does now.
+        let waits = *effect == Effect::NoExecute || terminating;
+        let waits_for = if waits {
+            words
+        } else {
+            format!("nothing, with effect {effect}; with NoExecute: {words}")
+        };
+        let (since, until) = if waits { times(left) } else { (None, None) };
+        let deletion = left.pod.deletion.as_ref();
+        Self {
+            namespace: left.pod.name.namespace.to_string(),
+            name: left.pod.name.name.to_string(),
+            node: left.pod.node.as_ref().map(ToString::to_string),
+            waits_for,
+            reason: if waits {
+                code(&left.obstacle)
+            } else {
+                NO_EFFECT
+            }
+            .to_owned(),
+            since: since.map(Time),
+            until: until.map(Time),
+            finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
+            terminating,
+        }
+    }
+}
+
+/// The stable code of what keeps a pod.
+fn code(obstacle: &Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::Controller { .. } => "controller",
+        Obstacle::Tolerates { .. } => "tolerates",
+        Obstacle::GracePeriod { .. } => "grace-period",
+        Obstacle::Finalizers(_) => "finalizers",
+        Obstacle::Node(NodeHealth::Gone) => "node-gone",
+        Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => "node-not-ready",
+        Obstacle::Kubelet { .. } => "kubelet",
+    }
+}
+
+/// Since when the pod waits for what keeps it, and until when at most.
+fn times(left: &Remaining<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
+    // What is left when the grace period is over, is waited for since then.
+    let overdue = left.pod.deletion.as_ref().map(|deletion| deletion.at);
+    match &left.obstacle {
+        Obstacle::Controller { since } => (Some(*since), None),
+        Obstacle::Tolerates { until } => (None, Some(*until)),
+        Obstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
+        Obstacle::Kubelet { since } => (Some(*since), None),
+        Obstacle::Finalizers(_) | Obstacle::Node(_) => (overdue, None),
+    }
+}
+
+/// The pods as a table.
+#[must_use]
+pub fn table(remaining: &[RemainingPod]) -> Table {
+    let row = |pod: &RemainingPod| {
+        vec![
+            pod.namespace.clone(),
+            pod.name.clone(),
+            optional(pod.node.as_deref()),
+            pod.waits_for.clone(),
+        ]
+    };
+    Table {
+        columns: vec![
+            Column::text("NAMESPACE"),
+            Column::text("POD"),
+            Column::text("NODE"),
+            Column::prose("WAITS-FOR"),
+        ],
+        rows: remaining.iter().map(row).collect(),
+    }
+}
+
+/// Whether that long is nothing to speak of.
+pub(super) fn is_now(duration: SignedDuration) -> bool {
+    duration.as_secs() == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Deletion;
+    use crate::report::testing;
+
+    fn view(obstacle: Obstacle, effect: &Effect) -> RemainingPod {
+        let mut pod = testing::pod("team-a", "train-0");
+        if obstacle.is_terminating() {
+            pod.deletion = Some(Deletion {
+                at: testing::after(-10),
+                grace_period_seconds: Some(30),
+                finalizers: vec!["example.com/drain".to_owned()],
+            });
+        }
+        let left = Remaining {
+            pod: &pod,
+            obstacle,
+        };
+        RemainingPod::new(&left, effect, testing::now())
+    }
+
+    #[test]
+    fn every_obstacle_has_a_code_and_its_times() {
+        let (past, future) = (testing::after(-10), testing::after(60));
+        let grace = Obstacle::GracePeriod {
+            since: past,
+            until: future,
+        };
+        for (obstacle, reason, since, until) in [
+            (
+                Obstacle::Controller { since: past },
+                "controller",
+                Some(past),
+                None,
+            ),
+            (
+                Obstacle::Tolerates { until: future },
+                "tolerates",
+                None,
+                Some(future),
+            ),
+            (grace, "grace-period", Some(past), Some(future)),
+            (
+                Obstacle::Finalizers(vec!["example.com/drain".to_owned()]),
+                "finalizers",
+                Some(past),
+                None,
+            ),
+            (
+                Obstacle::Node(NodeHealth::Gone),
+                "node-gone",
+                Some(past),
+                None,
+            ),
+            (
+                Obstacle::Node(NodeHealth::NotReady),
+                "node-not-ready",
+                Some(past),
+                None,
+            ),
+            (
+                Obstacle::Kubelet { since: past },
+                "kubelet",
+                Some(past),
+                None,
+            ),
+        ] {
+            let terminating = obstacle.is_terminating();
+            let view = view(obstacle, &Effect::NoExecute);
+            assert_eq!(view.reason, reason);
+            assert_eq!(view.since, since.map(Time), "{reason}");
+            assert_eq!(view.until, until.map(Time), "{reason}");
+            assert_eq!(view.terminating, terminating, "{reason}");
+            assert_eq!(view.finalizers.len(), usize::from(terminating), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_rule_without_effect_is_waited_for_by_nobody_but_those_on_their_way_out() {
+        let tolerates = Obstacle::Tolerates {
+            until: testing::after(60),
+        };
+        let stays = view(tolerates, &Effect::None);
+        assert_eq!((stays.reason.as_str(), stays.until), (NO_EFFECT, None));
+        assert!(stays.waits_for.starts_with("nothing, with effect None"));
+        let goes = view(Obstacle::Node(NodeHealth::Gone), &Effect::None);
+        assert_eq!(goes.reason, "node-gone");
+    }
+}
