@@ -208,9 +208,12 @@ impl EscalateArgs {
 
     /// Whether there is anything to wait for.
     fn waits(&self) -> bool {
-        self.wait
-            && self.change.change().dry_run.is_real()
-            && Effect::from(self.to) == Effect::NoExecute
+        self.change.change().dry_run.is_real() && self.would_wait()
+    }
+
+    /// As [`EscalateArgs::waits`], were it no dry run: those are refused what the real run would be.
+    fn would_wait(&self) -> bool {
+        self.wait && Effect::from(self.to) == Effect::NoExecute
     }
 
     async fn wait(
@@ -263,7 +266,8 @@ impl EscalateArgs {
     /// A wait that is over before the last pod is due could only end badly: that is said before the
     /// first is evicted.
     fn refuse_too_short(&self, report: &ImpactReport, now: Timestamp) -> Result<(), Failure> {
-        let last = report.summary.last_eviction.filter(|_| self.waits());
+        let last = report.summary.last_eviction;
+        let last = last.filter(|_| self.would_wait());
         let shortfall = last.and_then(|last| self.patience().shortfall(last.0, now));
         match shortfall {
             Some(short) => Err(standing::too_short(&short, self.patience())),

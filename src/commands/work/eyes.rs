@@ -26,8 +26,8 @@ use crate::model::{DeviceTaintRule, Effect, Kind, Reading};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// How often is looked although nothing has changed, since times pass.
 const TICK: Duration = Duration::from_secs(5);
-/// Changes within this time are looked at together.
-const GATHER: Duration = Duration::from_millis(250);
+/// Changes of pods within this time are looked at together, and told in one line.
+const GATHER: Duration = INTERVAL;
 
 /// What is looked at.
 pub(crate) struct Eyes {
@@ -137,6 +137,7 @@ impl Eyes {
     pub(crate) async fn rest(&mut self, rest: Duration) -> Result<(), Failure> {
         let polled = !self.rules_are_watched || self.watched.asks_by_name();
         let tick = if polled { INTERVAL } else { TICK };
+        let gather = self.pods.as_ref().map_or(Duration::ZERO, |_| GATHER);
         let mut rest = rest.min(tick);
         loop {
             let asleep = Instant::now();
@@ -145,7 +146,7 @@ impl Eyes {
                 Ok(changed) => changed.map_err(|error| self.live.failed(error))?,
             }
             // What comes at the same time, such as the ends of a thousand pods, is one look.
-            rest = rest.saturating_sub(asleep.elapsed()).min(GATHER);
+            rest = rest.saturating_sub(asleep.elapsed()).min(gather);
             if rest.is_zero() {
                 return Ok(());
             }

@@ -89,11 +89,13 @@ fn a_timeout_before_the_last_eviction_is_due_is_refused_before_the_first() {
     block_on(world.tolerant_pod("patient", "gpu-0", 300));
     let name = world.add(&format!("{KEY}:NoSchedule"));
     let line = format!("escalate {name} --to NoExecute --yes");
-    world
-        .run(&format!("{line} --wait --timeout 25s"))
-        .ended(4)
-        .saying("the last eviction is due in 5m")
-        .saying("nothing was changed");
+    for dry_run in ["", " --dry-run=server"] {
+        world
+            .run(&format!("{line} --wait --timeout 25s{dry_run}"))
+            .ended(4)
+            .saying("the last eviction is due in 5m")
+            .saying("nothing was changed");
+    }
     let rule = block_on(world.rule(&name)).expect("it is there");
     assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
     world.run(&line).ended(0);
