@@ -73,7 +73,8 @@ impl ApiClient {
         self.shared.context.as_deref()
     }
 
-    /// The server's clock: the latest time that any of its answers bore, to the second.
+    /// The server's clock: the latest time that any of its answers bore, to the second. What something
+    /// on the way answers in its place does not count.
     ///
     /// `None` before the first answer, and as long as no answer has a `Date` that can be one (a proxy
     /// may remove it): then the caller has to take the time from elsewhere and to say so.

@@ -18,6 +18,7 @@ use rustls::pki_types::ServerName;
 use tower::{BoxError, ServiceBuilder};
 use tower_http::decompression::DecompressionLayer;
 
+use super::identity::on_p521;
 use super::pinned::Pinned;
 
 /// A client that sends requests as `config` says; sends none yet.
@@ -42,21 +43,34 @@ pub(in crate::cluster) fn connect(config: Config) -> Result<kube::Client, kube::
     Ok(kube::Client::new(service, config.default_namespace))
 }
 
-/// TLS as kube makes it, but for which certificates of servers are taken.
+/// TLS as kube makes it, but for which certificates of servers are taken, and which keys users have.
 fn secured(
     config: &Config,
     connector: HttpConnector,
 ) -> Result<HttpsConnector<HttpConnector>, kube::Error> {
+    let verifier = Pinned::of(config);
+    let identity = on_p521(config);
+    let mut config = config.clone();
+    if identity.is_some() {
+        // kube gives up on a key that ring does not know.
+        config.auth_info.client_certificate_data = None;
+        config.auth_info.client_key_data = None;
+    }
     let usual = config.rustls_https_connector_with_connector(connector.clone())?;
-    let Some(verifier) = Pinned::of(config) else {
+    if verifier.is_none() && identity.is_none() {
         return Ok(usual);
-    };
+    }
     let mut tls = config.rustls_client_config()?;
-    tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    if let Some(verifier) = verifier {
+        tls.dangerous().set_certificate_verifier(Arc::new(verifier));
+    }
+    if let Some(identity) = identity {
+        tls.client_auth_cert_resolver = Arc::new(identity);
+    }
     let builder = HttpsConnectorBuilder::new()
         .with_tls_config(tls)
         .https_or_http();
-    let builder = match config.tls_server_name.clone().map(ServerName::try_from) {
+    let builder = match config.tls_server_name.map(ServerName::try_from) {
         Some(Ok(name)) => builder.with_server_name_resolver(FixedServerNameResolver::new(name)),
         // kube has refused a name that is none above.
         Some(Err(_)) => return Ok(usual),

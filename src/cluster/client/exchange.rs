@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::consume::Consume;
 use super::failure;
-use super::headers::has_audit_id;
 use super::pace::Pace;
 use super::refusal::{Asked, Refusal};
 use super::request::{Change, Read, request};
@@ -100,14 +99,15 @@ impl ApiClient {
             self.observe(&Event::Progress { path, bytes });
         }
         let output = consumer.finish()?;
-        self.heard(|heard| heard.prove(has_audit_id(&head.headers)));
+        self.heard(|heard| heard.prove(&head.headers));
         Ok(output)
     }
 
     /// Sends a read whose answer may go on for ever, once, and gives the body.
     pub(in crate::cluster) async fn open(&self, read: &Read) -> Result<Body, Failure> {
-        let answer = self.answered(read, None, &mut Progress::default()).await;
-        answer.map(|(_, body)| body)
+        let (head, body) = self.answered(read, None, &mut Progress::default()).await?;
+        self.heard(|heard| heard.tell_time(&head.headers));
+        Ok(body)
     }
 
     /// Sends a request, with new credentials if its own are no longer accepted, and gives the head
@@ -158,7 +158,7 @@ impl ApiClient {
             self.shared.transport.accepted(access);
         }
         if refusal.is_of_api_server() {
-            self.heard(|heard| heard.prove(has_audit_id(&head.headers)));
+            self.heard(|heard| heard.prove(&head.headers));
         }
         Ok(Reply::Refusal(refusal))
     }

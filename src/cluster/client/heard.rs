@@ -28,7 +28,6 @@ impl Heard {
     /// Notes what the head of an answer says.
     pub(in crate::cluster) fn hear(&mut self, found: &HeaderMap) {
         self.silent = false;
-        self.time = self.time.max(headers::server_time(found));
         for warning in headers::warnings(found) {
             if !self.warnings.contains(&warning) {
                 self.warnings.push(warning);
@@ -36,9 +35,15 @@ impl Heard {
         }
     }
 
-    /// Notes that an answer with this head was an API server's.
-    pub(in crate::cluster) fn prove(&mut self, has_audit_id: bool) {
+    /// Notes that an answer with this head was an API server's, whose clock counts.
+    pub(in crate::cluster) fn prove(&mut self, found: &HeaderMap) {
         self.proof.is_api_server = true;
-        self.proof.has_audit_ids |= has_audit_id;
+        self.proof.has_audit_ids |= headers::has_audit_id(found);
+        self.tell_time(found);
+    }
+
+    /// Notes what time it is there.
+    pub(in crate::cluster) fn tell_time(&mut self, found: &HeaderMap) {
+        self.time = self.time.max(headers::server_time(found));
     }
 }

@@ -14,6 +14,7 @@ mod exchange;
 mod failure;
 mod headers;
 mod heard;
+mod identity;
 mod pace;
 mod pinned;
 mod refusal;

@@ -445,7 +445,11 @@ async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
                 .iter()
                 .map(|header| format!("{header}\r\n"))
                 .collect();
-            let date = "Date: Sat, 21 Nov 2026 04:43:27 GMT\r\n";
+            let date = if headers.starts_with("Date: ") {
+                ""
+            } else {
+                "Date: Sat, 21 Nov 2026 04:43:27 GMT\r\n"
+            };
             let length = body.len();
             let head =
                 format!("HTTP/1.1 {status} X\r\n{date}{headers}Content-Length: {length}\r\n\r\n");

@@ -2,6 +2,7 @@
 
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, SLICES, Server};
+use crate::cluster::client::document::document;
 use crate::cluster::{
     ClusterError, Detail, Rules, discover, node_health, read_devices, read_for_preview,
 };
@@ -192,4 +193,28 @@ async fn access_is_denied_by_the_server_only() {
             assert!(client.denied().is_empty(), "{:?}", client.denied());
         }
     }
+}
+
+#[tokio::test]
+async fn clock_is_the_servers_and_no_other() {
+    let server = Server::start().await;
+    let dated = |status, date: &str, body: &[u8]| {
+        Answer::Whole(status, vec![format!("Date: {date}")], body.to_vec())
+    };
+    let version = br#"{"gitVersion":"v1.37.0"}"#;
+    let gateway = dated(502, "Sat, 21 Nov 2099 04:43:27 GMT", b"<html>");
+    server.answer("/version", [gateway, dated(200, "", version)]);
+    let (client, _) = server.client().await;
+    assert_eq!(client.server_time(), None);
+    document::<serde_json::Value>(&client, "/version".to_owned())
+        .await
+        .expect("an answer");
+    assert_eq!(
+        client.server_time(),
+        None,
+        "the gateway's clock is not the server's"
+    );
+    discover(&client).await.expect("discovery");
+    let time = client.server_time().map(|time| time.to_string());
+    assert_eq!(time.as_deref(), Some("2026-11-21T04:43:27Z"));
 }

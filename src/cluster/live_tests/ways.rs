@@ -45,7 +45,7 @@ pub(super) async fn client(
 }
 
 /// Asks for the version with it.
-async fn ask(
+pub(super) async fn ask(
     folder: &Path,
     cluster: &str,
     user: &str,
@@ -168,7 +168,7 @@ async fn guarded() -> (String, rcgen::CertifiedIssuer<'static, rcgen::KeyPair>) 
 }
 
 /// A server with that TLS, which says nothing but its version.
-async fn serving(config: ServerConfig) -> String {
+pub(super) async fn serving(config: ServerConfig) -> String {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
