@@ -228,7 +228,7 @@ fn a_deescalation_of_several_rules() {
 fn a_removal_of_several_rules() {
     let plane = plane();
     let world = block_on(World::new(&plane));
-    let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES");
+    let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES --yes");
     trial.interrupt(&INTERRUPTED, 0);
     trial.interrupt(&KILLED, 0);
 }
@@ -261,7 +261,7 @@ fn a_removal_that_waits() {
         &world,
         2,
         "NoSchedule",
-        "remove RULES --wait --timeout TIMEOUT",
+        "remove RULES --yes --wait --timeout TIMEOUT",
     )
     .held()
     .waiting("to wait on: kubectl devicetaint wait rule-")
