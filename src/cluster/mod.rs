@@ -20,7 +20,7 @@ mod discovery;
 mod error;
 mod files;
 #[cfg(test)]
-mod live_tests;
+pub(crate) mod live_tests;
 mod observer;
 mod path;
 mod permission;

@@ -187,6 +187,14 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
     }
 }
 
+/// Runs the command that `arguments` are, without the program's name, in a context that is there.
+#[cfg(test)]
+pub(super) async fn run_in(arguments: &[&str], context: &Context) -> Result<ExitStatus, Failure> {
+    let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
+    let arguments: Vec<OsString> = named.map(OsString::from).collect();
+    run_command(parse(&arguments)?.command, context).await
+}
+
 /// The definition of the command line, named as the user called the program.
 fn definition(called: Option<&OsString>) -> clap::Command {
     let by_kubectl = called

@@ -150,3 +150,20 @@ fn options(args: ConnectionArgs) -> ConnectionOptions {
         purpose: None,
     }
 }
+
+#[cfg(test)]
+impl Context {
+    /// A context that writes to these and asks this cluster, with nobody there to be asked.
+    pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
+        Self {
+            printer: Arc::new(printer),
+            width: None,
+            connection,
+            namespace: None,
+            verbosity: 0,
+            environment: cluster::Environment::default(),
+            ledger: Ledger::default(),
+            interactive: false,
+        }
+    }
+}

@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
 use super::flags::output::OutputArgs;
+use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::look::Look;
 use super::work::nodes::{gap_of, nodes_of};
 use super::work::present::present;
 use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
-use crate::decide::chooser::{Chooser, Ways};
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Affects, DeviceTaintRule, Gap, NodeHealth, NodeName};
-use crate::naming::labels::LabelSelector;
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
 use crate::report::{Knowledge, RuleDescriptions};
@@ -25,13 +24,8 @@ use crate::report::{Knowledge, RuleDescriptions};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DescribeArgs {
-    /// Rules by name, or devices as DRIVER/POOL/DEVICE and the key of their taint
-    #[arg(value_name = "RULE|DEVICE KEY")]
-    targets: Vec<String>,
-
-    /// Rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
-    #[arg(short = 'l', long, value_name = "SELECTOR")]
-    selector: Option<LabelSelector>,
+    #[command(flatten)]
+    rules: RuleArgs,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -53,11 +47,7 @@ Examples:
   kubectl devicetaint describe drain-node-7 --from cluster.json.gz";
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = Chooser::parse(&Ways {
-        targets: &args.targets,
-        selector: args.selector.as_ref(),
-        ..Ways::default()
-    })?;
+    let chooser = args.rules.chooser()?;
     let look = Look::open(&args.source.source(), context).await?;
     let meant = chooser.meant(look.rules()?, look.now);
     let missing = meant.all_missing();

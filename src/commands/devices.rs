@@ -7,13 +7,14 @@ use super::flags::devices::SelectorArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::work::choice::{Shown, Typed};
+use super::work::follow::{Question, answer_once, follow};
 use super::work::look::Look;
-use super::work::present::present;
 use super::work::wanted::Wanted;
-use crate::engine::{self, DeviceState};
+use crate::engine::{self, DeviceState, Inventory};
 use crate::error::{ExitStatus, Failure};
+use crate::model::DeviceId;
 use crate::naming::nearest::nearest;
-use crate::report::DeviceReport;
+use crate::report::{Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///
@@ -40,6 +41,10 @@ pub(super) struct DevicesArgs {
     /// Only devices that no claim holds; one with administrative access takes them from nobody
     #[arg(long, help_heading = "Devices")]
     free: bool,
+
+    /// List again whenever something is different
+    #[arg(short, long, help_heading = "Devices")]
+    watch: bool,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -69,27 +74,76 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         ));
     }
     let look = Look::open(&args.source.source(), context).await?;
-
     let inventory = engine::devices(look.snapshot(), &look.semantics);
     shown.refuse_missing(inventory.devices.iter().map(|state| &state.id))?;
-    let known = Known {
-        usage: look.knows_usage(),
+    let question = Listed {
+        args: &args,
+        shown,
+        namespace,
     };
-    let (states, others): (Vec<_>, Vec<_>) = inventory
-        .devices
-        .into_iter()
-        .partition(|state| shown.contains(&state.id) && args.wants(state, known, namespace));
-    let hint = args.nearest_node(&states, &others);
-    let report = DeviceReport::new(&states, &inventory.gaps, &look.basis());
+    let hint = question.nearest_node(&inventory);
+    let unknown = args.free && !look.knows_usage();
     let wanted = args.output.wanted();
-    let status = present(&report, look.aside(), wanted, context)?;
-    if args.free && !known.usage {
+    if args.watch {
+        if unknown {
+            none_known_as_free(wanted, context)?;
+        }
+        return follow(&question, look, wanted, context).await;
+    }
+    let status = answer_once(&question, look, wanted, context).await?;
+    if unknown {
         none_known_as_free(wanted, context)?;
     }
     if let Some(hint) = hint {
         context.printer.hint(&hint);
     }
     Ok(status)
+}
+
+/// Which devices are listed.
+struct Listed<'a> {
+    args: &'a DevicesArgs,
+    shown: Shown,
+    namespace: Option<&'a str>,
+}
+
+impl Question for Listed<'_> {
+    type Answer = DeviceReport;
+
+    /// Who uses a device is named in the claims.
+    fn needs_pods_of(&self, _basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
+        None
+    }
+
+    fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
+        let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
+        let known = Known {
+            usage: basis.knows_usage(),
+        };
+        inventory.devices.retain(|state| self.wants(state, known));
+        DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
+    }
+}
+
+impl Listed<'_> {
+    fn wants(&self, state: &DeviceState<'_>, known: Known) -> bool {
+        self.shown.contains(&state.id) && self.args.wants(state, known, self.namespace)
+    }
+
+    /// A node that was probably meant, where no device is local to the one that was asked for.
+    fn nearest_node(&self, inventory: &Inventory<'_>) -> Option<String> {
+        let node = self.args.node.as_ref()?;
+        let nodes = inventory.devices.iter().filter_map(|state| state.node);
+        let known: BTreeSet<String> = nodes.map(ToString::to_string).collect();
+        if known.contains(node) {
+            return None;
+        }
+        let similar = nearest(node, known);
+        let similar = similar.first()?;
+        Some(format!(
+            "no device is local to {node:?}, did you mean {similar}?"
+        ))
+    }
 }
 
 /// Says that no device is listed since nobody knows which are free; names alone cannot say that.
@@ -125,33 +179,12 @@ impl DevicesArgs {
         });
         local && tainted && free && held
     }
-
-    /// A node that was probably meant, where no device was found since none is local to that node.
-    fn nearest_node(
-        &self,
-        found: &[DeviceState<'_>],
-        others: &[DeviceState<'_>],
-    ) -> Option<String> {
-        let node = self.node.as_ref().filter(|_| found.is_empty())?;
-        let known: BTreeSet<String> = others
-            .iter()
-            .filter_map(|state| state.node.map(ToString::to_string))
-            .collect();
-        if known.contains(node) {
-            return None;
-        }
-        let similar = nearest(node, known);
-        let similar = similar.first()?;
-        Some(format!(
-            "no device is local to {node:?}, did you mean {similar}?"
-        ))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceId, NodeName};
+    use crate::model::NodeName;
 
     fn free(allocations: usize, administrative: usize, usage: bool) -> bool {
         let node = NodeName::from("node-7");

@@ -1,22 +1,24 @@
 //! `list`: which rules there are, and what they do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::Timestamp;
+use serde_json::Value;
 
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::work::choice::names;
+use super::work::follow::{Question, answer_once, follow};
 use super::work::look::Look;
-use super::work::present::present;
-use crate::engine::ConsideredTaint;
+use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceId, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
-use crate::report::Knowledge;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
+use crate::report::{Basis, Knowledge};
 
 /// List rules with what they taint, whom they hit, and who made them
 ///
@@ -38,6 +40,10 @@ pub(super) struct ListArgs {
     #[arg(long)]
     expired: bool,
 
+    /// List again whenever something is different
+    #[arg(short, long)]
+    watch: bool,
+
     /// Leave out the line of headers
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
@@ -58,6 +64,9 @@ Examples:
   # All rules, with reason, ticket and who made them
   kubectl devicetaint list -o wide
 
+  # What the evictions come to, line by line
+  kubectl devicetaint list --watch
+
   # What somebody forgot
   kubectl devicetaint list --expired
 
@@ -74,6 +83,12 @@ fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    if args.watch && args.wants_objects() {
+        return Err(Failure::usage(
+            "--watch shows what is known about the rules, not the rules as objects",
+        )
+        .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
+    }
     let names = names(&args.names)?;
     let source = args.source.source();
     let (look, objects) = if args.wants_objects() {
@@ -81,40 +96,82 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     } else {
         (Look::open(&source, context).await?, BTreeMap::new())
     };
+    look.rules()?;
     for name in &names {
         look.rule(name)?;
     }
-    let now = look.now;
-    let rules = look.rules()?.iter();
-    let shown: Vec<DeviceTaintRule> = rules
-        .filter(|rule| args.wants(rule, &names, now))
-        .cloned()
-        .collect();
-    let considered: Vec<ConsideredTaint> = shown
-        .iter()
-        .map(|rule| ConsideredTaint::of_rule(rule, now))
-        .collect();
-    let look = look.with_pods_of(&considered).await?;
-    let impact = look.impact(&considered);
+    let question = Listed {
+        args: &args,
+        names,
+        objects,
+    };
+    let wanted = args.output.wanted();
+    if args.watch {
+        follow(&question, look, wanted, context).await
+    } else {
+        answer_once(&question, look, wanted, context).await
+    }
+}
 
-    let headers = if args.no_headers {
-        Headers::Left
-    } else {
-        Headers::Shown
-    };
-    let notes = if args.expired {
-        Notes::Always
-    } else {
-        Notes::WhereThereIsRoom
-    };
-    let gaps = look.reading.gaps.iter().chain(&impact.gaps);
-    let knowledge = Knowledge::new(gaps, &look.semantics);
-    let list = RuleList::new(rows(shown, &impact, &knowledge), objects, now)
-        .from_answer(&impact, &look.basis())
-        .sorted_by(args.sort_by)
-        .with_headers(headers)
-        .with_notes(notes);
-    present(&list, look.aside(), args.output.wanted(), context)
+/// Which rules are listed, and how.
+struct Listed<'a> {
+    args: &'a ListArgs,
+    names: Vec<String>,
+    /// The rules as they are served, where that is what is printed.
+    objects: BTreeMap<String, Value>,
+}
+
+impl Listed<'_> {
+    fn shown(&self, basis: &Basis<'_>) -> Vec<DeviceTaintRule> {
+        let rules = basis.reading.snapshot.rules.iter();
+        rules
+            .filter(|rule| self.args.wants(rule, &self.names, basis.now))
+            .cloned()
+            .collect()
+    }
+}
+
+/// What the rules do, or would do with effect NoExecute.
+fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
+    let rules = rules.iter();
+    rules
+        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .collect()
+}
+
+impl Question for Listed<'_> {
+    type Answer = RuleList;
+
+    fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>> {
+        let considered = considered(&self.shown(basis), basis.now);
+        let snapshot = &basis.reading.snapshot;
+        Some(engine::selection(snapshot, &considered, basis.semantics).devices)
+    }
+
+    fn answer(&self, basis: &Basis<'_>) -> RuleList {
+        let shown = self.shown(basis);
+        let considered = considered(&shown, basis.now);
+        let snapshot = &basis.reading.snapshot;
+        let impact = engine::preview(snapshot, &considered, basis.now, basis.semantics);
+        let headers = if self.args.no_headers {
+            Headers::Left
+        } else {
+            Headers::Shown
+        };
+        let notes = if self.args.expired {
+            Notes::Always
+        } else {
+            Notes::WhereThereIsRoom
+        };
+        let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
+        let knowledge = Knowledge::new(gaps, basis.semantics);
+        let rows = rows(shown, &impact, &knowledge);
+        RuleList::new(rows, self.objects.clone(), basis.now)
+            .from_answer(&impact, basis)
+            .sorted_by(self.args.sort_by)
+            .with_headers(headers)
+            .with_notes(notes)
+    }
 }
 
 impl ListArgs {
@@ -126,7 +183,7 @@ impl ListArgs {
         }
     }
 
-    fn wants(&self, rule: &DeviceTaintRule, names: &[String], now: jiff::Timestamp) -> bool {
+    fn wants(&self, rule: &DeviceTaintRule, names: &[String], now: Timestamp) -> bool {
         let named = names.is_empty() || names.iter().any(|name| name == rule.name.as_str());
         let labelled = self
             .selector

@@ -24,6 +24,8 @@ mod preview;
 mod remove;
 mod signal;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 mod wait;
 mod work;
 

@@ -106,6 +106,11 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Whether anybody reads the results, as far as is known.
+    pub fn is_read(&self) -> bool {
+        !self.reader_is_gone.load(Ordering::Relaxed)
+    }
+
     /// Says why the command failed: `error: …`.
     pub fn error(&self, text: &str) {
         self.say(Prefix::Error, text);

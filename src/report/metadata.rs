@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, Subject};
 use super::time::Time;
 use crate::engine::Semantics;
 use crate::model;
@@ -24,6 +24,14 @@ pub struct Basis<'a> {
     pub semantics: &'a Semantics,
     /// The instant for which the question was answered.
     pub now: Timestamp,
+}
+
+impl Basis<'_> {
+    /// Whether all claims are known: without them nobody can say which device is in use.
+    #[must_use]
+    pub fn knows_usage(&self) -> bool {
+        Knowledge::new(&self.reading.gaps, self.semantics).is_complete(Subject::Allocated)
+    }
 }
 
 /// Where a report is from.

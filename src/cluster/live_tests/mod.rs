@@ -11,7 +11,7 @@ mod plugins;
 mod pods;
 mod renewing;
 mod saving;
-mod server;
+pub(crate) mod server;
 mod trust;
 mod watching;
 mod ways;

@@ -19,7 +19,7 @@ use crate::model::Reading;
 
 /// What to answer.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Whole(u16, Vec<String>, Vec<u8>),
     /// The body ends after so many bytes, as if that were all of it.
     Ends(Vec<u8>, usize),
@@ -46,7 +46,7 @@ impl Answer {
         Self::Whole(200, Vec::new(), body.into())
     }
 
-    pub(super) fn json(body: &str) -> Self {
+    pub(crate) fn json(body: &str) -> Self {
         Self::ok(body)
     }
 
@@ -89,7 +89,7 @@ impl Answer {
         Self::Whole(status, vec![html], b"<html>\nno</html>\n".to_vec())
     }
 
-    pub(super) fn forbidden(user: &str) -> Self {
+    pub(crate) fn forbidden(user: &str) -> Self {
         let words = format!("it is forbidden: User \"{user}\" cannot list resource");
         Self::Whole(403, Vec::new(), encode::status(403, "Forbidden", &words))
     }
@@ -109,25 +109,25 @@ type Scripts = Arc<Mutex<BTreeMap<String, Vec<Answer>>>>;
 
 /// A running server.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     pub(super) url: String,
     scripts: Scripts,
     visitors: Arc<Mutex<Visitors>>,
 }
 
-pub(super) const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
-pub(super) const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
-pub(super) const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
-pub(super) const PODS: &str = "/api/v1/pods";
+pub(crate) const SLICES: &str = "/apis/resource.k8s.io/v1/resourceslices";
+pub(crate) const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
+pub(crate) const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
+pub(crate) const PODS: &str = "/api/v1/pods";
 
 impl Server {
     /// A server at 1.37 with two nodes, a claim on each, and no rules.
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::start_with(None).await
     }
 
     /// The same behind TLS, with a certificate that nobody has to trust.
-    pub(super) async fn start_secure() -> Self {
+    pub(crate) async fn start_secure() -> Self {
         Self::start_with(Some(acceptor())).await
     }
 
@@ -178,15 +178,25 @@ impl Server {
 
     /// Answers requests for `path` in this order, and with the last one from then on. With a method in
     /// front, such as `DELETE /path`, only those.
-    pub(super) fn answer(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
+    pub(crate) fn answer(&self, path: &str, answers: impl IntoIterator<Item = Answer>) {
         let mut scripts = self.scripts.lock().expect("scripts");
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
         scripts.insert(path.to_owned(), answers);
     }
 
+    /// From now on what it was told to answer says nothing of the time.
+    pub(crate) fn forget_the_time(&self) {
+        let mut scripts = self.scripts.lock().expect("scripts");
+        for answer in scripts.values_mut().flatten() {
+            if let Answer::Whole(200, _, body) = answer {
+                *answer = Answer::Ends(body.clone(), body.len());
+            }
+        }
+    }
+
     /// What was asked for, in order.
-    pub(super) fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
         let requests = visitors.requests.iter();
         requests.map(|(target, _)| target.clone()).collect()
@@ -215,14 +225,14 @@ impl Server {
     }
 
     /// How often something that begins with `path` was asked for.
-    pub(super) fn count(&self, path: &str) -> usize {
+    pub(crate) fn count(&self, path: &str) -> usize {
         self.requests()
             .iter()
             .filter(|request| request.starts_with(path))
             .count()
     }
 
-    pub(super) fn options(&self) -> ConnectionOptions {
+    pub(crate) fn options(&self) -> ConnectionOptions {
         ConnectionOptions {
             server: Some(self.url.clone()),
             insecure_skip_tls_verify: self.url.starts_with("https").then_some(true),
@@ -281,7 +291,7 @@ impl Observer for Notices {
     }
 }
 
-pub(super) fn resources(names: &[&str]) -> Answer {
+pub(crate) fn resources(names: &[&str]) -> Answer {
     let resources: Vec<String> = names
         .iter()
         .map(|name| format!(r#"{{"name":"{name}","verbs":["get","list"]}}"#))

@@ -1,6 +1,7 @@
-//! This machine's clock, for when nobody else says what time it is.
+//! What time it is: by the server that was asked, or here, where nobody else says so.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 
 /// What time it is here. A server's time goes before it wherever there is one.
 #[expect(
@@ -9,4 +10,26 @@ use jiff::Timestamp;
 )]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
+}
+
+/// A server's time, from the moment on at which it was asked.
+pub(crate) struct Clock {
+    at: Timestamp,
+    since: Instant,
+}
+
+impl Clock {
+    /// A clock that shows `at` now.
+    pub(crate) fn set(at: Timestamp) -> Self {
+        Self {
+            at,
+            since: Instant::now(),
+        }
+    }
+
+    /// What time it is by now.
+    pub(crate) fn now(&self) -> Timestamp {
+        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
+        self.at.saturating_add(passed).unwrap_or(self.at)
+    }
 }

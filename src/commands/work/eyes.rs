@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::clock::Clock;
 use super::connect::{Live, failed};
 use super::glance::Glance;
 use super::look::Look;
@@ -41,26 +42,6 @@ pub(crate) struct Eyes {
     rules_are_watched: bool,
     clock: Clock,
     nodes: Nodes,
-}
-
-/// The server's time, from the moment on at which it was asked.
-struct Clock {
-    at: Timestamp,
-    since: Instant,
-}
-
-impl Clock {
-    fn set(at: Timestamp) -> Self {
-        Self {
-            at,
-            since: Instant::now(),
-        }
-    }
-
-    fn now(&self) -> Timestamp {
-        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::MAX);
-        self.at.saturating_add(passed).unwrap_or(self.at)
-    }
 }
 
 impl Eyes {

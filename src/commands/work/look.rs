@@ -21,7 +21,6 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, DriverName, Gap, Kind, Reading, Snapshot, Warning};
 use crate::output::Printer;
 use crate::report::impact::Limits as HarmLimits;
-use crate::report::knowledge::{Knowledge, Subject};
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{Basis, Guard, ImpactReport, Wholes};
 
@@ -35,14 +34,14 @@ pub(crate) struct Look {
     /// For which moment questions are answered: the server's clock, or the files' time.
     pub(crate) now: Timestamp,
     /// What there is to say beside what was read.
-    aside: Aside,
+    pub(super) aside: Aside,
     /// How the version was asked for, to look again.
     version: Version,
 }
 
 /// What there is to say about a look beside what was read. It is all that is left of a large cluster
 /// while a long text about it is printed.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Aside {
     /// What is doubtful about the look itself; among the warnings of the reading too.
     doubts: Vec<Warning>,
@@ -233,8 +232,7 @@ impl Look {
 
     /// Whether all claims are known: without them nobody can say which device is in use.
     pub(crate) fn knows_usage(&self) -> bool {
-        let knowledge = Knowledge::new(&self.reading.gaps, &self.semantics);
-        knowledge.is_complete(Subject::Allocated)
+        self.basis().knows_usage()
     }
 
     /// What the `considered` taints do to what was read.

@@ -8,6 +8,7 @@ mod clock;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod eyes;
+pub(crate) mod follow;
 mod glance;
 pub(crate) mod ledger;
 pub(crate) mod look;

@@ -30,12 +30,16 @@ pub(crate) fn present(
     if answer.is_empty() {
         printer.note("No resources found");
     }
-    let page = Page {
+    printer.emit(&render(answer, page(wanted, context))?)?;
+    ending(answer, wanted)
+}
+
+/// The page that an answer is printed on.
+pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
+    Page {
         format: wanted.format,
         width: context.width,
-    };
-    printer.emit(&render(answer, page)?)?;
-    ending(answer, wanted)
+    }
 }
 
 /// How a command ends that gave this answer: a refusal goes before what is missing, and names alone

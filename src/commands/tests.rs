@@ -1,0 +1,164 @@
+//! Commands against a server of a few lines.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::cli::run_in;
+use super::context::Context;
+use crate::cluster::live_tests::server::{Answer, RULES, Server, resources};
+use crate::error::{ExitStatus, Failure};
+use crate::output::Printer;
+
+/// What was written.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Heard {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Heard {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+/// A command, and what it writes.
+struct Run {
+    context: Context,
+    stdout: Heard,
+    stderr: Heard,
+}
+
+impl Run {
+    fn on(server: &Server) -> Self {
+        let (stdout, stderr) = (Heard::default(), Heard::default());
+        let printer = Printer::plain(stdout.clone(), stderr.clone());
+        Self {
+            context: Context::of_test(printer, server.options()),
+            stdout,
+            stderr,
+        }
+    }
+
+    async fn of(&self, line: &str) -> Result<ExitStatus, Failure> {
+        let words: Vec<&str> = line.split(' ').collect();
+        run_in(&words, &self.context).await
+    }
+}
+
+async fn failure(server: &Server, line: &str) -> Failure {
+    let run = Run::on(server);
+    let outcome = run.of(line).await;
+    outcome.expect_err(&format!(
+        "{line}: {}{}",
+        run.stdout.text(),
+        run.stderr.text()
+    ))
+}
+
+const READING_RULES: [&str; 3] = ["list", "describe drain", "preview --rule drain"];
+
+#[tokio::test]
+async fn a_server_without_rules_is_told_apart_from_one_that_has_none() {
+    let server = Server::start().await;
+    let devices = ["resourceslices", "resourceclaims", "deviceclasses"];
+    server.answer("/apis/resource.k8s.io/v1", [resources(&devices)]);
+    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.36.2"}"#)]);
+    for line in READING_RULES {
+        let failure = failure(&server, line).await;
+        assert_eq!(failure.status(), ExitStatus::Failed, "{line}");
+        let hints = failure.hints().join(" ");
+        assert!(
+            hints.contains("DRADeviceTaintRules"),
+            "{line}: {failure} {hints}"
+        );
+    }
+    // Devices have taints of their drivers all the same.
+    assert!(Run::on(&server).of("devices").await.is_ok());
+}
+
+#[tokio::test]
+async fn rules_that_may_not_be_listed_are_not_known_instead_of_none() {
+    let server = Server::start().await;
+    server.answer(RULES, [Answer::forbidden("alice")]);
+    for line in READING_RULES {
+        let failure = failure(&server, line).await;
+        let text = format!("{failure} {:?}", failure.hints());
+        assert_eq!(failure.status(), ExitStatus::Failed, "{line}");
+        assert!(text.contains("devicetaintrules"), "{line}: {text}");
+        assert!(!text.contains("no rule"), "{line}: {text}");
+    }
+    let run = Run::on(&server);
+    let strict = run.of("devices --strict").await.unwrap_err();
+    assert_eq!(strict.status(), ExitStatus::Incomplete);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that_is_said() {
+    let server = Server::start().await;
+    server.forget_the_time();
+    for line in ["list", "devices", "preview gpu.example.com/node-1/gpu-1"] {
+        let run = Run::on(&server);
+        assert!(run.of(line).await.is_ok(), "{line}");
+        let told = run.stderr.text();
+        assert!(told.contains("this machine's clock"), "{line}: {told}");
+    }
+    let run = Run::on(&server);
+    assert!(
+        run.of("preview gpu.example.com/node-1/gpu-1 -o json")
+            .await
+            .is_ok()
+    );
+    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let mut codes = report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| &found["code"]);
+    assert!(
+        codes.any(|code| code == "clock-of-this-machine"),
+        "{report}"
+    );
+}
+
+#[tokio::test]
+async fn a_list_that_is_watched_is_shown_again_when_it_is_another() {
+    let server = Server::start().await;
+    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8","creationTimestamp":"2026-11-20T10:00:00Z"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
+    let added = format!("{{\"type\":\"ADDED\",\"object\":{rule}}}\n");
+    let watch =
+        format!("{RULES}?watch=true&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=7");
+    server.answer(&watch, [Answer::Holds(added.into_bytes())]);
+    let run = Run::on(&server);
+    let seen = async {
+        while !run.stdout.text().contains("drain") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::select! {
+        outcome = run.of("list --watch") => panic!("it ended: {outcome:?}"),
+        seen = tokio::time::timeout(Duration::from_secs(20), seen) => seen.expect("the rule"),
+    }
+    assert_eq!(
+        server.count(&format!("{RULES}?limit")),
+        1,
+        "{:?}",
+        server.requests()
+    );
+    assert_eq!(
+        run.stdout.text().matches("NAME").count(),
+        1,
+        "{}",
+        run.stdout.text()
+    );
+    assert_eq!(run.stderr.text().matches("No resources found").count(), 1);
+}

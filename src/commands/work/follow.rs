@@ -1,0 +1,144 @@
+//! An answer that is given again whenever the cluster gives another.
+//!
+//! Nothing is asked for twice: what was read is kept current by one watch of each kind, and the
+//! answer is made anew from that.
+
+// Times are what servers say: no sum of them may panic.
+#![deny(clippy::arithmetic_side_effects)]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::clock::Clock;
+use super::look::{Aside, Look};
+use super::present::{page, present};
+use super::source::detail;
+use super::wanted::Wanted;
+use crate::cluster::Watched;
+use crate::commands::context::Context;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, Kind};
+use crate::render::{Format, render};
+use crate::report::{Answer, Basis};
+
+/// Changes within this time are shown together.
+const GATHER: Duration = Duration::from_secs(1);
+/// How often pods are asked for that nobody may watch or that are few.
+const TICK: Duration = Duration::from_secs(5);
+
+/// What is asked, again and again.
+pub(crate) trait Question {
+    /// What answers it.
+    type Answer: Answer;
+
+    /// The devices whose pods the answer needs; absent when it needs no pods.
+    fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>>;
+
+    /// The answer to what was read.
+    fn answer(&self, basis: &Basis<'_>) -> Self::Answer;
+}
+
+/// Answers once.
+pub(crate) async fn answer_once(
+    question: &impl Question,
+    look: Look,
+    wanted: Wanted,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    let look = match question.needs_pods_of(&look.basis()) {
+        Some(devices) => look.with_pods(|id| devices.contains(id)).await?,
+        None => look,
+    };
+    let answer = question.answer(&look.basis());
+    present(&answer, &look.into_aside(), wanted, context)
+}
+
+/// Answers, and again whenever the answer is another; until somebody stops it, nobody reads it any
+/// more, or the cluster cannot be asked.
+pub(crate) async fn follow(
+    question: &impl Question,
+    look: Look,
+    wanted: Wanted,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    let Some(live) = look.live().cloned() else {
+        return Err(Failure::usage(
+            "saved files do not change: --watch needs a cluster",
+        ));
+    };
+    let semantics = look.semantics;
+    let began = look.now;
+    let clock = Clock::set(began);
+    let Look { reading, aside, .. } = look;
+    let mut aside = aside;
+    let kinds = [
+        Kind::ResourceSlice,
+        Kind::ResourceClaim,
+        Kind::DeviceTaintRule,
+    ];
+    let mut watched =
+        Watched::keep(&live.client, &live.served, detail(&semantics), reading).watching(&kinds);
+    let mut shown = None;
+    loop {
+        let at = |now| Basis {
+            reading: watched.reading(),
+            semantics: &semantics,
+            now,
+        };
+        if let Some(devices) = question.needs_pods_of(&at(clock.now())) {
+            let kept = watched.keep_pods(|id| devices.contains(id)).await;
+            kept.map_err(|error| live.failed(error))?;
+        }
+        let at = |now| Basis {
+            reading: watched.reading(),
+            semantics: &semantics,
+            now,
+        };
+        // At one moment, so that it is no other answer only because a rule has become older.
+        let compared = render(&question.answer(&at(began)), page(wanted, context))?;
+        if shown.as_ref() != Some(&compared) {
+            if shown.as_ref().is_some_and(|shown| !shown.is_empty()) {
+                context.printer.emit(between(wanted.format))?;
+            }
+            present(&question.answer(&at(clock.now())), &aside, wanted, context)?;
+            aside = Aside::default();
+            shown = Some(compared);
+        }
+        if !context.printer.is_read() {
+            return Ok(ExitStatus::Success);
+        }
+        rest(&mut watched)
+            .await
+            .map_err(|error| live.failed(error))?;
+    }
+}
+
+/// Waits for a change, and gathers what comes at the same time.
+async fn rest(watched: &mut Watched) -> Result<(), crate::cluster::ClusterError> {
+    if watched.asks_by_name() {
+        match tokio::time::timeout(TICK, watched.changed()).await {
+            Ok(changed) => changed?,
+            Err(_) => return Ok(()),
+        }
+    } else {
+        watched.changed().await?;
+    }
+    let gathered = async {
+        loop {
+            watched.changed().await?;
+        }
+    };
+    match tokio::time::timeout(GATHER, gathered).await {
+        Ok(ended) => ended,
+        Err(_) => Ok(()),
+    }
+}
+
+/// What stands between two answers.
+fn between(format: Format) -> &'static str {
+    match format {
+        Format::Table | Format::Wide | Format::Markdown | Format::Name => "\n",
+        Format::Yaml => "---\n",
+        Format::Json => "",
+    }
+}
