@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use futures::future::join;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, stopped};
@@ -45,6 +45,9 @@ pub(super) struct DeescalateArgs {
 
     #[command(flatten)]
     change: ChangeArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     version: VersionArgs,
@@ -98,25 +101,23 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
     let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
     let (found, user) = join(find(&chooser, &reached, context), user).await;
     let found = found?;
-    let failure = found.all_missing();
-    if let Some(failure) = failure {
-        if found.rules.is_empty() {
-            return Err(failure);
-        }
-        // The others are braked all the same: later is too late.
-        let braked = args
-            .pull(&found, &reached, user.unwrap_or(None), context)
-            .await;
-        return Err(match braked {
-            Ok(_) => failure.hint("the others were found, and are braked"),
-            Err(other) => other.hint(failure.to_string()),
-        });
-    }
-    if found.rules.is_empty() {
+    if found.rules.is_empty() && found.missing.is_empty() {
         context.printer.note("No resources found");
     }
-    args.pull(&found, &reached, user.unwrap_or(None), context)
-        .await
+    let change = args.change.change();
+    let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
+    let mut changer = changer.with_lines(args.report.lines());
+    changer.missing(&chooser, &found);
+    // Those that are there are braked, whoever is not: later is too late.
+    let braked = args.pull(&found.rules, &reached, &mut changer).await;
+    let status = changer.status();
+    changer.present(args.report.format()?)?;
+    match (found.all_missing(), braked) {
+        (None, braked) => braked.map(|()| status),
+        (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
+        (Some(missing), Ok(())) => Err(missing.hint("the others were found, and are braked")),
+        (Some(missing), Err(failure)) => Err(failure.hint(missing.to_string())),
+    }
 }
 
 /// Connects, and finds out at which version the server has rules: by discovery, or where that fails
@@ -166,29 +167,27 @@ async fn find(chooser: &Chooser, reached: &Reached, context: &Context) -> Result
 impl DeescalateArgs {
     async fn pull(
         &self,
-        found: &Meant,
+        found: &[DeviceTaintRule],
         reached: &Reached,
-        user: Option<String>,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let change = self.change.change();
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
         let to = Effect::from(self.to);
-        let mut changer = Changer::new(&reached.rules, change, context).by(user);
-        changer.plan(found.rules.iter().map(|rule| rule.name.to_string()));
+        let context = changer.context();
+        changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
         let mut braked = Vec::new();
-        for rule in &found.rules {
+        for rule in found {
             let done = changer.brake(rule, &patch, &to).await;
             let done = done.map_err(|failure| stopped(too_old(failure, &to), context))?;
             braked.extend(done);
         }
         for line in set_back(&braked) {
-            context.printer.note(&line);
+            changer.note(line);
         }
-        if change.dry_run.is_real() {
-            tell_cancelled(reached, braked, self.version.version(), context).await;
+        if self.change.change().dry_run.is_real() {
+            tell_cancelled(reached, braked, self.version.version(), changer).await;
         }
-        Ok(changer.status())
+        Ok(())
     }
 
     /// How the server behaves; where nobody can say, as the newest does.
@@ -219,7 +218,7 @@ async fn tell_cancelled(
     reached: &Reached,
     before: Vec<DeviceTaintRule>,
     version: Version,
-    context: &Context,
+    changer: &mut Changer<'_>,
 ) {
     let evicting: Vec<DeviceTaintRule> = before
         .into_iter()
@@ -229,8 +228,8 @@ async fn tell_cancelled(
         return;
     }
     match pending(reached, &evicting, version).await {
-        Ok(line) => context.printer.note(&line),
-        Err(failure) => context.printer.warn(&format!(
+        Ok(line) => changer.note(line),
+        Err(failure) => changer.context().printer.warn(&format!(
             "the brake worked, but how many evictions were pending is not known: {failure}"
         )),
     }

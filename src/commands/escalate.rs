@@ -9,11 +9,12 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Change, Changer, DryRun, stopped};
+use super::work::changer::{Changer, stopped};
+use super::work::consent::Safety;
 use super::work::ledger::Wish as Planned;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
@@ -71,6 +72,9 @@ pub(super) struct EscalateArgs {
 
     #[command(flatten)]
     change: ChangeArgs,
+
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     safety: SafetyArgs,
@@ -134,31 +138,19 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
     }
     let wish = escalate(&meant.rules, &to)?;
     args.warn_of_no_way_back(&wish.done, context);
-    if !wish.open.is_empty() {
-        let considered = meant.rules.iter();
-        let considered: Vec<ConsideredTaint> = considered
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
-            .collect();
-        let report = scene.report(&considered, &safety.guards).await?;
-        args.refuse_too_short(&report, scene.look.now)?;
-        let done = names_of(&wish.done);
-        let mut concerns = foreign(&wish.open);
-        concerns.extend(set_back(&wish.open));
-        let asked = Wish {
-            report: &report,
-            deed: &deed(&wish.open, &to),
-            done: &done,
-            concerns: &concerns,
-            considered: &considered,
-        };
-        safety.check(&asked, args.change.change().dry_run, context)?;
-    }
-    let status = args.carry_out(&wish, &scene, context).await?;
-    scene.look.tell(&context.printer);
-    if args.waits() && !meant.rules.is_empty() {
-        args.wait(&wish, &scene, context).await?;
-    }
-    Ok(status)
+    let change = args.change.change();
+    let mut changer = Changer::new(&scene.rules, change, context).with_lines(args.report.lines());
+    let agreed = args.agree(&wish, &safety, &scene, context).await;
+    let ended = match agreed {
+        Ok(()) => args.act(&wish, &scene, &mut changer).await,
+        Err(failure) => {
+            changer.refuse_all(&wish.open, &failure);
+            Err(failure)
+        }
+    };
+    let status = changer.status();
+    changer.present(args.report.format()?)?;
+    ended.map(|()| status)
 }
 
 /// What is done, as the beginning of a question.
@@ -174,18 +166,61 @@ fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
 }
 
 impl EscalateArgs {
+    /// Shows whom it hits, all that is done already included, and asks.
+    async fn agree(
+        &self,
+        wish: &Escalation,
+        safety: &Safety,
+        scene: &Scene,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        if wish.open.is_empty() {
+            return Ok(());
+        }
+        let to = Effect::from(self.to);
+        let rules = wish.open.iter().chain(&wish.done);
+        let considered: Vec<ConsideredTaint> = rules
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
+            .collect();
+        let report = scene.report(&considered, &safety.guards).await?;
+        self.refuse_too_short(&report, scene.look.now)?;
+        let mut concerns = foreign(&wish.open);
+        concerns.extend(set_back(&wish.open));
+        let asked = Wish {
+            report: &report,
+            deed: &deed(&wish.open, &to),
+            done: &names_of(&wish.done),
+            concerns: &concerns,
+            considered: &considered,
+        };
+        safety.check(&asked, self.change.change().dry_run, context)
+    }
+
+    /// Changes the rules, and waits for their evictions where that is asked for.
+    async fn act(
+        &self,
+        wish: &Escalation,
+        scene: &Scene,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        let changed = self.carry_out(wish, scene, changer).await;
+        scene.look.tell(&changer.context().printer);
+        changed?;
+        if self.waits() && !(wish.open.is_empty() && wish.done.is_empty()) {
+            self.wait(wish, scene, changer).await?;
+        }
+        Ok(())
+    }
+
     async fn carry_out(
         &self,
         wish: &Escalation,
         scene: &Scene,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let change = self.change.change();
-        let user = match change.dry_run.mode() {
-            Some(_) if !wish.open.is_empty() => user_name(&scene.live.client).await,
-            Some(_) | None => None,
-        };
-        let mut changer = Changer::new(&scene.rules, change, context).by(user);
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        if self.change.change().dry_run.mode().is_some() && !wish.open.is_empty() {
+            changer.set_user(user_name(&scene.live.client).await);
+        }
         for rule in &wish.done {
             changer.unchanged(rule)?;
         }
@@ -197,13 +232,12 @@ impl EscalateArgs {
                 found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
             };
             if let Err(failure) = changer.patch(rule, &patch, again).await {
-                let failure = scene
-                    .told_of_hits(failure, &names_of(&wish.open), &to)
-                    .await;
-                return Err(stopped(failure, context));
+                let names = names_of(&wish.open);
+                let failure = scene.told_of_hits(failure, &names, &to).await;
+                return Err(stopped(failure, changer.context()));
             }
         }
-        Ok(changer.status())
+        Ok(())
     }
 
     /// Whether there is anything to wait for.
@@ -220,8 +254,9 @@ impl EscalateArgs {
         &self,
         wish: &Escalation,
         scene: &Scene,
-        context: &Context,
+        changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
+        let context = changer.context();
         let rules = self.as_changed(wish);
         let names = names_of(&rules);
         let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
@@ -238,6 +273,7 @@ impl EscalateArgs {
             Err(failure) => Err(failure),
         };
         let waited = waited.map_err(|failure| stopped(failure, context))?;
+        changer.waited(waited.report(&wait));
         let left = match waited.ending {
             Ending::Met => return Ok(()),
             Ending::TimedOut(left) => left,
@@ -248,7 +284,7 @@ impl EscalateArgs {
                 "the change was applied and stays; evictions go on; `deescalate` stops them",
             )),
             OnTimeout::Revert => {
-                let failure = give_back(&wish.open, scene, context, failure).await;
+                let failure = give_back(&wish.open, scene, changer, failure).await;
                 Err(wish.done.iter().fold(failure, |failure, rule| {
                     failure.hint(no_way_back(rule, "so that it was not reverted"))
                 }))
@@ -306,22 +342,16 @@ fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
     )
 }
 
-/// How the effect is given back after a timeout.
-const REVERTING: Change = Change {
-    dry_run: DryRun::None,
-    error_unchanged: false,
-};
-
 /// Gives the rules the effect back that they had; what was evicted stays evicted.
 async fn give_back(
     changed: &[DeviceTaintRule],
     scene: &Scene,
-    context: &Context,
+    changer: &mut Changer<'_>,
     mut failure: Failure,
 ) -> Failure {
+    let context = changer.context();
     context.ledger.plan(names_of(changed), Planned::Reverted);
     context.ledger.advise(changed.iter().map(way_back));
-    let mut changer = Changer::new(&scene.rules, REVERTING, context);
     for rule in changed {
         let patch = RulePatch::effect(
             &rule.taint.effect,

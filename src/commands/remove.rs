@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, stopped};
@@ -63,6 +63,9 @@ pub(super) struct RemoveArgs {
     change: ChangeArgs,
 
     #[command(flatten)]
+    report: ReportArgs,
+
+    #[command(flatten)]
     version: VersionArgs,
 }
 
@@ -88,29 +91,25 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     // interrupted command can be run again.
     let missing = args.objection(&mut found, context);
     let change = args.change.change();
-    let mut changer = Changer::new(&rules, change, context);
-    if found.rules.is_empty() {
-        if let Some(failure) = missing {
-            return Err(failure);
-        }
+    let mut changer = Changer::new(&rules, change, context).with_lines(args.report.lines());
+    changer.missing(&chooser, &found);
+    if found.rules.is_empty() && missing.is_none() {
         context.printer.note("No resources found");
-        return Ok(changer.status());
     }
-    args.agree(&chooser, &found, context)?;
-    // Read before they are gone; a user who may not look at devices may remove rules all the same.
-    let scene = Scene::of(live.clone(), args.version.version()).await;
-    changer.plan(found.rules.iter().map(|rule| rule.name.to_string()));
-    for rule in &found.rules {
-        let deleted = changer.delete(rule).await;
-        deleted.map_err(|failure| stopped(failure, context))?;
-    }
-    tell_released(&found.rules, scene, context);
-    if args.wait && change.dry_run.is_real() {
-        args.wait(&found.rules, &live, context).await?;
-    }
+    let removed = match args.agree(&chooser, &found, context) {
+        Ok(()) => args.act(&found.rules, live, &mut changer).await,
+        Err(failure) => {
+            changer.refuse_all(&found.rules, &failure);
+            Err(failure)
+        }
+    };
+    let status = changer.status();
+    changer.present(args.report.format()?)?;
+    removed?;
     match missing {
+        Some(failure) if found.rules.is_empty() => Err(failure),
         Some(failure) => Err(failure.hint("the others were found, and are deleted")),
-        None => Ok(changer.status()),
+        None => Ok(status),
     }
 }
 
@@ -135,6 +134,9 @@ impl RemoveArgs {
     }
 
     fn agree(&self, chooser: &Chooser, found: &Meant, context: &Context) -> Result<(), Failure> {
+        if found.rules.is_empty() {
+            return Ok(());
+        }
         for line in set_back(&found.rules) {
             context.printer.note(&line);
         }
@@ -151,12 +153,37 @@ impl RemoveArgs {
         ask(&question, self.change.change().dry_run, context)
     }
 
+    /// Deletes the rules, and waits until they are gone where that is asked for.
+    async fn act(
+        &self,
+        found: &[DeviceTaintRule],
+        live: Live,
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        // Read before they are gone; a user who may not look at devices may remove rules all the same.
+        let scene = Scene::of(live.clone(), self.version.version()).await;
+        changer.plan(found.iter().map(|rule| rule.name.to_string()));
+        for rule in found {
+            let deleted = changer.delete(rule).await;
+            deleted.map_err(|failure| stopped(failure, changer.context()))?;
+        }
+        tell_released(found, scene, changer);
+        if self.wait && self.change.change().dry_run.is_real() {
+            self.wait(found, &live, changer).await?;
+        }
+        Ok(())
+    }
+
     async fn wait(
         &self,
         found: &[DeviceTaintRule],
         live: &Live,
-        context: &Context,
+        changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
+        let context = changer.context();
         let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
         let on = format!(
             "the rules go when nothing holds them any more; to wait on: kubectl devicetaint wait {} --for deleted",
@@ -174,6 +201,7 @@ impl RemoveArgs {
         };
         let waited = wait.for_rules(live, context).await;
         let waited = waited.map_err(|failure| stopped(failure, context))?;
+        changer.waited(waited.report(&wait));
         match waited.ending {
             Ending::Met => Ok(()),
             Ending::TimedOut(left) => Err(timed_out(self.timeout, &left).hint(on)),
@@ -182,7 +210,12 @@ impl RemoveArgs {
 }
 
 /// Says what the rules set free, and what still keeps their devices from being allocated.
-fn tell_released(removed: &[DeviceTaintRule], scene: Result<Scene, Failure>, context: &Context) {
+fn tell_released(
+    removed: &[DeviceTaintRule],
+    scene: Result<Scene, Failure>,
+    changer: &mut Changer<'_>,
+) {
+    let context = changer.context();
     let scene = match scene {
         Ok(scene) => scene,
         Err(failure) => {
@@ -197,6 +230,6 @@ fn tell_released(removed: &[DeviceTaintRule], scene: Result<Scene, Failure>, con
         .collect();
     let impact = scene.look.impact(&considered);
     for line in release_lines(&release(&impact)) {
-        context.printer.note(&line);
+        changer.note(line);
     }
 }

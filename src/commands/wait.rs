@@ -21,7 +21,6 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
-use crate::report::wait::WaitReport;
 
 /// Wait until rules have evicted everybody, were seen by the controller, or are gone
 ///
@@ -170,24 +169,16 @@ impl WaitArgs {
         waited: Waited,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let names = wait.names();
-        let (left, status) = match waited.ending {
-            Ending::Met => (None, Ok(ExitStatus::Success)),
-            Ending::TimedOut(left) => {
-                let failure = timed_out(self.timeout, &left);
-                (Some(left), Err(failure))
-            }
+        let report = waited.report(wait);
+        let status = match waited.ending {
+            Ending::Met => Ok(ExitStatus::Success),
+            Ending::TimedOut(left) => Err(timed_out(self.timeout, &left)),
         };
         let is_data = match self.output {
             Format::Json | Format::Yaml => true,
             Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
         };
-        if left.is_none() || is_data {
-            let report = WaitReport {
-                waited_seconds: waited.took.as_secs(),
-                pods: waited.pods,
-                ..WaitReport::new(wait.goal, names, left)
-            };
+        if status.is_ok() || is_data {
             let page = Page {
                 format: self.output,
                 width: context.width,

@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 
-use crate::commands::work::changer::{Change, DryRun};
+use crate::commands::work::changer::{Change, DryRun, Lines};
+use crate::error::Failure;
+use crate::render::Format;
 
 /// Flags of every command that changes something.
 #[derive(clap::Args, Debug)]
@@ -38,6 +40,30 @@ impl ChangeArgs {
                 Where::Server => DryRun::Server,
             },
             error_unchanged: self.error_unchanged,
+        }
+    }
+}
+
+/// How what was done is printed.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ReportArgs {
+    /// Print what was done as a ChangeReport, once all of it is done
+    #[arg(short, long, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
+    output: Option<String>,
+}
+
+impl ReportArgs {
+    /// The format, if what was done is wanted as data.
+    pub(crate) fn format(&self) -> Result<Option<Format>, Failure> {
+        let format = self.output.as_deref().map(str::parse::<Format>);
+        Ok(format.transpose()?)
+    }
+
+    /// Whether every change is printed as it is made.
+    pub(crate) fn lines(&self) -> Lines {
+        match self.output {
+            Some(_) => Lines::Left,
+            None => Lines::Printed,
         }
     }
 }

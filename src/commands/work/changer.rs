@@ -14,11 +14,15 @@ use crate::cluster::{self, ClusterError, Made, Next, Rules, State, StoredRule, W
 use crate::commands::context::Context;
 use crate::decide::effect::{Revert, revert};
 use crate::decide::{
-    self, Brake, Existing, Meanwhile, RuleDraft, RulePatch, Step, Terms, brake, conflict,
+    self, Brake, Chooser, Existing, Meant, Meanwhile, RuleDraft, RulePatch, Step, Terms, brake,
+    conflict,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::report::rules::resource_name;
+use crate::render::{Format, Page, render};
+use crate::report::change::{ChangeOutcome, ChangedRule};
+use crate::report::wait::WaitReport;
+use crate::report::{self, ChangeReport};
 
 /// How a command changes rules.
 #[derive(Clone, Copy, Debug)]
@@ -55,32 +59,12 @@ impl DryRun {
         self == Self::None
     }
 
-    fn suffix(self) -> &'static str {
+    /// Who pretends, as reports say it.
+    fn told(self) -> report::change::DryRun {
         match self {
-            Self::None => "",
-            Self::Client => " (dry run)",
-            Self::Server => " (server dry run)",
-        }
-    }
-}
-
-/// What became of a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
-    Created,
-    Configured,
-    Unchanged,
-    Deleted,
-}
-
-impl Verb {
-    /// As kubectl says it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Configured => "configured",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
+            Self::None => report::change::DryRun::None,
+            Self::Client => report::change::DryRun::Client,
+            Self::Server => report::change::DryRun::Server,
         }
     }
 }
@@ -101,7 +85,9 @@ pub(crate) struct Changer<'a> {
     lines: Lines,
     context: &'a Context,
     user: Option<String>,
-    changed: bool,
+    outcomes: Vec<ChangedRule>,
+    notes: Vec<String>,
+    wait: Option<WaitReport>,
 }
 
 impl<'a> Changer<'a> {
@@ -113,7 +99,9 @@ impl<'a> Changer<'a> {
             lines: Lines::Printed,
             context,
             user: None,
-            changed: false,
+            outcomes: Vec::new(),
+            notes: Vec::new(),
+            wait: None,
         }
     }
 
@@ -125,6 +113,11 @@ impl<'a> Changer<'a> {
     /// Notes on what is changed who does it; who that is may be unknown.
     pub(crate) fn by(self, user: Option<String>) -> Self {
         Self { user, ..self }
+    }
+
+    /// As [`Changer::by`], for one that is at work already.
+    pub(crate) fn set_user(&mut self, user: Option<String>) {
+        self.user = user;
     }
 
     /// What the command works with.
@@ -175,7 +168,7 @@ impl<'a> Changer<'a> {
         let object = draft.object(self.rules.api_version());
         let name = draft.name.clone();
         let Some(mode) = self.begin(&name) else {
-            self.done(&name, Verb::Created)?;
+            self.done(made_as(&name, ChangeOutcome::Created, &draft))?;
             return Ok(object);
         };
         // Whom another effect would hit was not looked at.
@@ -186,7 +179,7 @@ impl<'a> Changer<'a> {
         let first = cluster::Change::Create {
             object: object.clone(),
         };
-        let mut verb = Verb::Created;
+        let mut verb = ChangeOutcome::Created;
         let wanted = RuleDraft {
             annotations: without_maker(&draft),
             ..draft.clone()
@@ -195,13 +188,13 @@ impl<'a> Changer<'a> {
             let fact = found.map(|stored| &stored.fact);
             match decide::add::step(wanted.clone(), fact, &terms) {
                 Ok(Step::Create(_)) => {
-                    verb = Verb::Created;
+                    verb = ChangeOutcome::Created;
                     Next::Send(cluster::Change::Create {
                         object: object.clone(),
                     })
                 }
                 Ok(Step::Change { rule, patch, .. }) => {
-                    verb = Verb::Configured;
+                    verb = ChangeOutcome::Configured;
                     Next::Send(patched(&rule, &patch.by(self.user.as_deref())))
                 }
                 Ok(Step::Keep { .. }) => {
@@ -213,15 +206,15 @@ impl<'a> Changer<'a> {
         });
         match made.await {
             Ok(Made::Done(stored)) => {
-                self.done(&name, verb)?;
+                self.done(made_as(&name, verb, &draft))?;
                 Ok(stored.map_or(Value::Null, |stored| stored.object))
             }
             Ok(Made::Ended(Ok(object))) => {
-                self.done(&name, Verb::Unchanged)?;
+                self.done(made_as(&name, ChangeOutcome::Unchanged, &draft))?;
                 Ok(object)
             }
-            Ok(Made::Ended(Err(failure))) => Err(self.refused(failure)),
-            Err(error) => Err(self.failed(error)),
+            Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
+            Err(error) => Err(self.failed(&name, error)),
         }
     }
 
@@ -237,7 +230,7 @@ impl<'a> Changer<'a> {
         let name = decided_on.name.to_string();
         let patch = patch.clone().by(self.user.as_deref());
         let Some(mode) = self.begin(&name) else {
-            self.done(&name, Verb::Configured)?;
+            self.done(changed_by(decided_on, &patch))?;
             return Ok(None);
         };
         let first = patched(decided_on, &patch);
@@ -251,7 +244,7 @@ impl<'a> Changer<'a> {
         });
         match made.await {
             Ok(Made::Done(stored)) => {
-                self.done(&name, Verb::Configured)?;
+                self.done(changed_by(decided_on, &patch))?;
                 Ok(stored)
             }
             Ok(Made::Ended((failure, completes))) => {
@@ -261,9 +254,9 @@ impl<'a> Changer<'a> {
                     );
                     self.context.ledger.advise([look]);
                 }
-                Err(self.refused(failure))
+                Err(self.refused(&name, failure))
             }
-            Err(error) => Err(self.failed(error)),
+            Err(error) => Err(self.failed(&name, error)),
         }
     }
 
@@ -289,11 +282,12 @@ impl<'a> Changer<'a> {
             });
             match made.await {
                 Ok(Made::Done(_) | Made::Ended(Ok(()))) => {}
-                Ok(Made::Ended(Err(failure))) => return Err(self.refused(failure)),
-                Err(error) => return Err(self.failed(error)),
+                Ok(Made::Ended(Err(failure))) => return Err(self.refused(&name, failure)),
+                Err(error) => return Err(self.failed(&name, error)),
             }
         }
-        self.done(&name, Verb::Deleted)
+        let before = Some(decided_on.taint.to_string());
+        self.done(ChangedRule::new(&name, ChangeOutcome::Deleted).with_taints(before, None))
     }
 
     /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
@@ -311,12 +305,12 @@ impl<'a> Changer<'a> {
                 self.unchanged(found)?;
                 return Ok(None);
             }
-            Err(failure) => return Err(self.refused(failure)),
+            Err(failure) => return Err(self.refused(&name, failure)),
         }
         let patch = patch.clone().by(self.user.as_deref());
         let mut before = found.clone();
         let Some(mode) = self.begin(&name) else {
-            self.done(&name, Verb::Configured)?;
+            self.done(changed_by(&before, &patch))?;
             return Ok(Some(before));
         };
         let made = self
@@ -337,15 +331,15 @@ impl<'a> Changer<'a> {
             });
         match made.await {
             Ok(Made::Done(_)) => {
-                self.done(&name, Verb::Configured)?;
+                self.done(changed_by(&before, &patch))?;
                 Ok(Some(before))
             }
             Ok(Made::Ended(Ok(()))) => {
-                self.done(&name, Verb::Unchanged)?;
+                self.done(ChangedRule::new(&name, ChangeOutcome::Unchanged))?;
                 Ok(None)
             }
-            Ok(Made::Ended(Err(failure))) => Err(self.refused(failure)),
-            Err(error) => Err(self.failed(error)),
+            Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
+            Err(error) => Err(self.failed(&name, error)),
         }
     }
 
@@ -360,7 +354,7 @@ impl<'a> Changer<'a> {
         let name = before.name.as_str();
         self.context.ledger.begin(name);
         let found = self.rules.get(name).await;
-        let found = found.map_err(|error| self.failed(error))?;
+        let found = found.map_err(|error| self.failed(name, error))?;
         let decided = |found: Option<&StoredRule>| {
             let fact = found.map(|stored| &stored.fact);
             match (revert(fact, before, to), fact) {
@@ -372,7 +366,8 @@ impl<'a> Changer<'a> {
             Next::End(back) => back,
             Next::Send(first) => {
                 let made = self.rules.change(name, first, WriteMode::Store, decided);
-                match made.await.map_err(|error| self.failed(error))? {
+                let made = made.await;
+                match made.map_err(|error| self.failed(name, error))? {
                     Made::Done(_) => Revert::GiveBack,
                     Made::Ended(back) => back,
                 }
@@ -384,17 +379,84 @@ impl<'a> Changer<'a> {
             Revert::Otherwise(_) => "left as somebody else made it",
         };
         self.context.ledger.done(name, verb);
+        if back == Revert::GiveBack {
+            let taint = Some(before.taint.to_string());
+            let reverted = ChangedRule::new(name, ChangeOutcome::Reverted);
+            self.outcomes
+                .push(reverted.with_taints(taint.clone(), taint));
+        }
         Ok(back)
     }
 
     /// Notes and prints that a rule is as wanted.
     pub(crate) fn unchanged(&mut self, rule: &DeviceTaintRule) -> Result<(), Failure> {
-        self.done(rule.name.as_str(), Verb::Unchanged)
+        let taint = Some(rule.taint.to_string());
+        let unchanged = ChangedRule::new(rule.name.as_str(), ChangeOutcome::Unchanged);
+        self.done(unchanged.with_taints(taint.clone(), taint))
+    }
+
+    /// Says something about the change, which a report of it has among its notes.
+    pub(crate) fn note(&mut self, line: String) {
+        self.context.printer.note(&line);
+        self.notes.push(line);
+    }
+
+    /// Notes how the wait for the change ended.
+    pub(crate) fn waited(&mut self, report: WaitReport) {
+        self.wait = Some(report);
+    }
+
+    /// Notes which of the rules that were named are not there, or cannot be read.
+    pub(crate) fn missing(&mut self, chooser: &Chooser, found: &Meant) {
+        let names = match chooser {
+            Chooser::Names(names) => names.as_slice(),
+            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => &[],
+        };
+        let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
+        let missing = names.iter().filter(|name| !is_there(name));
+        for (name, failure) in missing.zip(&found.missing) {
+            let outcome = match failure.cause::<ClusterError>() {
+                Some(_) => ChangeOutcome::Failed,
+                None => ChangeOutcome::NotFound,
+            };
+            let missing = ChangedRule::new(name, outcome);
+            self.outcomes.push(missing.with_error(failure.to_string()));
+        }
+    }
+
+    /// Notes that these rules are not changed, since the whole command was refused.
+    pub(crate) fn refuse_all(&mut self, rules: &[DeviceTaintRule], failure: &Failure) {
+        for rule in rules {
+            let taint = Some(rule.taint.to_string());
+            let failed = ChangedRule::new(rule.name.as_str(), ChangeOutcome::Failed);
+            let failed = failed.with_taints(taint.clone(), taint);
+            self.outcomes.push(failed.with_error(failure.to_string()));
+        }
+    }
+
+    /// Prints what became of the rules as data, if that was asked for; also of a command that failed.
+    pub(crate) fn present(&mut self, format: Option<Format>) -> Result<(), Failure> {
+        let Some(format) = format else {
+            return Ok(());
+        };
+        let rules = std::mem::take(&mut self.outcomes);
+        let report = ChangeReport::new(rules, self.change.dry_run.told());
+        let report = report.with_notes(std::mem::take(&mut self.notes));
+        let report = match self.wait.take() {
+            Some(wait) => report.with_wait(wait),
+            None => report,
+        };
+        let page = Page {
+            format,
+            width: None,
+        };
+        Ok(self.context.printer.emit(&render(&report, page)?)?)
     }
 
     /// How a command ends that changed something or not.
     pub(crate) fn status(&self) -> ExitStatus {
-        if !self.changed && self.change.error_unchanged {
+        let changed = self.outcomes.iter().any(|rule| rule.changed == Some(true));
+        if !changed && self.change.error_unchanged {
             ExitStatus::Unchanged
         } else {
             ExitStatus::Success
@@ -410,47 +472,64 @@ impl<'a> Changer<'a> {
     }
 
     /// Notes and prints what became of a rule.
-    fn done(&mut self, name: &str, verb: Verb) -> Result<(), Failure> {
+    fn done(&mut self, rule: ChangedRule) -> Result<(), Failure> {
         let ledger = &self.context.ledger;
-        self.changed |= verb != Verb::Unchanged;
         if self.change.dry_run.is_real() {
-            match verb {
-                Verb::Unchanged => ledger.unchanged(name),
-                Verb::Created | Verb::Configured | Verb::Deleted => {
-                    ledger.done(name, verb.as_str());
-                }
+            if rule.changed == Some(false) {
+                ledger.unchanged(&rule.name);
+            } else {
+                ledger.done(&rule.name, rule.outcome.as_str());
             }
         }
+        let line = rule.line(self.change.dry_run.told());
+        self.outcomes.push(rule);
         match self.lines {
             Lines::Left => Ok(()),
-            Lines::Printed => {
-                let (name, verb) = (resource_name(name), verb.as_str());
-                let suffix = self.change.dry_run.suffix();
-                Ok(self
-                    .context
-                    .printer
-                    .emit(&format!("{name} {verb}{suffix}\n"))?)
-            }
+            Lines::Printed => Ok(self.context.printer.emit(&format!("{line}\n"))?),
         }
     }
 
     /// The command cannot go on, since a decision does not stand.
-    fn refused(&self, failure: Failure) -> Failure {
+    fn refused(&mut self, name: &str, failure: Failure) -> Failure {
         self.context.ledger.failed();
+        let failed = ChangedRule::new(name, ChangeOutcome::Failed);
+        self.outcomes.push(failed.with_error(failure.to_string()));
         failure
     }
 
     /// The command cannot go on, since a change was not made, or nobody knows whether it was.
-    fn failed(&self, error: ClusterError) -> Failure {
-        if !error.is_unknown() {
+    fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
+        let outcome = if error.is_unknown() {
+            ChangeOutcome::Unknown
+        } else {
             self.context.ledger.failed();
-        }
+            ChangeOutcome::Failed
+        };
         if error.is_invalid() {
             let advice = "correct it, and run the command again";
             self.context.ledger.advise([advice.to_owned()]);
         }
-        failed(error)
+        let failure = failed(error);
+        let failed = ChangedRule::new(name, outcome);
+        self.outcomes.push(failed.with_error(failure.to_string()));
+        failure
     }
+}
+
+/// A rule that was made or found as the draft asks for it.
+fn made_as(name: &str, outcome: ChangeOutcome, draft: &RuleDraft) -> ChangedRule {
+    let after = draft.taint.to_string();
+    let before = (outcome != ChangeOutcome::Created).then(|| after.clone());
+    ChangedRule::new(name, outcome).with_taints(before, Some(after))
+}
+
+/// A rule that was `before` the change.
+fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
+    let mut after = before.taint.clone();
+    after.effect = patch.effect.clone().unwrap_or(after.effect);
+    after.value = patch.value.clone().unwrap_or(after.value);
+    ChangedRule::new(before.name.as_str(), ChangeOutcome::Configured)
+        .with_taints(Some(before.taint.to_string()), Some(after.to_string()))
 }
 
 /// The failure with what became of the command's changes.

@@ -23,7 +23,7 @@ use crate::engine::settle::{
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::output::Account;
-use crate::report::wait::Left;
+use crate::report::wait::{Left, WaitReport};
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {
@@ -52,6 +52,21 @@ pub(crate) struct Waited {
     pub(crate) pods: usize,
     /// How long it lasted.
     pub(crate) took: Duration,
+}
+
+impl Waited {
+    /// What machines are told of it.
+    pub(crate) fn report(&self, wait: &Wait<'_>) -> WaitReport {
+        let left = match &self.ending {
+            Ending::Met => None,
+            Ending::TimedOut(left) => Some(left.clone()),
+        };
+        WaitReport {
+            waited_seconds: self.took.as_secs(),
+            pods: self.pods,
+            ..WaitReport::new(wait.goal, wait.names(), left)
+        }
+    }
 }
 
 impl Wait<'_> {

@@ -309,3 +309,33 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
         "{run:?}"
     );
 }
+
+#[test]
+fn what_was_done_can_be_had_as_data_also_of_a_command_that_failed() {
+    let world = two_pods();
+    let name = world.add(&format!("{KEY}=x"));
+    let told = |line: &str, code: i32| -> serde_json::Value {
+        let run = world.run(&format!("{line} -o json")).ended(code);
+        serde_json::from_str(&run.stdout).expect("one document")
+    };
+    let refused = told(
+        &format!("escalate {name} --to NoExecute --yes --abort-if pods.evicted>0"),
+        4,
+    );
+    assert_eq!(refused["changed"], false);
+    assert_eq!(refused["rules"][0]["outcome"], "failed");
+    let raised = told(&format!("escalate {name} --to NoSchedule --yes"), 0);
+    assert_eq!(raised["kind"], "ChangeReport");
+    assert_eq!(raised["changed"], true);
+    assert_eq!(raised["rules"][0]["before"], format!("{KEY}=x:None"));
+    assert_eq!(raised["rules"][0]["after"], format!("{KEY}=x:NoSchedule"));
+    let again = told(&format!("escalate {name} --to NoSchedule --yes"), 0);
+    assert_eq!(again["changed"], false);
+    let braked = told(&format!("deescalate {name} nobody --to None"), 1);
+    let outcomes = braked["rules"].as_array().expect("rules").iter();
+    let mut outcomes: Vec<_> = outcomes.map(|rule| rule["outcome"].clone()).collect();
+    outcomes.sort_by_key(ToString::to_string);
+    assert_eq!(outcomes, ["configured", "not-found"]);
+    let removed = told(&format!("remove {name}"), 0);
+    assert_eq!(removed["rules"][0]["outcome"], "deleted");
+}
