@@ -19,7 +19,7 @@ use super::work::connect::{Live, connect_client, failed};
 use super::work::meant::meant;
 use super::work::scene::Scene;
 use super::work::source::Version;
-use crate::cluster::{ApiClient, ClusterError, Rules, Served, discover, user_name};
+use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
 use crate::decide::broad::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::{Chooser, Meant, RulePatch};
@@ -100,18 +100,31 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
     let reached = reach(&chooser, context).await?;
     let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
     let (found, user) = join(find(&chooser, &reached, context), user).await;
-    let found = found?;
-    if found.rules.is_empty() && found.missing.is_empty() {
+    let (mut found, mut unread) = found?;
+    // A failure that stands alone is told with all that it has, such as a role to ask for.
+    let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
+    let alone = is_alone.then(|| unread.pop()).flatten();
+    if found.rules.is_empty() && found.missing.is_empty() && unread.is_empty() && alone.is_none() {
         context.printer.note("No resources found");
     }
     let change = args.change.change();
     let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
     let mut changer = changer.with_lines(args.report.lines());
     changer.missing(&chooser, &found);
+    if let Some((name, failure)) = &alone {
+        changer.unread(name, failure);
+    }
+    for (name, failure) in unread {
+        changer.unread(&name, &failure);
+        found.missing.push(failure);
+    }
     // Those that are there are braked, whoever is not: later is too late.
     let braked = args.pull(&found.rules, &reached, &mut changer).await;
     let status = changer.status();
     changer.present(args.report.format()?)?;
+    if let Some((_, failure)) = alone {
+        return Err(failure);
+    }
     match (found.all_missing(), braked) {
         (None, braked) => braked.map(|()| status),
         (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
@@ -141,25 +154,31 @@ async fn reach(chooser: &Chooser, context: &Context) -> Result<Reached, Failure>
     })
 }
 
-/// The rules that are meant. Those that are named are read one by one.
-async fn find(chooser: &Chooser, reached: &Reached, context: &Context) -> Result<Meant, Failure> {
+/// The rules that are meant, and by name why others cannot be read. Those that are named are read one
+/// by one.
+async fn find(
+    chooser: &Chooser,
+    reached: &Reached,
+    context: &Context,
+) -> Result<(Meant, Vec<(String, Failure)>), Failure> {
     // Nothing is said of when rules expire, so that no clock is needed.
     let now = jiff::Timestamp::UNIX_EPOCH;
     match chooser {
         Chooser::Names(names) => {
-            let mut found = Meant::default();
+            let (mut found, mut unread) = (Meant::default(), Vec::new());
             for name in names {
                 match reached.rules.get(name).await {
                     Ok(Some(stored)) => found.rules.push(stored.fact),
                     Ok(None) => found.missing.push(no_such_rule(name, &[])),
                     // One rule that cannot be read keeps no other from being braked.
-                    Err(error) => found.missing.push(failed(error)),
+                    Err(error) => unread.push((name.clone(), failed(error))),
                 }
             }
-            Ok(found)
+            Ok((found, unread))
         }
         Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
-            meant(chooser, &reached.rules, now, context).await
+            let found = meant(chooser, &reached.rules, now, context).await?;
+            Ok((found, Vec::new()))
         }
     }
 }
@@ -178,7 +197,7 @@ impl DeescalateArgs {
         let mut braked = Vec::new();
         for rule in found {
             let done = changer.brake(rule, &patch, &to).await;
-            let done = done.map_err(|failure| stopped(too_old(failure, &to), context))?;
+            let done = done.map_err(|failure| stopped(failure, context))?;
             braked.extend(done);
         }
         for line in set_back(&braked) {
@@ -200,16 +219,6 @@ impl DeescalateArgs {
         let semantics = self.version.version().semantics(version);
         semantics.unwrap_or_else(|_| Semantics::newest())
     }
-}
-
-fn too_old(failure: Failure, to: &Effect) -> Failure {
-    let is_invalid = failure
-        .cause::<ClusterError>()
-        .is_some_and(ClusterError::is_invalid);
-    if is_invalid && *to == Effect::None {
-        return failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule");
-    }
-    failure
 }
 
 /// Says how many evictions were pending when the brake was pulled; it worked whether that can be

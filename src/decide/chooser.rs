@@ -274,7 +274,7 @@ pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
 fn first_few(names: &[String]) -> String {
     const FEW: usize = 5;
     let shown = names[..names.len().min(FEW)].join(", ");
-    match names.len() - names.len().min(FEW) {
+    match names.len().saturating_sub(FEW) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -339,7 +339,15 @@ impl<'a> Changer<'a> {
                 Ok(None)
             }
             Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
-            Err(error) => Err(self.failed(&name, error)),
+            Err(error) => {
+                let too_old = error.is_invalid() && *to == Effect::None;
+                let failure = self.failed(&name, error);
+                Err(if too_old {
+                    failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule")
+                } else {
+                    failure
+                })
+            }
         }
     }
 
@@ -406,7 +414,7 @@ impl<'a> Changer<'a> {
         self.wait = Some(report);
     }
 
-    /// Notes which of the rules that were named are not there, or cannot be read.
+    /// Notes which of the rules that were named are not there.
     pub(crate) fn missing(&mut self, chooser: &Chooser, found: &Meant) {
         let names = match chooser {
             Chooser::Names(names) => names.as_slice(),
@@ -415,13 +423,15 @@ impl<'a> Changer<'a> {
         let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
         let missing = names.iter().filter(|name| !is_there(name));
         for (name, failure) in missing.zip(&found.missing) {
-            let outcome = match failure.cause::<ClusterError>() {
-                Some(_) => ChangeOutcome::Failed,
-                None => ChangeOutcome::NotFound,
-            };
-            let missing = ChangedRule::new(name, outcome);
+            let missing = ChangedRule::new(name, ChangeOutcome::NotFound);
             self.outcomes.push(missing.with_error(failure.to_string()));
         }
+    }
+
+    /// Notes that a rule could not be read, so that it was not changed.
+    pub(crate) fn unread(&mut self, name: &str, failure: &Failure) {
+        let unread = ChangedRule::new(name, ChangeOutcome::Failed);
+        self.outcomes.push(unread.with_error(failure.to_string()));
     }
 
     /// Notes that these rules are not changed, since the whole command was refused.
