@@ -30,6 +30,7 @@ pub mod inventory;
 pub mod life;
 mod preview;
 mod question;
+mod reach;
 mod select;
 mod selection;
 pub mod semantics;
@@ -46,6 +47,7 @@ pub use impact::{
 };
 pub use inventory::{Consumer, DeviceState, Inventory, devices};
 pub use preview::preview;
+pub use reach::Reach;
 pub use selection::{Selection, selection};
 pub use semantics::Semantics;
 pub use usage::{Usage, drivers_of, usage};

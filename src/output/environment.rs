@@ -29,6 +29,19 @@ pub enum ColorChoice {
 }
 
 impl ColorChoice {
+    /// Says whether results on standard output are coloured, as far as they can be. An explicit choice
+    /// wins over the environment.
+    #[must_use]
+    pub fn on_stdout(self, environment: &Environment) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                environment.width.is_some() && !environment.no_color && !environment.dumb_terminal
+            }
+        }
+    }
+
     /// Says whether messages on standard error are coloured. An explicit choice wins over the
     /// environment.
     #[must_use]
@@ -84,6 +97,11 @@ mod tests {
             ("never on a terminal", ColorChoice::Never, terminal, false),
         ] {
             assert_eq!(choice.on_stderr(&environment), colored, "{name}");
+            let results = Environment {
+                width: environment.stderr_is_terminal.then_some(80),
+                ..environment
+            };
+            assert_eq!(choice.on_stdout(&results), colored, "{name}, results");
         }
     }
 }

@@ -9,15 +9,18 @@
 //! | What may be printed raw? | [`escape`] |
 //! | Is there a terminal, and does it have colours? | [`environment`] |
 //! | Who writes? | [`printer`] |
+//! | Which words stand out on a terminal? | [`mark`] |
 //! | What shows that something is going on? | [`progress`] |
 //! | What does the user have to say to it? | [`question`] |
 
 pub mod environment;
 pub mod escape;
+pub mod mark;
 pub mod printer;
 pub mod progress;
 pub mod question;
 
 pub use environment::{ColorChoice, Environment, Verbosity};
+pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::{Account, Progress};

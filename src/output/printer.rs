@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
+use super::mark::{Mark, marked};
 use super::{ColorChoice, Environment, Progress, Verbosity, escape};
 
 /// A result that could not be written.
@@ -26,6 +27,7 @@ pub struct Printer<'a> {
     shown_warnings: Mutex<BTreeSet<String>>,
     progress: Progress,
     colored: bool,
+    colored_results: bool,
     verbosity: Verbosity,
 }
 
@@ -54,11 +56,14 @@ impl Printer<'static> {
         } else {
             Progress::default()
         };
+        // Passes on what is written, but where the console has to be told in another way.
+        let results = AutoStream::always(io::stdout());
         Self {
             colored,
+            colored_results: choice.on_stdout(environment),
             progress,
             verbosity,
-            ..Self::plain(io::stdout(), stream)
+            ..Self::plain(results, stream)
         }
     }
 }
@@ -73,6 +78,7 @@ impl<'a> Printer<'a> {
             shown_warnings: Mutex::new(BTreeSet::new()),
             progress: Progress::default(),
             colored: false,
+            colored_results: false,
             verbosity: Verbosity::Normal,
         }
     }
@@ -89,13 +95,31 @@ impl<'a> Printer<'a> {
     ///
     /// When standard output takes no more, for any other reason than that its reader is gone.
     pub fn emit(&self, text: &str) -> Result<(), OutputError> {
+        self.write_result(&escape::layout(text))
+    }
+
+    /// Writes a result as [`Printer::emit`] does, with these words in colour where results have any.
+    ///
+    /// # Errors
+    ///
+    /// As [`Printer::emit`].
+    pub fn emit_marked(&self, text: &str, marks: &[Mark]) -> Result<(), OutputError> {
+        let text = escape::layout(text);
+        if self.colored_results {
+            self.write_result(&marked(&text, marks))
+        } else {
+            self.write_result(&text)
+        }
+    }
+
+    fn write_result(&self, text: &str) -> Result<(), OutputError> {
         self.progress.finish();
         if self.reader_is_gone.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut stdout = locked(&self.stdout);
         let written = stdout
-            .write_all(escape::layout(text).as_bytes())
+            .write_all(text.as_bytes())
             .and_then(|()| stdout.flush());
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -209,6 +233,7 @@ impl Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::MarkColor;
 
     fn on_stderr(say: impl FnOnce(&Printer<'_>)) -> String {
         let mut stderr = Vec::new();
@@ -294,6 +319,29 @@ mod tests {
             printer.note("by the way");
         }
         assert_eq!(stderr, b"\x1b[1;31merror: \x1b[0mbroken\nby the way\n");
+    }
+
+    #[test]
+    fn results_are_coloured_only_where_they_are_to_be_and_foreign_colours_never_pass() {
+        for (colored_results, expected) in [
+            (true, "\u{1b}[31mEvictedNow\u{1b}[0m \\x1b[32mx\n"),
+            (false, "EvictedNow \\x1b[32mx\n"),
+        ] {
+            let mut stdout = Vec::new();
+            let printer = Printer {
+                colored_results,
+                ..Printer::plain(&mut stdout, io::sink())
+            };
+            let mark = Mark {
+                word: "EvictedNow",
+                color: MarkColor::Red,
+            };
+            printer
+                .emit_marked("EvictedNow \u{1b}[32mx\n", &[mark])
+                .unwrap();
+            drop(printer);
+            assert_eq!(String::from_utf8(stdout).unwrap(), expected);
+        }
     }
 
     #[test]

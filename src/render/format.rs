@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{json, markdown, text, yaml};
-use crate::output::escape;
+use crate::output::{Mark, MarkColor, escape};
 use crate::report::View;
-use crate::report::table::Shown;
+use crate::report::table::{Shown, Tone};
 
 /// A format that a report can be printed in; the values of `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +124,26 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
         Format::Yaml => yaml::render(view),
         Format::Name => Ok(names(&view.names())),
     }
+}
+
+/// The words of a report that stand out on a terminal; none in formats that programs read.
+#[must_use]
+pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
+    let for_people = match format {
+        Format::Table | Format::Wide => true,
+        Format::Json | Format::Yaml | Format::Markdown | Format::Name => false,
+    };
+    let tones = view.tones().iter().filter(|_| for_people);
+    tones
+        .map(|(word, tone)| Mark {
+            word,
+            color: match tone {
+                Tone::Bad => MarkColor::Red,
+                Tone::Doubtful => MarkColor::Yellow,
+                Tone::Good => MarkColor::Green,
+            },
+        })
+        .collect()
 }
 
 /// What the format cannot say about a report that is incomplete, one line each; empty when the format

@@ -21,4 +21,4 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use format::{Format, Page, RenderError, UnknownFormat, render, unsaid};
+pub use format::{Format, Page, RenderError, UnknownFormat, marks, render, unsaid};

@@ -162,6 +162,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         driver: gpu.example.com
         pool: node-7
         device: gpu-0
+      reach: Described
       taint:
         key: example.com/maintenance
         value: ""

@@ -59,6 +59,22 @@ impl Hazard {
         }
     }
 
+    /// How bad it is, the worst first: what the cluster needs, what nobody makes again, what goes on
+    /// for long or for ever, what others do to the pod too, and what is only worth knowing.
+    #[must_use]
+    pub fn rank(self) -> u8 {
+        match self {
+            Self::Critical => 0,
+            Self::Unmanaged => 1,
+            Self::LongGrace => 2,
+            Self::ToleratesScheduleOnly => 3,
+            Self::DaemonSet => 4,
+            Self::ForeignTaint => 5,
+            Self::TerminalStillReserved => 6,
+            Self::ExtendedResource => 7,
+        }
+    }
+
     /// What the code means, in one line.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -248,6 +264,14 @@ mod tests {
         assert_eq!(codes(&impact), ["tolerates-schedule-only", "foreign-taint"]);
         impact.verdict = Verdict::Terminating;
         assert!(codes(&impact).is_empty());
+    }
+
+    #[test]
+    fn no_two_hazards_are_equally_bad() {
+        let ranks: std::collections::BTreeSet<u8> =
+            Hazard::ALL.into_iter().map(Hazard::rank).collect();
+        assert_eq!(ranks.len(), Hazard::ALL.len());
+        assert_eq!(Hazard::Critical.rank(), 0);
     }
 
     #[test]

@@ -11,11 +11,27 @@ pub trait View: serde::Serialize {
     /// What the report is about, for scripts: one name each, in the report's order.
     fn names(&self) -> Vec<String>;
 
+    /// The words that stand out on a terminal, and in which way.
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        &[(super::count::UNKNOWN, Tone::Doubtful)]
+    }
+
     /// Why names may be missing, one line each: nothing else than the names can be said where only
     /// they are printed. Empty when they are all there.
     fn missing_from_names(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// What a word says about what it is said of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// It hurts.
+    Bad,
+    /// It is worth a second look.
+    Doubtful,
+    /// It is well.
+    Good,
 }
 
 /// In which formats a column or a section is shown.

@@ -89,6 +89,7 @@ fn preview_as_json() {
             "pool": "node-9",
             "device": "gpu-1"
           },
+          "reach": "Described",
           "taint": {
             "key": "example.com/xid",
             "value": "",
@@ -209,6 +210,7 @@ fn preview_as_yaml() {
         driver: gpu.example.com
         pool: node-9
         device: gpu-1
+      reach: Described
       taint:
         key: example.com/xid
         value: ""
@@ -557,11 +559,21 @@ fn quiet_leaves_warnings_out_and_the_result_as_it_is() {
 }
 
 #[test]
-fn colours_are_for_messages_and_only_when_asked_for_in_a_pipe() {
+fn colours_are_for_people_and_only_when_asked_for_in_a_pipe() {
     let line = format!("preview gpu.example.com/node-9/gpu-1 --from {EXAMPLE}");
     let run = devicetaint(&format!("{line} --color always"));
     assert!(run.stderr.contains('\u{1b}'));
-    assert!(!run.stdout.contains('\u{1b}'));
+    // What is worst stands out, and nothing moves: without colours it is the same text.
+    assert!(run.stdout.contains("\u{1b}[31mEvictedNow\u{1b}[0m"));
+    let plain = run
+        .stdout
+        .replace("\u{1b}[31m", "")
+        .replace("\u{1b}[0m", "");
+    assert_eq!(plain, devicetaint(&line).stdout);
+    for format in ["json", "yaml", "markdown", "name"] {
+        let data = devicetaint(&format!("{line} --color always -o {format}"));
+        assert!(!data.stdout.contains('\u{1b}'), "{format}");
+    }
     let never = devicetaint(&format!("{line} --color never"));
     assert_eq!(never.shown(), devicetaint(&line).shown());
 }

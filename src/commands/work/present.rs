@@ -4,7 +4,7 @@ use super::look::Aside;
 use super::wanted::Wanted;
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
-use crate::render::{Page, render, unsaid};
+use crate::render::{Page, marks, render, unsaid};
 use crate::report::Answer;
 
 /// Prints an answer, with what the server said `aside`, and says how the command ends.
@@ -30,7 +30,8 @@ pub(crate) fn present(
     if answer.is_empty() {
         printer.note("No resources found");
     }
-    printer.emit(&render(answer, page(wanted, context))?)?;
+    let text = render(answer, page(wanted, context))?;
+    printer.emit_marked(&text, &marks(answer, wanted.format))?;
     ending(answer, wanted)
 }
 

@@ -138,6 +138,12 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>
     TaintImpact {
         rule: considered.rule.as_ref().map(ToString::to_string),
         selector: considered.selector.as_ref().map(selector),
+        reach: engine::Reach::of(
+            considered.selector.as_ref(),
+            &considered.taint.effect,
+            semantics,
+        )
+        .into(),
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
         controller_message_unknown: (previews && !exact).then(missing),
@@ -251,6 +257,7 @@ fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
     let view = |result: &&AllocationResult| AllocatedDevice {
         request: result.request.to_string(),
         device: result.device.to_string(),
+        admin_access: result.admin_access,
     };
     impact
         .claims

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::headline::headline;
-use super::view::{ImpactReport, Pod, TaintImpact};
+use super::view::{ImpactReport, Pod, Reach};
 use crate::report::table::counted;
 
 /// What a change needs before it is made.
@@ -56,35 +56,86 @@ impl ImpactReport {
         headline(self)
     }
 
+    /// Who administers devices is on many of them, often from a namespace of its own: that a monitor
+    /// is evicted too says nothing about how broad a change is, unless it keeps the cluster alive.
     fn why_a_count(&self) -> Option<String> {
-        if self.taints.iter().any(selects_everything) {
+        let reaches = |reach: Reach| self.taints.iter().any(|taint| taint.reach == reach);
+        if reaches(Reach::EveryDevice) {
             return Some("every device of every driver is selected".to_owned());
         }
-        let mut evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
-        if evicted.any(|pod: &Pod| pod.namespace == SYSTEM) {
+        if reaches(Reach::EveryDeviceForTheScheduler) {
+            return Some("the scheduler takes every device of every driver as tainted".to_owned());
+        }
+        let evicted = || self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        if evicted().any(|pod: &Pod| pod.namespace == SYSTEM) {
             return Some(format!("pods in {SYSTEM} are evicted"));
         }
-        let namespaces = self.summary.namespaces;
-        (namespaces > 1)
-            .then(|| format!("pods in {} are evicted", counted(namespaces, "namespace")))
+        let working = evicted().filter(|pod| !only_administers(pod));
+        let namespaces: BTreeSet<&str> = working.map(|pod| pod.namespace.as_str()).collect();
+        (self.summary.namespaces > 1 && namespaces.len() > 1).then(|| {
+            let namespaces = counted(self.summary.namespaces, "namespace");
+            format!("pods in {namespaces} are evicted")
+        })
     }
 }
 
-fn selects_everything(impact: &TaintImpact) -> bool {
-    let Some(selector) = &impact.selector else {
-        return true;
-    };
-    selector.driver.is_none()
-        && selector.pool.is_none()
-        && selector.device.is_none()
-        && selector.device_class_name.is_none()
-        && selector.expressions.is_empty()
+fn only_administers(pod: &Pod) -> bool {
+    let mut devices = pod.claims.iter().flat_map(|claim| &claim.devices);
+    !pod.claims.is_empty() && devices.all(|device| device.admin_access)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::testing::Example;
+
+    fn in_one_namespace(report: &mut ImpactReport) {
+        for pod in &mut report.pods {
+            pod.namespace = "team-a".to_owned();
+        }
+        report.summary.namespaces = 1;
+    }
+
+    #[test]
+    fn a_monitor_in_another_namespace_does_not_ask_for_the_number() {
+        let mut report = Example::new().report();
+        let monitor = report.pods.iter_mut().find(|pod| pod.name == "bare-0");
+        let claims = &mut monitor.unwrap().claims;
+        let devices = claims.iter_mut().flat_map(|claim| &mut claim.devices);
+        devices.for_each(|device| device.admin_access = true);
+        assert_eq!(report.consent(), Consent::Yes);
+        // What keeps the cluster alive is another matter.
+        let monitor = report.pods.iter_mut().find(|pod| pod.name == "bare-0");
+        monitor.unwrap().namespace = SYSTEM.to_owned();
+        assert!(matches!(report.consent(), Consent::PodCount { .. }));
+    }
+
+    #[test]
+    fn a_rule_without_a_selector_is_told_and_asked_about_as_what_it_is() {
+        let mut report = Example::new().report();
+        report.pods.clear();
+        report.summary = super::super::summary::summary(&[], &[]);
+        report.taints[0].reach = Reach::EveryDeviceForTheScheduler;
+        assert_eq!(
+            report.summary_lines(),
+            [
+                "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it."
+            ]
+        );
+        let Consent::PodCount { why, .. } = report.consent() else {
+            panic!("a number is asked for");
+        };
+        assert_eq!(
+            why,
+            "the scheduler takes every device of every driver as tainted"
+        );
+        report.taints[0].reach = Reach::NoDevice;
+        assert_eq!(
+            report.summary_lines(),
+            ["No device is selected by a rule without a selector, so no pod would be evicted."]
+        );
+        assert_eq!(report.consent(), Consent::Yes);
+    }
 
     #[test]
     fn more_than_one_namespace_asks_for_the_number() {
@@ -101,7 +152,7 @@ mod tests {
     #[test]
     fn what_evicts_in_one_namespace_needs_a_yes_and_what_does_nothing_needs_nothing() {
         let mut report = Example::new().report();
-        report.summary.namespaces = 1;
+        in_one_namespace(&mut report);
         assert_eq!(report.consent(), Consent::Yes);
         report.pods[0].namespace = SYSTEM.to_owned();
         report.pods[0].outcome = super::super::Outcome::EvictedNow;
@@ -133,8 +184,7 @@ mod tests {
     fn every_device_asks_for_the_number_even_if_no_pod_is_hit() {
         let mut report = Example::new().report();
         report.pods.clear();
-        report.summary.namespaces = 0;
-        report.taints[0].selector = None;
+        report.taints[0].reach = Reach::EveryDevice;
         assert!(matches!(report.consent(), Consent::PodCount { .. }));
     }
 }

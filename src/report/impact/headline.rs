@@ -1,6 +1,6 @@
 //! What is the answer in one line?
 
-use super::view::{ImpactReport, Summary};
+use super::view::{ImpactReport, Reach, Summary};
 use crate::report::count::Bounds;
 use crate::report::metadata::Affects;
 use crate::report::table::counted;
@@ -21,8 +21,17 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
 fn evicted(report: &ImpactReport) -> String {
     let summary = &report.summary;
     let pods = summary.evicted();
+    let reaches = |reach: Reach| report.taints.iter().any(|taint| taint.reach == reach);
+    if pods.is_none() && reaches(Reach::EveryDeviceForTheScheduler) {
+        return "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it.".to_owned();
+    }
     if pods.is_none() && summary.selected_devices().is_none() {
-        return "No device is selected, so no pod would be evicted.".to_owned();
+        let why = if reaches(Reach::NoDevice) {
+            " by a rule without a selector"
+        } else {
+            ""
+        };
+        return format!("No device is selected{why}, so no pod would be evicted.");
     }
     if pods.is_none() {
         return format!("No pod would be evicted{}.", why_none(report));

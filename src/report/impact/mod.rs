@@ -37,5 +37,5 @@ pub use note::NoteCode;
 pub use published::{Published, PublishedCondition};
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
-    Owner, Pod, Selector, Summary, TaintImpact,
+    Owner, Pod, Reach, Selector, Summary, TaintImpact,
 };

@@ -4,11 +4,11 @@ use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
 use crate::naming::pod;
-use crate::report::count::Bounds;
+use crate::report::count::{Bounds, UNKNOWN};
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
-use crate::report::table::{Column, NONE, Section, Shown, Table, View, first_of, optional};
+use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, View, first_of, optional};
 use crate::report::taint::{owner, spelled};
 use crate::report::time::human_duration;
 
@@ -35,6 +35,16 @@ impl View for ImpactReport {
             .filter(|pod| pod.outcome.is_evicted())
             .map(|evicted| pod::arguments(&evicted.namespace, &evicted.name))
             .collect()
+    }
+
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        &[
+            ("EvictedNow", Tone::Bad),
+            ("EvictedLater", Tone::Doubtful),
+            ("Terminating", Tone::Doubtful),
+            ("Tolerates", Tone::Good),
+            (UNKNOWN, Tone::Doubtful),
+        ]
     }
 
     fn missing_from_names(&self) -> Vec<String> {

@@ -3,20 +3,24 @@
 use std::cmp::Reverse;
 
 use super::view::{ImpactReport, Outcome, Pod};
+use crate::report::hazard::Hazard;
 use crate::report::time::human_duration;
 
 /// More than these nobody reads before a question.
-const SHOWN: usize = 5;
+const SHOWN: usize = 10;
 
 impl ImpactReport {
-    /// The evicted pods in a few lines, for whoever is about to agree to it: those with the most hazards
-    /// first, then those that go first, and how many more there are. Empty when none is evicted.
+    /// The evicted pods in a few lines, for whoever is about to agree to it: those with the worst
+    /// hazard first ([`Hazard::rank`]), then those with more of them, then those that go first; how
+    /// many more there are, and where a rule is there already, how to see them all. Empty when none is
+    /// evicted.
     #[must_use]
     pub fn worst_lines(&self) -> Vec<String> {
         let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
         let mut evicted: Vec<&Pod> = evicted.collect();
         evicted.sort_by_key(|pod| {
             (
+                worst(pod),
                 Reverse(pod.hazards.len()),
                 pod.evict_in_seconds,
                 &pod.namespace,
@@ -26,10 +30,36 @@ impl ImpactReport {
         let mut lines: Vec<String> = evicted.iter().take(SHOWN).map(|pod| line(pod)).collect();
         let more = evicted.len().saturating_sub(SHOWN);
         if more > 0 {
-            lines.push(format!("  and {more} more"));
+            lines.push(format!("  and {more} more{}", self.where_all_are()));
         }
         lines
     }
+
+    /// The command that shows all of it; rules that do not exist yet have none that is shorter than
+    /// the one that asks.
+    fn where_all_are(&self) -> String {
+        let rules: Option<Vec<String>> = self
+            .taints
+            .iter()
+            .map(|taint| Some(format!(" --rule {}", taint.rule.as_ref()?)))
+            .collect();
+        match rules {
+            Some(rules) if !rules.is_empty() => {
+                format!(
+                    "; all of them: kubectl devicetaint preview{}",
+                    rules.concat()
+                )
+            }
+            Some(_) | None => String::new(),
+        }
+    }
+}
+
+/// The rank of the pod's worst hazard; last for a pod that has none.
+fn worst(pod: &Pod) -> u8 {
+    let known = |code: &String| Hazard::ALL.into_iter().find(|hazard| hazard.code() == code);
+    let ranks = pod.hazards.iter().filter_map(known).map(Hazard::rank);
+    ranks.min().unwrap_or(u8::MAX)
 }
 
 /// `  NAMESPACE/NAME on NODE, now: HAZARDS`
@@ -68,7 +98,7 @@ mod tests {
         assert!(lines[0].contains(": "), "has a hazard: {lines:?}");
         let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
         let mut worse = evicted.unwrap().clone();
-        for number in 0..10 {
+        for number in 0..12 {
             worse.name = format!("worse-{number}");
             worse.hazards = vec![
                 "critical".to_owned(),
@@ -82,7 +112,35 @@ mod tests {
         assert!(lines[0].contains("worse-0"), "{lines:?}");
         assert_eq!(
             lines[SHOWN],
-            format!("  and {} more", report.summary.pods + 10 - SHOWN)
+            format!("  and {} more", report.summary.pods + 12 - SHOWN)
+        );
+    }
+
+    #[test]
+    fn one_bad_hazard_is_worse_than_two_harmless_ones() {
+        let mut report = Example::new().report();
+        report.taints[0].rule = Some("drain".to_owned());
+        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let pod = evicted.unwrap().clone();
+        let with = |name: &str, hazards: &[&str]| Pod {
+            name: name.to_owned(),
+            hazards: hazards.iter().map(ToString::to_string).collect(),
+            ..pod.clone()
+        };
+        report.pods = vec![
+            with("harmless", &["daemonset", "foreign-taint"]),
+            with("system", &["critical"]),
+            with("plain", &[]),
+        ];
+        for number in 0..10 {
+            report.pods.push(with(&format!("z-{number}"), &[]));
+        }
+        let lines = report.worst_lines();
+        assert!(lines[0].contains("/system "), "{lines:?}");
+        assert!(lines[1].contains("/harmless "), "{lines:?}");
+        assert_eq!(
+            lines[SHOWN],
+            "  and 3 more; all of them: kubectl devicetaint preview --rule drain"
         );
     }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::published::Published;
+use crate::engine;
 use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
@@ -68,6 +69,9 @@ pub struct TaintImpact {
     pub rule: Option<String>,
     /// Which devices it selects; null when the rule has no selector at all.
     pub selector: Option<Selector>,
+    /// What the selector chooses in this version of Kubernetes.
+    #[serde(default)]
+    pub reach: Reach,
     /// The taint, with its effect as considered.
     pub taint: Taint,
     /// What the eviction controller would count for this rule alone.
@@ -79,6 +83,31 @@ pub struct TaintImpact {
     /// Why there is no controllerMessage although the controller would write one; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
+}
+
+/// What a selector chooses, before any device is looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Reach {
+    /// The devices that it describes.
+    #[default]
+    Described,
+    /// Every device of every driver.
+    EveryDevice,
+    /// None: there is no selector, which means nothing in this version.
+    NoDevice,
+    /// There is no selector: nobody is evicted, but the scheduler takes every device as tainted.
+    EveryDeviceForTheScheduler,
+}
+
+impl From<engine::Reach> for Reach {
+    fn from(reach: engine::Reach) -> Self {
+        match reach {
+            engine::Reach::Described => Self::Described,
+            engine::Reach::EveryDevice => Self::EveryDevice,
+            engine::Reach::NoDevice => Self::NoDevice,
+            engine::Reach::EveryDeviceForTheScheduler => Self::EveryDeviceForTheScheduler,
+        }
+    }
 }
 
 /// Which devices a rule selects: those that every field equals which is not null.
@@ -276,6 +305,9 @@ pub struct AllocatedDevice {
     pub request: String,
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
+    /// Whether it is used for administration, beside others who work with it; absent when it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub admin_access: bool,
 }
 
 /// An object that owns pods.
