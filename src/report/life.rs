@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::remaining::is_now;
 use super::table::counted;
 use super::taint::{owner, source_of, spelled};
 use super::time::human_duration;
@@ -27,7 +26,7 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     let ago = |since: Timestamp| human_duration(now.duration_since(since));
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
-        Obstacle::Controller { since } if is_now(now.duration_since(*since)) => {
+        Obstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
             "to be evicted by the controller, due now".to_owned()
         }
         Obstacle::Controller { since } => {

@@ -1,6 +1,6 @@
 //! Who is still there, and what does each of them wait for?
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -119,11 +119,6 @@ pub fn table(remaining: &[RemainingPod]) -> Table {
         ],
         rows: remaining.iter().map(row).collect(),
     }
-}
-
-/// Whether that long is nothing to speak of.
-pub(super) fn is_now(duration: SignedDuration) -> bool {
-    duration.as_secs() == 0
 }
 
 #[cfg(test)]
