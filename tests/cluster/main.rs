@@ -10,6 +10,7 @@
     reason = "a test or benchmark, not the program"
 )]
 
+mod campaign;
 #[path = "../support/case/mod.rs"]
 mod case;
 mod comparison;

@@ -49,6 +49,8 @@ pub struct Spoiled {
     pub flipped: Option<usize>,
     /// It arrives byte by byte with such pauses.
     pub pause: Option<Duration>,
+    /// Nothing says what time it is.
+    pub undated: bool,
 }
 
 /// An answer that is not the server's.
@@ -91,6 +93,14 @@ impl Fault {
     pub fn flipped(thousandths: usize) -> Self {
         Self::Spoiled(Spoiled {
             flipped: Some(thousandths),
+            ..Spoiled::default()
+        })
+    }
+
+    /// The answer has no date.
+    pub fn undated() -> Self {
+        Self::Spoiled(Spoiled {
+            undated: true,
             ..Spoiled::default()
         })
     }

@@ -31,6 +31,7 @@ pub mod objects;
 mod plane;
 mod program;
 mod proxy;
+mod random;
 #[cfg(unix)]
 mod terminal;
 mod variant;
@@ -46,6 +47,7 @@ pub use names::{driver_name, random_suffix};
 pub use plane::ControlPlane;
 pub use program::build_program;
 pub use proxy::{At, Proxy, Seen};
+pub use random::{Random, fresh_seed, number_in};
 #[cfg(unix)]
 pub use terminal::{CTRL_C, ENTER, Terminal};
 pub use variant::Variant;

@@ -346,7 +346,13 @@ async fn pass(
     if asked.seen.path.contains("watch=") && response.status().is_success() {
         return stream_on(stream, response, spoiled).await;
     }
-    let (head, mut body) = collected(response).await?;
+    let (mut head, mut body) = collected(response).await?;
+    if spoiled.undated {
+        let dated = head
+            .split_inclusive("\r\n")
+            .filter(|line| !line.starts_with("date:"));
+        head = dated.collect();
+    }
     let length = spoiled.spoil(&mut body);
     let head = format!("{head}Content-Length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;

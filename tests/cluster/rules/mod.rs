@@ -15,5 +15,5 @@ mod meanwhile;
 mod races;
 mod releases;
 mod runbook;
-mod support;
+pub mod support;
 mod versions;

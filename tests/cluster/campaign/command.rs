@@ -1,0 +1,126 @@
+//! The commands of the campaign, and what each of them wants.
+
+/// What has to be the case when a command ends with 0, beside that what it prints is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The answer is the one that is given when nothing goes wrong.
+    Answer,
+    /// Nothing is changed, whatever it says.
+    Nothing,
+    /// Rules of these names have this effect; the names are those of `Lane`.
+    Effect(&'static [&'static str], &'static str),
+    /// Rules of these names are gone.
+    Gone(&'static [&'static str]),
+    /// It never ends with 0, and changes nothing: a guard trips.
+    Refused,
+    /// It ends with 5 at best, and the rules have this effect then.
+    TimedOut(&'static [&'static str], &'static str),
+}
+
+/// A command line and its goal. `LANE` is the lane's own name, `KEY` the key of all taints; rules
+/// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
+/// gpu-1) are there.
+pub const COMMANDS: [(&str, Goal); 39] = [
+    ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
+    (
+        "preview GPU0 KEY=z:NoExecute -o json --strict",
+        Goal::Answer,
+    ),
+    ("preview DRIVER KEY=z:NoExecute", Goal::Answer),
+    ("preview --rule none-LANE -o json", Goal::Answer),
+    (
+        "preview --rule hard-LANE --abort-if devices.selected>0",
+        Goal::Refused,
+    ),
+    ("devices DRIVER -o json", Goal::Answer),
+    ("devices DRIVER --strict", Goal::Answer),
+    ("list none-LANE hold-LANE hard-LANE -o json", Goal::Answer),
+    ("list -l lane=LANE", Goal::Answer),
+    ("list -l lane=LANE -o name --strict", Goal::Answer),
+    ("describe hard-LANE -o json", Goal::Answer),
+    ("describe hold-LANE --strict", Goal::Answer),
+    ("snapshot --strict", Goal::Answer),
+    ("wait hard-LANE --for observed --timeout 1s", Goal::Answer),
+    ("wait nobody-LANE --for deleted --timeout 1s", Goal::Answer),
+    (
+        "wait none-LANE hard-LANE --for deleted --timeout 1s",
+        Goal::Refused,
+    ),
+    (
+        "wait hard-LANE --for evicted --timeout 1s --settle 0s",
+        Goal::Refused,
+    ),
+    ("add GPU0 GPU1 KEY=new --labels lane=LANE", Goal::Answer),
+    (
+        "add GPU0 KEY=new --name new-LANE --reason r --expires 4h",
+        Goal::Effect(&["new"], "None"),
+    ),
+    (
+        "add GPU0 KEY=new:NoExecute --yes --name new-LANE",
+        Goal::Effect(&["new"], "NoExecute"),
+    ),
+    (
+        "add GPU0 KEY=x:NoSchedule --yes --overwrite --name none-LANE",
+        Goal::Effect(&["none"], "NoSchedule"),
+    ),
+    (
+        "add GPU0 KEY=new:NoExecute --yes --abort-if pods.evicted>0",
+        Goal::Refused,
+    ),
+    (
+        "add GPU0 KEY=new:NoExecute --yes --confirm-pods 7",
+        Goal::Refused,
+    ),
+    (
+        "add GPU0 KEY=new:NoExecute --yes --dry-run=server",
+        Goal::Nothing,
+    ),
+    (
+        "add GPU0 KEY=new:NoExecute --yes --dry-run=client",
+        Goal::Nothing,
+    ),
+    (
+        "escalate none-LANE --to NoSchedule --yes",
+        Goal::Effect(&["none"], "NoSchedule"),
+    ),
+    (
+        "escalate none-LANE hold-LANE --to NoExecute --yes",
+        Goal::Effect(&["none", "hold"], "NoExecute"),
+    ),
+    (
+        "escalate none-LANE --to NoExecute --yes --abort-if pods.evicted>0",
+        Goal::Refused,
+    ),
+    (
+        "escalate none-LANE --to NoExecute --yes --dry-run=server",
+        Goal::Nothing,
+    ),
+    (
+        "escalate none-LANE --to NoExecute --yes --wait --timeout 1s",
+        Goal::TimedOut(&["none"], "NoExecute"),
+    ),
+    (
+        "deescalate hold-LANE hard-LANE --to None",
+        Goal::Effect(&["hold", "hard"], "None"),
+    ),
+    (
+        "deescalate hard-LANE --to NoSchedule",
+        Goal::Effect(&["hard"], "NoSchedule"),
+    ),
+    ("remove hold-LANE", Goal::Gone(&["hold"])),
+    (
+        "remove none-LANE hold-LANE hard-LANE --yes",
+        Goal::Gone(&["none", "hold", "hard"]),
+    ),
+    (
+        "remove -l lane=LANE --yes",
+        Goal::Gone(&["none", "hold", "hard"]),
+    ),
+    (
+        "remove hold-LANE --wait --timeout 2s",
+        Goal::Gone(&["hold"]),
+    ),
+    ("remove GPU0 KEY- --yes", Goal::Gone(&["none"])),
+    ("remove nobody-LANE --ignore-not-found", Goal::Nothing),
+    ("remove -l lane=LANE --yes --dry-run=server", Goal::Nothing),
+];

@@ -1,0 +1,244 @@
+//! Random faults at random requests of random commands.
+
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::command::{COMMANDS, Goal};
+use super::law::Try;
+use super::misfortune::misfortune;
+use super::state::{State, Wanted, changes, reset, state};
+use crate::harness::{
+    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Random, Variant, block_on, fresh_seed,
+    number_in, random_suffix, say,
+};
+use crate::rules::support::{KEY, Run, World};
+
+/// Tries of an ordinary run.
+const TRIES: u64 = 500;
+/// Tries that go on at the same time, each with a driver, rules and a proxy of its own.
+const LANES: usize = 4;
+
+/// A world in which one try follows the other.
+struct Lane<'a> {
+    world: World<'a>,
+    name: String,
+    proxy: Proxy,
+    rules: Vec<Wanted>,
+    /// By command: how many requests it sends when nothing goes wrong, and what it says then.
+    calm: Vec<(usize, Run)>,
+}
+
+/// What there is to see of a run that was spoiled.
+struct Spoiled {
+    run: Run,
+    before: State,
+    after: State,
+    requests: usize,
+}
+
+impl<'a> Lane<'a> {
+    fn new(plane: &'a ControlPlane) -> Self {
+        let world = block_on(World::new(plane));
+        block_on(async {
+            world.pod("train", "gpu-0").await;
+            world.tolerant_pod("tolerant", "gpu-1", 36_000).await;
+        });
+        let name = random_suffix();
+        let rule = |begin: &str, device, value, effect| Wanted {
+            name: format!("{begin}-{name}"),
+            device,
+            value,
+            effect,
+            label: name.clone(),
+        };
+        let mut lane = Self {
+            proxy: Proxy::start(plane),
+            rules: vec![
+                rule("none", "gpu-0", "x", "None"),
+                rule("hold", "gpu-1", "x", "NoSchedule"),
+                rule("hard", "gpu-1", "y", "NoExecute"),
+            ],
+            world,
+            name,
+            calm: Vec::new(),
+        };
+        lane.calm = (0..COMMANDS.len())
+            .map(|command| lane.calm(command))
+            .collect();
+        lane
+    }
+
+    fn line(&self, command: usize) -> String {
+        let (line, _) = COMMANDS[command];
+        let line = line.replace("LANE", &self.name).replace("KEY", KEY);
+        format!("{line} --request-timeout 1s")
+    }
+
+    /// The command when nothing goes wrong, which has to keep the law too.
+    fn calm(&self, command: usize) -> (usize, Run) {
+        let spoiled = self.spoil(command, Vec::new());
+        let goal = COMMANDS[command].1;
+        let run = &spoiled.run;
+        let expected = match goal {
+            Goal::Refused => [4, 5].contains(&run.code),
+            Goal::TimedOut(..) => run.code == 5,
+            Goal::Answer | Goal::Nothing | Goal::Effect(..) | Goal::Gone(_) => run.code == 0,
+        };
+        let violations = self.judged(command, &spoiled, run);
+        let line = self.line(command);
+        assert!(
+            expected && violations.is_empty(),
+            "{line}: {violations:?} {run:#?}"
+        );
+        (spoiled.requests, spoiled.run)
+    }
+
+    fn judged(&self, command: usize, spoiled: &Spoiled, calm: &Run) -> Vec<String> {
+        let (line, goal) = COMMANDS[command];
+        Try {
+            goal,
+            ours: [&self.world.driver, &self.world.namespace],
+            lane: &self.name,
+            before: &spoiled.before,
+            after: &spoiled.after,
+            calm,
+            run: &spoiled.run,
+            strict: line.contains("--strict"),
+        }
+        .violations()
+    }
+
+    /// Runs the command from the same start as always.
+    fn spoil(&self, command: usize, faults: Vec<(At, Fault)>) -> Spoiled {
+        let before = block_on(reset(&self.world, &self.rules, KEY));
+        self.proxy.plan(faults);
+        let run = self.run(&self.line(command));
+        let requests = self.proxy.seen().len();
+        self.proxy.plan([]);
+        let after = block_on(state(&self.world));
+        Spoiled {
+            run,
+            before,
+            after,
+            requests,
+        }
+    }
+
+    /// A run that does not end by itself ends with -1.
+    fn run(&self, line: &str) -> Run {
+        let mut child = Command::new(PLUGIN)
+            .args(self.world.words(line))
+            .env_clear()
+            .env("KUBECONFIG", &self.proxy.kubeconfig)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+        let end = Instant::now() + DEADLINE;
+        thread::scope(|scope| {
+            let stdout = scope.spawn(move || all_of(stdout.as_mut()));
+            let stderr = scope.spawn(move || all_of(stderr.as_mut()));
+            let status = loop {
+                if let Some(status) = child.try_wait().expect("a child") {
+                    break status.code();
+                }
+                if Instant::now() > end {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break None;
+                }
+                thread::sleep(Duration::from_millis(5));
+            };
+            Run {
+                stdout: stdout.join().expect("no panic"),
+                stderr: stderr.join().expect("no panic"),
+                code: status.unwrap_or(-1),
+            }
+        })
+    }
+
+    /// One try; what is wrong with it, as text.
+    fn attempt(&self, seed: u64, number: usize) -> Option<String> {
+        let mut random = Random::new(seed, number);
+        let command = random.below(COMMANDS.len());
+        let (requests, calm) = &self.calm[command];
+        let faults = misfortune(&mut random, *requests);
+        let spoiled = self.spoil(command, faults.clone());
+        let violations = self.judged(command, &spoiled, calm);
+        (!violations.is_empty()).then(|| {
+            format!(
+                "try {number}: {violations:?}\n  {}\n  {faults:?}\n  code {}\n{}{}{}",
+                self.line(command),
+                spoiled.run.code,
+                indented(&spoiled.run.stdout),
+                indented(&spoiled.run.stderr),
+                changes(&spoiled.before, &spoiled.after)
+            )
+        })
+    }
+}
+
+/// The first lines of what a program says, between other things.
+fn indented(text: &str) -> String {
+    let lines = text.lines().take(12);
+    lines.map(|line| format!("  | {line}\n")).collect()
+}
+
+fn all_of(pipe: Option<&mut impl std::io::Read>) -> String {
+    let mut bytes = Vec::new();
+    pipe.expect("it is piped")
+        .read_to_end(&mut bytes)
+        .expect("it can be read");
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+#[test]
+fn what_is_printed_with_exit_0_is_true_whatever_goes_wrong() {
+    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let seed = fresh_seed();
+    let numbers = match number_in("TRY") {
+        Some(number) => number..number + 1,
+        None => 0..number_in("TRIES").unwrap_or(TRIES),
+    };
+    let next = AtomicUsize::new(usize::try_from(numbers.start).expect("small"));
+    let end = usize::try_from(numbers.end).expect("small");
+    let wrong = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..LANES {
+            scope.spawn(|| {
+                let lane = Lane::new(&plane);
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= end {
+                        return;
+                    }
+                    if let Some(violation) = lane.attempt(seed, number) {
+                        wrong.lock().expect("no panic").push(violation);
+                    }
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic");
+    say(&format!(
+        "cluster: {} tries with faults, seed {seed}: the law was broken {} times",
+        numbers.end - numbers.start,
+        wrong.len()
+    ));
+    let shown = wrong
+        .iter()
+        .take(40)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("\n\n");
+    assert!(
+        wrong.is_empty(),
+        "{} violations; SEED={seed} TRY=NUMBER repeats one:\n\n{shown}",
+        wrong.len()
+    );
+}

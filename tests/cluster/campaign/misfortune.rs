@@ -1,0 +1,88 @@
+//! What goes wrong in one try.
+
+use std::time::Duration;
+
+use crate::harness::{At, Fault, Random, Reply};
+
+/// Faults at one or two of the requests of a run that sends `requests` when nothing goes wrong.
+pub fn misfortune(random: &mut Random, requests: usize) -> Vec<(At, Fault)> {
+    let number = 1 + random.below(requests);
+    match random.below(100) {
+        0..=14 => vec![(At::From(number), fault(random))],
+        15..=29 => {
+            let other = 1 + random.below(requests);
+            vec![
+                (At::Number(number), fault(random)),
+                (At::Number(other), fault(random)),
+            ]
+        }
+        _ => vec![(At::Number(number), fault(random))],
+    }
+}
+
+fn fault(random: &mut Random) -> Fault {
+    match random.below(20) {
+        0 => Fault::Reset,
+        1 => Fault::Lost,
+        2 => Fault::Garbled,
+        3 => Fault::Silence,
+        4 => Fault::Late(Duration::from_millis(200)),
+        5 => Fault::ends(random.below(1000)),
+        6 => Fault::breaks(random.below(1000)),
+        7 => Fault::appended(random.pick(&[&b"\0"[..], &b"\n"[..], &b"{}"[..], &b"k8s\0"[..]])),
+        8 => Fault::undated(),
+        9 => Fault::trickles(Duration::from_millis(300)),
+        10..=14 => Fault::Replaced(reply(random)),
+        _ => Fault::Answer(reply(random)),
+    }
+}
+
+/// Nothing that the API server itself would say in its own name about what was asked.
+fn reply(random: &mut Random) -> Reply {
+    const STATUSES: [&str; 14] = [
+        "301 Moved Permanently",
+        "307 Temporary Redirect",
+        "400 Bad Request",
+        "401 Unauthorized",
+        "403 Forbidden",
+        "404 Not Found",
+        "405 Method Not Allowed",
+        "408 Request Timeout",
+        "409 Conflict",
+        "410 Gone",
+        "500 Internal Server Error",
+        "502 Bad Gateway",
+        "503 Service Unavailable",
+        "504 Gateway Timeout",
+    ];
+    match random.below(6) {
+        0 | 1 => Reply::html(random.pick(&STATUSES)),
+        2 => Reply::bare(random.pick(&STATUSES), &["Location: http://127.0.0.1:1/"]),
+        3 => {
+            let after = random.pick(&["0", "1", "18446744073709551615", "-1", "soon"]);
+            let status = random.pick(&["429 Too Many Requests", "503 Service Unavailable"]);
+            Reply::bare(status, &[&format!("Retry-After: {after}")])
+        }
+        4 => Reply::json("404 Not Found", status("NotFound", 404)),
+        _ => Reply::json(
+            "200 OK",
+            random.pick(&[
+                "",
+                "{}",
+                "null",
+                "[]",
+                "true",
+                r#"{"apiVersion":"v1","kind":"ConfigMapList","metadata":{},"items":[]}"#,
+                r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"other"}}"#,
+                r#"{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure","message":"no","reason":"InternalError","code":500}"#,
+            ]),
+        ),
+    }
+}
+
+/// The word of a server about something else.
+fn status(reason: &str, code: u16) -> String {
+    format!(
+        r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"configmaps \"other\" not found","reason":"{reason}","details":{{"name":"other","kind":"configmaps"}},"code":{code}}}"#
+    )
+}

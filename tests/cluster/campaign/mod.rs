@@ -1,0 +1,21 @@
+//! Campaigns: many runs of every command, under random faults and with every subset of the
+//! permissions, judged by laws instead of expectations.
+//!
+//! | test | law |
+//! |---|---|
+//! | `faults` | exit 0 means that what is printed is true of the server's state; nothing ends by a panic or never |
+//! | `reading` | whoever may read a part only gets the right answer, one that is marked as incomplete, or a refusal that names what is missing |
+//! | `writing` | whoever may change a part only gets what the administrator would get, or a refusal that names what is missing and is true |
+//!
+//! A run prints its seed. `SEED` repeats it, `TRIES` and `RIGHTS=all` make it longer, `TRY` repeats
+//! one try of it.
+
+mod command;
+mod faults;
+mod law;
+mod misfortune;
+mod normal;
+mod reading;
+mod rights;
+mod state;
+mod writing;

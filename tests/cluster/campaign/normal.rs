@@ -1,0 +1,100 @@
+//! What is printed, without what differs from run to run.
+
+use serde_json::Value;
+
+/// Text with times, durations and white space made equal.
+pub fn text(shown: &str) -> String {
+    let lines = shown.lines().map(|line| {
+        let words: Vec<String> = line.split_whitespace().map(word).collect();
+        words.join(" ")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `TIME` or `LONG` for a time or a duration, whatever stands around it.
+fn word(word: &str) -> String {
+    let is_edge = |c: char| !c.is_ascii_alphanumeric();
+    let core = word.trim_matches(is_edge);
+    if is_time(core) {
+        word.replace(core, "TIME")
+    } else if is_duration(core) {
+        word.replace(core, "LONG")
+    } else {
+        word.to_owned()
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    word.len() >= 20
+        && word.ends_with('Z')
+        && word.as_bytes()[10] == b'T'
+        && word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn is_duration(word: &str) -> bool {
+    let mut digits = false;
+    let mut units = 0;
+    for character in word.chars() {
+        match character {
+            '0'..='9' | '.' => digits = true,
+            's' | 'm' | 'h' | 'd' | 'y' if digits || units > 0 => {
+                units += 1;
+                digits = false;
+            }
+            _ => return false,
+        }
+    }
+    units > 0 && !digits
+}
+
+/// What a server makes anew with every object, and times.
+const PASSING: [&str; 5] = [
+    "digest",
+    "managedFields",
+    "resourceVersion",
+    "resourceVersions",
+    "uid",
+];
+
+/// A document without what differs from run to run, and of a list only the objects that name one of
+/// `ours`.
+fn document(mut value: Value, ours: &[&str]) -> Value {
+    if let Some(object) = value.as_object_mut() {
+        object.remove("metadata");
+        if let Some(Value::Array(items)) = object.get_mut("items") {
+            items.retain(|item| {
+                let text = item.to_string();
+                ours.iter().any(|name| text.contains(name))
+            });
+        }
+    }
+    without_passing(&mut value);
+    value
+}
+
+fn without_passing(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields
+                .retain(|name, _| !name.ends_with("Seconds") && !PASSING.contains(&name.as_str()));
+            fields.values_mut().for_each(without_passing);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_passing),
+        Value::String(shown) => *shown = text(shown),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a sentence says itself that it does not know all.
+pub fn is_cautious(line: &str) -> bool {
+    let words = ["at least", "not known", "not fully known"];
+    words.iter().any(|word| line.contains(word))
+}
+
+/// An answer in whatever form; `ours` are the names of whom it is about.
+pub fn answer(shown: &str, ours: &[&str]) -> String {
+    match serde_json::from_str::<Value>(shown) {
+        Ok(value) if value.is_object() => document(value, ours).to_string(),
+        _ => text(shown),
+    }
+}
