@@ -41,7 +41,10 @@ pub const COMMANDS: [(&str, Goal); 39] = [
     ("describe hold-LANE --strict", Goal::Answer),
     ("snapshot --strict", Goal::Answer),
     ("wait hard-LANE --for observed --timeout 1s", Goal::Answer),
-    ("wait nobody-LANE --for deleted --timeout 1s", Goal::Answer),
+    (
+        "wait nobody-LANE --for deleted --ignore-not-found --timeout 1s",
+        Goal::Answer,
+    ),
     (
         "wait none-LANE hard-LANE --for deleted --timeout 1s",
         Goal::Refused,
@@ -107,7 +110,7 @@ pub const COMMANDS: [(&str, Goal); 39] = [
         "deescalate hard-LANE --to NoSchedule",
         Goal::Effect(&["hard"], "NoSchedule"),
     ),
-    ("remove hold-LANE", Goal::Gone(&["hold"])),
+    ("remove hold-LANE --yes", Goal::Gone(&["hold"])),
     (
         "remove none-LANE hold-LANE hard-LANE --yes",
         Goal::Gone(&["none", "hold", "hard"]),
@@ -117,7 +120,7 @@ pub const COMMANDS: [(&str, Goal); 39] = [
         Goal::Gone(&["none", "hold", "hard"]),
     ),
     (
-        "remove hold-LANE --wait --timeout 2s",
+        "remove hold-LANE --yes --wait --timeout 2s",
         Goal::Gone(&["hold"]),
     ),
     ("remove GPU0 KEY- --yes", Goal::Gone(&["none"])),

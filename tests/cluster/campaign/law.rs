@@ -16,7 +16,7 @@ pub struct Try<'a> {
     pub lane: &'a str,
     pub before: &'a State,
     pub after: &'a State,
-    /// The same command when nothing goes wrong.
+    /// What the command does when nothing goes wrong.
     pub calm: &'a Run,
     pub run: &'a Run,
     /// Whether partial answers are an error.

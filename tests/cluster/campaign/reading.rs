@@ -36,11 +36,14 @@ const COMMANDS: [(&str, bool); 16] = [
     ("snapshot", true),
     ("wait hard --for observed --timeout 1s", false),
     ("wait hard --for evicted --timeout 1s --settle 0s", false),
-    ("wait nobody --for deleted --timeout 1s", false),
+    (
+        "wait nobody --for deleted --ignore-not-found --timeout 1s",
+        false,
+    ),
     ("add GPU1 KEY=new:NoExecute --yes --dry-run=server", false),
     ("escalate soft --to NoExecute --yes --dry-run=server", false),
     (BRAKE, false),
-    ("remove soft --dry-run=server", false),
+    ("remove soft --yes --dry-run=server", false),
 ];
 
 /// The brake depends on nothing but its rule.

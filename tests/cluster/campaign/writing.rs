@@ -30,9 +30,9 @@ const COMMANDS: [&str; 14] = [
     "escalate none-LANE --to NoSchedule --yes",
     "escalate none-LANE --to NoSchedule --yes --dry-run=server",
     "deescalate old-LANE --to None",
-    "remove old-LANE",
-    "remove old-LANE --wait --timeout 2s",
-    "remove GPU0 KEY-",
+    "remove old-LANE --yes",
+    "remove old-LANE --yes --wait --timeout 2s",
+    "remove GPU0 KEY- --yes",
     "remove -l lane=LANE --yes",
 ];
 

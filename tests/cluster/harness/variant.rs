@@ -76,7 +76,7 @@ impl Variant {
         .with_gate_on("DRADeviceTaintRules")
     }
 
-    /// The same of 1.35.
+    /// What it takes to have rules in a server of 1.35.
     pub fn release_1_35() -> Self {
         Self {
             apis: "v1,v1alpha3",

@@ -110,7 +110,7 @@ fn urls(plane: &ControlPlane, verbose: &mut Command) -> Vec<String> {
         .collect()
 }
 
-/// The same requests, side by side over a few connections.
+/// These requests, side by side over a few connections.
 fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
     let kubeconfig = fs::read_to_string(plane.kubeconfig()).expect("a kubeconfig");
     let token = kubeconfig

@@ -60,13 +60,13 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// The same when it waits after the changes.
+    /// Says that it waits after the changes, and what helps then.
     fn waiting(mut self, way_on: &'static str) -> Self {
         self.way_on = Some(way_on);
         self
     }
 
-    /// The same with rules that stay when they are deleted.
+    /// Makes rules that stay when they are deleted.
     fn held(mut self) -> Self {
         self.finalizers = vec![HOLD];
         self

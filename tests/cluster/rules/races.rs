@@ -122,7 +122,8 @@ fn at_once(world: &World<'_>, line: &str) -> [Run; 2] {
     [start(), start()].map(|child| Run::from(child.wait_with_output().expect("it ends")))
 }
 
-/// The same, and one of them is held after it has looked until the other has ended.
+/// Two programs that escalate one rule, of which one is held after it has looked until the other
+/// has ended.
 fn held(world: &World<'_>, proxy: &Proxy, line: &str) -> [Run; 2] {
     let mut first = None;
     let second = proxy.run_while(world, line, At::Method("PATCH", 1), || {

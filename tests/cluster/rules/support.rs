@@ -41,14 +41,14 @@ impl From<Output> for Run {
 }
 
 impl Run {
-    /// The same, if it ended with `code`.
+    /// Fails unless it ended with `code`.
     #[track_caller]
     pub fn ended(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
         self
     }
 
-    /// The same, if standard error says `text`.
+    /// Fails unless standard error says `text`.
     #[track_caller]
     pub fn saying(self, text: &str) -> Self {
         assert!(self.stderr.contains(text), "no {text:?} in {self:#?}");
@@ -84,7 +84,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The same seen by somebody else.
+    /// Lets somebody else look at the world.
     pub fn seen_by(mut self, kubeconfig: &std::path::Path) -> Self {
         self.kubeconfig = Some(kubeconfig.display().to_string());
         self
@@ -100,7 +100,7 @@ impl<'a> World<'a> {
         self.pod_in(&self.namespace, name, device).await;
     }
 
-    /// The same in any namespace.
+    /// A running pod in any namespace that uses a device.
     pub async fn pod_in(&self, namespace: &str, name: &str, device: &str) {
         let claim = claim(namespace, name, &self.driver);
         self.plane
@@ -144,7 +144,7 @@ impl<'a> World<'a> {
         self.plane.plugin(&words).into()
     }
 
-    /// The same through kubectl.
+    /// Runs the program through kubectl.
     pub fn run_by_kubectl(&self, line: &str) -> Run {
         let words = self.words(line);
         let mut arguments = vec!["devicetaint"];
