@@ -140,7 +140,7 @@ impl Failure {
         self
     }
 
-    /// The same, ending otherwise.
+    /// Makes the failure end with another exit status.
     #[must_use]
     pub fn ending(self, status: ExitStatus) -> Self {
         Self { status, ..self }

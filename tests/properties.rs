@@ -190,7 +190,7 @@ proptest! {
         }
     }
 
-    /// The same for a rule that exists: the answer to a question only grows by it.
+    /// A rule that exists takes nothing away: the answer to a question only grows by it.
     #[test]
     fn one_more_rule_never_spares_a_pod_nor_delays_it(
         objects in any_objects(),

@@ -1,4 +1,4 @@
-//! The same objects in protobuf: what is needed field by field, the rest as a field of the same
+//! Large clusters in protobuf: what is needed field by field, the rest as a field of the same
 //! number and size.
 
 use serde_json::Value;

@@ -164,7 +164,7 @@ impl RulePatch {
         *self == Self::default()
     }
 
-    /// The same with a note of who makes it, if that is known.
+    /// Notes who makes it, if that is known.
     #[must_use]
     pub fn by(mut self, user: Option<&str>) -> Self {
         if let Some(user) = user {

@@ -113,7 +113,7 @@ impl Semantics {
         }
     }
 
-    /// The same with the feature gate `DRAWorkloadResourceClaims` on, where the version has it.
+    /// Turns the feature gate `DRAWorkloadResourceClaims` on, where the version has it.
     #[must_use]
     pub fn with_pod_groups(self) -> Self {
         Self {

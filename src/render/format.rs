@@ -14,7 +14,7 @@ pub enum Format {
     /// Sentences and tables for a terminal.
     #[default]
     Table,
-    /// The same with more columns.
+    /// A table with more columns.
     Wide,
     /// All of the report, as one JSON document.
     Json,

@@ -122,7 +122,7 @@ impl RuleList {
         }
     }
 
-    /// The same in another order.
+    /// Puts the rows in another order.
     #[must_use]
     pub fn sorted_by(mut self, order: SortBy) -> Self {
         let rows = &mut self.rows;
@@ -155,13 +155,13 @@ impl RuleList {
         }
     }
 
-    /// The same with or without what people noted on the rules.
+    /// Shows what people noted on the rules, or leaves it out.
     #[must_use]
     pub fn with_notes(self, notes: Notes) -> Self {
         Self { notes, ..self }
     }
 
-    /// The same with or without the names of the columns.
+    /// Shows the names of the columns, or leaves them out.
     #[must_use]
     pub fn with_headers(self, headers: Headers) -> Self {
         Self { headers, ..self }

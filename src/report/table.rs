@@ -90,7 +90,7 @@ impl Section {
         }
     }
 
-    /// The same section, shown in other formats.
+    /// Says in which formats the section is shown.
     #[must_use]
     pub fn shown(mut self, shown: Shown) -> Self {
         self.shown = shown;
@@ -119,7 +119,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The same without the line of headers, for scripts that cut columns.
+    /// Leaves the line of headers out, for scripts that cut columns.
     #[must_use]
     pub fn without_headers(mut self) -> Self {
         for column in &mut self.columns {
@@ -168,14 +168,14 @@ impl Column {
         }
     }
 
-    /// The same column, in tables that are not wide only: it stands for a longer one.
+    /// Shows the column in tables that are not wide only: it stands for a longer one there.
     #[must_use]
     pub const fn narrow(mut self) -> Self {
         self.shown = Shown::Narrow;
         self
     }
 
-    /// The same column, in wide tables and documents only.
+    /// Shows the column in wide tables and documents only.
     #[must_use]
     pub const fn wide(mut self) -> Self {
         self.shown = Shown::Wide;

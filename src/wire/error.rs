@@ -110,7 +110,7 @@ impl FieldError {
         Self::new(path, "is missing".to_owned())
     }
 
-    /// The same, seen from one level up.
+    /// Puts the field `parent`, in which it occurred, in front of its path.
     pub(super) fn under(self, parent: &str) -> Self {
         Self {
             path: format!("{parent}.{}", self.path),
@@ -118,7 +118,7 @@ impl FieldError {
         }
     }
 
-    /// The same, seen from outside the list `parent`.
+    /// Puts the place in the list `parent`, at which it occurred, in front of its path.
     pub(super) fn at(self, parent: &str, index: usize) -> Self {
         self.under(&format!("{parent}[{index}]"))
     }

@@ -96,7 +96,7 @@ pub struct Device {
 }
 
 impl ResourceSlice {
-    /// The same with no more than `detail` asks for.
+    /// Drops what `detail` does not ask for.
     pub(super) fn with(mut self, detail: Detail) -> Self {
         let devices = self.spec.iter_mut().flat_map(|spec| &mut spec.devices);
         if detail == Detail::Names {

@@ -19,7 +19,7 @@ pub fn devicetaint(line: &str) -> Run {
     run(&mut program(), &words(line), b"")
 }
 
-/// The same with words that no line can hold.
+/// Runs the program with words that no line can hold.
 pub fn devicetaint_words(words: &[&str]) -> Run {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     run(&mut program(), &words, b"")

@@ -117,7 +117,7 @@ impl ApiClient {
             .map_err(|failure| self.error(read, failure))
     }
 
-    /// The same with a number of tries; leaves it to the caller to make sense of a failure.
+    /// Reads with a number of tries; leaves it to the caller to make sense of a failure.
     pub(in crate::cluster) async fn try_read<C: Consume>(
         &self,
         read: &Read,

@@ -99,7 +99,7 @@ fn with_user(mut config: Config, user: AuthInfo) -> Config {
 }
 
 impl Chosen {
-    /// The same with what flags say instead.
+    /// Puts what flags say in the place of what the kubeconfig says.
     ///
     /// Upstream: `getCluster` and `getAuthInfo` in `client-go/tools/clientcmd/client_config.go`.
     pub(in crate::cluster) fn with_flags(
@@ -114,7 +114,7 @@ impl Chosen {
         })
     }
 
-    /// The same with the name and the password in the address as the user's, who has no others: the
+    /// Takes the name and the password in the address as the user's, who has no others: the
     /// address itself is shown.
     fn with_login_of_the_address(self) -> Self {
         let Some((server, Some(login))) = self.cluster.server.as_deref().map(parted) else {
@@ -135,7 +135,7 @@ impl Chosen {
         chosen
     }
 
-    /// The same with nothing that a listener could use: whom to impersonate is no secret. A plugin is
+    /// Drops whatever a listener could use: whom to impersonate is no secret. A plugin is
     /// not asked for credentials that would not be sent.
     ///
     /// Upstream: `ClientConfig` in `client-go/tools/clientcmd/client_config.go`, which reads the

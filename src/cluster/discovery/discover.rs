@@ -23,7 +23,7 @@ pub struct Served {
     kinds: BTreeMap<Kind, &'static Version>,
     /// The server's own version, such as `v1.36.2-gke.100`, when it tells.
     pub git_version: Option<String>,
-    /// The same as numbers, when they can be read.
+    /// The version as numbers, when they can be read.
     pub version: Option<Minor>,
     /// What is missing and yet no reason to give up, such as rules.
     pub findings: Vec<Warning>,

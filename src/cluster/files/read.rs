@@ -53,7 +53,7 @@ pub fn read(
     input.reading(&named(sources))
 }
 
-/// The same, and the rules as they stand in the files, by name: with all fields, also those that this
+/// Reads files as [`read`] does, and the rules as they stand in them, by name: with all fields, also those that this
 /// plugin does not know.
 ///
 /// # Errors

@@ -125,7 +125,7 @@ pub(super) fn pod(name: &str, node: &str, claim: &str) -> Vec<u8> {
     [metadata("ml", name), message(2, &[text(10, node), claims])].concat()
 }
 
-/// The same on node-1, scheduled together with the PodGroup `group`.
+/// A pod on node-1 that is scheduled together with the PodGroup `group`.
 pub(super) fn member(name: &str, claim: &str, group: &str) -> Vec<u8> {
     let claims = message(39, &[text(1, "gpu"), text(3, claim)]);
     let group = message(43, &[text(1, group)]);

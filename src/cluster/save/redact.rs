@@ -46,7 +46,7 @@ impl Redaction {
         Self { salt }
     }
 
-    /// The same facts without names. Classes are left out: no rule that is left refers to one.
+    /// Replaces all names in the facts. Classes are left out: no rule that is left refers to one.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ const WATCH: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_secs(1);
 /// Between two lists, where watching is not allowed.
 const POLL: Duration = Duration::from_secs(1);
-/// The same at most, however long a list takes.
+/// How often lists are read at least, however long one takes.
 const RARE: Duration = Duration::from_secs(30);
 /// Reading lists again and again takes at most one part in so many of the time.
 const SHARE: u32 = 10;

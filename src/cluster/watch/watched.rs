@@ -83,7 +83,7 @@ impl Watched {
         }
     }
 
-    /// The same with these kinds watched from the state on in which they were read.
+    /// Watches these kinds too, from the state on in which they were read.
     ///
     /// A kind that could not be read stays as it is, a gap in the reading.
     #[must_use]

@@ -44,7 +44,7 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
     failed_for_want_of(&denied, error)
 }
 
-/// The same, with the role that would have allowed all of what was denied.
+/// A cluster that does not do what is asked, with the role that would have allowed all of it.
 fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
     let forbidden = error.denied().is_some();
     let purpose = error.purpose();

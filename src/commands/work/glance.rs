@@ -15,7 +15,7 @@ pub(crate) struct Glance {
     pub(crate) rules: Vec<DeviceTaintRule>,
     /// How far it is, in a few words that change only then.
     pub(crate) state: String,
-    /// The same with what takes longest.
+    /// How far it is, with what takes longest.
     pub(crate) line: String,
     /// How many pods were to go, as far as was seen.
     pub(crate) pods: usize,

@@ -192,7 +192,7 @@ impl Look {
         engine::selection(self.snapshot(), considered, &self.semantics)
     }
 
-    /// The same look with the pods that use a device that `selects` chooses; files have all already.
+    /// Looks at the pods too that use a device that `selects` chooses; files have all already.
     pub(crate) async fn with_pods(
         self,
         selects: impl Fn(&DeviceId) -> bool,

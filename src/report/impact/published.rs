@@ -55,7 +55,7 @@ impl Published {
         }
     }
 
-    /// The same in one line; `expected` is what this plugin said.
+    /// Says in one line what the controller says; `expected` is what this plugin said.
     #[must_use]
     pub fn line(&self, expected: Option<&str>) -> String {
         let rule = &self.rule;

@@ -326,7 +326,7 @@ pub struct Owner {
 pub struct Note {
     /// What it is about; stable.
     pub code: String,
-    /// The same in words.
+    /// What the code means, in words.
     pub message: String,
 }
 

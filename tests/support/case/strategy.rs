@@ -75,7 +75,7 @@ fn as_usual(place: u8, mut pod: PodSpec, usual: &[bool], claims: &mut [ClaimSpec
     pod
 }
 
-/// The same with equal taints wherever two slices of one pool and generation publish a device: which
+/// Makes taints equal wherever two slices of one pool and generation publish a device: which
 /// of the two the controller sees is left to chance there.
 fn with_equal_twins(slices: Vec<SliceSpec>) -> Vec<SliceSpec> {
     let mut first: BTreeMap<(u8, u8, i8, u8), Vec<TaintSpec>> = BTreeMap::new();
