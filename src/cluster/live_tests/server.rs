@@ -126,7 +126,7 @@ impl Server {
         Self::start_with(None).await
     }
 
-    /// The same behind TLS, with a certificate that nobody has to trust.
+    /// Starts a server behind TLS, with a certificate that nobody has to trust.
     pub(crate) async fn start_secure() -> Self {
         Self::start_with(Some(acceptor())).await
     }
