@@ -1,7 +1,6 @@
 //! `snapshot`: saves what a preview needs.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -66,7 +65,9 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         server_version: live.served.git_version.clone(),
     };
     let saved = if args.redact {
-        Redaction::new(salt()).redact(saved).map_err(unredactable)?
+        Redaction::random()
+            .and_then(|redaction| redaction.redact(saved))
+            .map_err(unredactable)?
     } else {
         saved
     };
@@ -154,16 +155,6 @@ impl Drop for Tidying {
     }
 }
 
-/// Random numbers that nobody else has.
-fn salt() -> [u8; 32] {
-    let mut salt = [0; 32];
-    for (place, bytes) in salt.chunks_exact_mut(8).enumerate() {
-        // Keys of the standard library's hashes are its only source of randomness.
-        bytes.copy_from_slice(&RandomState::new().hash_one(place).to_ne_bytes());
-    }
-    salt
-}
-
 /// What there is, such as "2 resourceslices, 1 pods".
 fn counts(saved: &Saved) -> String {
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -193,6 +184,6 @@ fn unredactable(error: RedactionError) -> Failure {
     match error {
         RedactionError::Expression { .. } => Failure::from(error)
             .hint("leave out --redact, or save the cluster when that rule is gone"),
-        RedactionError::Json(_) => Failure::from(error),
+        RedactionError::Json(_) | RedactionError::Salt(_) => Failure::from(error),
     }
 }

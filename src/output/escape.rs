@@ -8,32 +8,28 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory, GeneralCategoryGroup};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
 /// Says whether a character may not reach a terminal raw.
 ///
-/// C0 and C1 controls with line breaks and tabs, DEL, bidirectional controls, line and paragraph
-/// separators, and everything that takes no room, such as zero-width spaces and joiners.
+/// By Unicode's own data, and so with the characters of every script: controls with line breaks and
+/// tabs; format characters (bidirectional controls, joiners, tags, shorthand and hieroglyph controls,
+/// musical ones, annotations); line and paragraph separators; what is shown as nothing by default
+/// (fillers, variation selectors, the grapheme joiner). And what is no character, none yet, or one by
+/// private agreement: it may be any of these.
 #[must_use]
 pub fn is_hostile(character: char) -> bool {
-    character.is_control()
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
+    let category = CodePointMapData::<GeneralCategory>::new().get(character);
+    GeneralCategoryGroup::Other.contains(category)
         || matches!(
-            character,
-            // Soft hyphen, combining grapheme joiner, Arabic letter mark.
-            '\u{ad}' | '\u{34f}' | '\u{61c}'
-            // Fillers, which are letters without a shape.
-            | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}'
-            // Mongolian variation selectors and vowel separator.
-            | '\u{180b}'..='\u{180f}'
-            // Zero-width space, joiners, direction marks.
-            | '\u{200b}'..='\u{200f}'
-            // Line and paragraph separators, embeddings and overrides.
-            | '\u{2028}'..='\u{202e}'
-            // Word joiner, invisible operators, isolates, deprecated format characters.
-            | '\u{2060}'..='\u{206f}'
-            // Variation selectors, byte order mark, interlinear annotations.
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            // Musical format characters, tags, variation selectors.
-            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+            category,
+            GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator
         )
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
 /// Escapes text that has to stay on one line: line breaks and tabs too.
@@ -104,6 +100,24 @@ mod tests {
             ("line separator", "a\u{2028}b", r"a\u2028b"),
             ("soft hyphen", "a\u{ad}b", r"a\xadb"),
             ("tag", "\u{e0041}", r"\u{e0041}"),
+            ("shorthand control", "\u{1bca0}", r"\u{1bca0}"),
+            ("hieroglyph control", "\u{13430}", r"\u{13430}"),
+            ("musical control", "\u{1d173}", r"\u{1d173}"),
+            ("Arabic sign around digits", "\u{600}", r"\u0600"),
+            (
+                "variation selector",
+                "x\u{fe0f}\u{e0100}",
+                r"x\ufe0f\u{e0100}",
+            ),
+            ("filler", "\u{3164}\u{ffa0}\u{115f}", r"\u3164\uffa0\u115f"),
+            ("grapheme joiner", "a\u{34f}b", r"a\u034fb"),
+            (
+                "no character",
+                "\u{ffff}\u{fdd0}\u{1fffe}",
+                r"\uffff\ufdd0\u{1fffe}",
+            ),
+            ("private", "\u{e000}", r"\ue000"),
+            ("not yet assigned", "\u{2065}\u{e0fff}", r"\u2065\u{e0fff}"),
             ("line break", "a\nb\tc", r"a\nb\tc"),
         ] {
             assert_eq!(line(raw), shown, "{name}");

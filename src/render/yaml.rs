@@ -166,6 +166,10 @@ mod tests {
             "\u{feff}",
             "\u{85}\u{9b}",
             "\u{e0041}",
+            "\u{1bca0}\u{13430}",
+            "\u{fffe}",
+            "\u{ffff}",
+            "\u{1fffe}\u{10ffff}",
             "\r",
         ] {
             let value = BTreeMap::from([("name", text), ("other", "🚀 yes")]);
@@ -177,6 +181,25 @@ mod tests {
             let read: BTreeMap<String, String> = serde_yaml::from_str(&yaml).unwrap();
             assert_eq!(read["name"], text);
             assert_eq!(read["other"], "🚀 yes");
+        }
+    }
+
+    #[test]
+    fn what_yaml_calls_unprintable_is_escaped() {
+        assert_eq!(render(&"\u{ffff}").unwrap(), "\"\\uffff\"\n");
+        // As YAML 1.2 has it (`c-printable`), which readers such as PyYAML and Go's insist on.
+        let printable = |found: char| {
+            matches!(found, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
+                || found > '\u{ffff}'
+        };
+        for code in 0..=u32::from(char::MAX) {
+            let Some(character) = char::from_u32(code) else {
+                continue;
+            };
+            assert!(
+                printable(character) || character == '\n' || is_hostile(character),
+                "{code:x}"
+            );
         }
     }
 

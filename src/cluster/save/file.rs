@@ -128,17 +128,22 @@ impl Destination {
     fn write_file(&self, saved: &Saved, notes: &SavedNotes, stop: &AtomicBool) -> io::Result<()> {
         // The file that a link names is replaced, not the link.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let unnamed = Unnamed::create(&path)?;
-        let file = unnamed.file.try_clone()?;
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        // For the user's eyes only, and gone with this value unless it gets its name.
+        let unnamed = tempfile::Builder::new()
+            .prefix(".kubectl-devicetaint-")
+            .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        let file = unnamed.as_file().try_clone()?;
         self.encode(saved, notes, Stoppable { file, stop })?;
-        unnamed.file.sync_all()?;
+        unnamed.as_file().sync_all()?;
         if stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        match self.existing {
-            Existing::Replace => fs::rename(&unnamed.path, &path),
-            Existing::Keep => unnamed.publish(&path),
-        }
+        let named = match self.existing {
+            Existing::Replace => unnamed.persist(&path),
+            Existing::Keep => unnamed.persist_noclobber(&path),
+        };
+        named.map(drop).map_err(|error| error.error)
     }
 
     fn encode<W: Write>(&self, saved: &Saved, notes: &SavedNotes, to: W) -> io::Result<()> {
@@ -193,12 +198,12 @@ fn write_json(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Resu
     write!(
         to,
         "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[",
-        escaped(&metadata)
+        escaped(&metadata, push_units)
     )?;
     let items = saved.lists.iter().flat_map(|list| &list.items);
     for (place, item) in items.enumerate() {
         let separator = if place == 0 { "\n" } else { ",\n" };
-        write!(to, "{separator}{}", escaped(item.get()))?;
+        write!(to, "{separator}{}", escaped(item.get(), push_units))?;
     }
     to.write_all(b"\n]}\n")
 }
@@ -213,24 +218,44 @@ fn write_yaml(saved: &Saved, notes: &SavedNotes, to: &mut dyn Write) -> io::Resu
         "items": items?,
     });
     let text = serde_yaml::to_string(&list).map_err(io::Error::other)?;
-    to.write_all(text.as_bytes())
+    if text
+        .chars()
+        .all(|character| matches!(character, ' '..='~' | '\n'))
+    {
+        return to.write_all(text.as_bytes());
+    }
+    // YAML's JSON form, in which every character can be escaped: many readers refuse some of them raw.
+    let json = serde_json::to_string_pretty(&list)?;
+    to.write_all(escaped(&json, push_code_point).as_bytes())
 }
 
-/// JSON in which no character is beyond ASCII, or acts on a terminal.
+/// JSON in which no character is beyond ASCII, or acts on a terminal: those are written by `escape`.
 ///
-/// Outside of strings JSON has no such characters, so every one of them may become an escape.
-fn escaped(json: &str) -> String {
+/// Outside of strings JSON has no such characters but line breaks, so every one may become an escape.
+fn escaped(json: &str, escape: impl Fn(&mut String, char)) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {
-        if matches!(character, ' '..='~') {
-            text.push(character);
-        } else {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                text.push_str(&format!("\\u{unit:04x}"));
-            }
+        match character {
+            ' '..='~' | '\n' => text.push(character),
+            character => escape(&mut text, character),
         }
     }
     text
+}
+
+/// As JSON writes a character: in units of 16 bits.
+fn push_units(text: &mut String, character: char) {
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        text.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
+/// As YAML writes a character, which has no pairs of surrogates.
+fn push_code_point(text: &mut String, character: char) {
+    match u32::from(character) {
+        code @ ..=0xffff => text.push_str(&format!("\\u{code:04x}")),
+        code => text.push_str(&format!("\\U{code:08x}")),
+    }
 }
 
 /// Stops taking bytes when it is told to.
@@ -253,68 +278,6 @@ impl Write for Stoppable<'_> {
     }
 }
 
-/// A file under a passing name, gone with this value unless it has been renamed.
-struct Unnamed {
-    path: PathBuf,
-    file: File,
-}
-
-/// So many passing names are tried.
-const NAMES: u32 = 100;
-
-impl Unnamed {
-    fn create(destination: &Path) -> io::Result<Self> {
-        let name = destination.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut last = io::ErrorKind::AlreadyExists.into();
-        for number in 0..NAMES {
-            let name = format!(
-                ".{}.{}-{number}.tmp",
-                name.to_string_lossy(),
-                std::process::id()
-            );
-            let path = destination.with_file_name(name);
-            match private().open(&path) {
-                Ok(file) => return Ok(Self { path, file }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
-    }
-
-    /// Gives the file its name unless that is taken.
-    fn publish(&self, path: &Path) -> io::Result<()> {
-        match fs::hard_link(&self.path, path) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // Not every file system has links: there the name is taken first, then filled.
-            Err(_) => {
-                private().open(path)?;
-                fs::rename(&self.path, path).inspect_err(|_| {
-                    // The name without content would look like a snapshot.
-                    let _ = fs::remove_file(path);
-                })
-            }
-        }
-    }
-}
-
-impl Drop for Unnamed {
-    fn drop(&mut self) {
-        // It is gone already when it was renamed.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Makes a new file that is the user's alone.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,7 +286,7 @@ mod tests {
 
     fn saved() -> Saved {
         let items = [
-            r#"{"kind":"Pod","metadata":{"name":"\u202e p","note":"é𝄞"}}"#,
+            r#"{"kind":"Pod","metadata":{"name":"\u202e p","note":"é𝄞\uffff"}}"#,
             "{}",
         ];
         Saved {
@@ -345,8 +308,42 @@ mod tests {
         let text = to_json(&saved(), &SavedNotes::default());
         assert!(text.is_ascii(), "{text}");
         let list: Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞");
+        assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞\u{ffff}");
         assert_eq!(list["items"].as_array().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    fn yaml_is_read_back_as_it_was_without_anything_beyond_ascii() {
+        let mut text = Vec::new();
+        write_yaml(&saved(), &SavedNotes::default(), &mut text).expect("memory");
+        assert!(text.is_ascii());
+        let list: Value =
+            serde_yaml::from_str(&String::from_utf8(text).expect("ASCII")).expect("YAML");
+        assert_eq!(list["items"][0]["metadata"]["note"], "é𝄞\u{ffff}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn file_is_its_owners_and_replaces_what_a_link_names() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (
+            folder.path().join("cluster.json"),
+            folder.path().join("link"),
+        );
+        fs::write(&path, "old").expect("a file");
+        symlink(&path, &link).expect("a link");
+        let destination = Destination::new(&link, Existing::Replace).expect("a destination");
+        let never = AtomicBool::new(false);
+        destination
+            .save(&saved(), &SavedNotes::default(), &never)
+            .expect("saved");
+        assert!(fs::symlink_metadata(&link).expect("it").is_symlink());
+        assert!(fs::read(&path).expect("it").starts_with(b"{"));
+        let mode = fs::metadata(&path).expect("it").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).expect("it").count(), 2);
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub enum RedactionError {
     /// An object of the server is no JSON.
     #[error("cannot read an object of the server")]
     Json(#[from] serde_json::Error),
+    /// The system has no random numbers, without which names could be guessed.
+    #[error("the system gives no random numbers")]
+    Salt(#[from] getrandom::Error),
 }
 
 /// Replaces names, each always by the same other name.
@@ -40,10 +43,15 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Different salts give different names; a salt must be random and may be kept nowhere.
-    #[must_use]
-    pub fn new(salt: [u8; 32]) -> Self {
-        Self { salt }
+    /// Other names than any other run's: its salt is random, and kept nowhere.
+    ///
+    /// # Errors
+    ///
+    /// When the system has no random numbers.
+    pub fn random() -> Result<Self, RedactionError> {
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt)?;
+        Ok(Self { salt })
     }
 
     /// Replaces all names in the facts. Classes are left out: no rule that is left refers to one.
@@ -427,7 +435,7 @@ mod tests {
             }],
             ..Saved::default()
         };
-        let saved = Redaction::new([7; 32]).redact(saved)?;
+        let saved = Redaction { salt: [7; 32] }.redact(saved)?;
         Ok(serde_json::from_str(saved.lists[0].items[0].get()).expect("JSON"))
     }
 
