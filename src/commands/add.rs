@@ -117,7 +117,7 @@ Examples:
     example.com/broken:NoExecute --yes --expect report.json";
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let drafts = args.drafts()?;
+    let drafts = args.drafts().await?;
     let safety = args.safety.prepare()?;
     let change = args.change.change();
 
@@ -299,7 +299,7 @@ impl AddArgs {
     }
 
     /// The rules that are asked for; everything that can be wrong without a cluster is found here.
-    fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
+    async fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
         let (selectors, taint) = self.targets()?;
         let drafts = if self.filename.is_empty() {
             let taint = taint.ok_or_else(|| {
@@ -314,7 +314,7 @@ impl AddArgs {
                     "devices and taints cannot be used together with --filename",
                 ));
             }
-            self.by_manifests()?
+            self.by_manifests().await?
         };
         let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
         if names.len() < drafts.len() {
@@ -415,8 +415,8 @@ impl AddArgs {
         Ok(drafts.collect())
     }
 
-    fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
-        let manifests = source::manifests(&self.filename)?;
+    async fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
+        let manifests = source::manifests(&self.filename).await?;
         if self.name.is_some() {
             return Err(Failure::usage(
                 "--name cannot be used together with --filename, which names its rules",

@@ -102,7 +102,7 @@ struct Answer {
 }
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let request = args.request()?;
+    let request = args.request().await?;
     let wanted = args.output.wanted();
     let answer = look(&request, &args, context).await?;
     // A tripped guard changes nothing.
@@ -188,7 +188,7 @@ impl PreviewArgs {
     }
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
-    fn request(&self) -> Result<Request, Failure> {
+    async fn request(&self) -> Result<Request, Failure> {
         let choice = Choice::parse(&Typed {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
@@ -199,7 +199,7 @@ impl PreviewArgs {
         Ok(Request {
             choice,
             guards: guards::parse(&self.abort_if)?,
-            manifests: source::rules(&self.filename)?,
+            manifests: source::rules(&self.filename).await?,
         })
     }
 }

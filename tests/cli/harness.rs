@@ -129,6 +129,18 @@ impl Folder {
         self.with("cluster.yaml", example())
     }
 
+    /// The path of a file here.
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The program, to be run here.
+    pub fn program(&self) -> Command {
+        let mut command = program();
+        command.current_dir(self.0.path());
+        command
+    }
+
     /// Runs the program here.
     pub fn devicetaint(&self, line: &str) -> Run {
         self.command(program(), &words(line), b"")

@@ -292,3 +292,75 @@ fn newer_api_is_kept_shown_and_warned_about() {
     [exit status: 0]
     ");
 }
+
+/// What a pipe says from which nothing comes, and that nobody closes.
+#[cfg(unix)]
+mod silent_pipe {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use crate::harness::Folder;
+
+    /// The exit code of the program, which is sent `signal` while it waits for the pipe.
+    fn stopped(folder: &Folder, words: &[&str], signal: &str) -> Option<i32> {
+        let mut child = folder
+            .program()
+            .args(words)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        // Until somebody listens, a signal ends any program.
+        let listening = || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+            let status = status.expect("a process");
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = u64::from_str_radix(caught.expect("a line").trim(), 16);
+            caught.expect("a number") & (1 << 1 | 1 << 14) == (1 << 1 | 1 << 14)
+        };
+        let begun = Instant::now();
+        while cfg!(target_os = "linux") && !listening() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "it never listens"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status();
+        assert!(sent.expect("kill").success());
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().expect("a child") {
+                return status.code();
+            }
+            if begun.elapsed() > Duration::from_secs(20) {
+                child.kill().expect("a child");
+                panic!("{words:?} does not end on {signal}");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn signals_end_the_program_while_it_waits_for_a_pipe() {
+        let folder = Folder::new();
+        let pipe = folder.path("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        for words in [
+            &["devices", "--from", "-"][..],
+            &["list", "-o", "json", "--from", "-"],
+            &["devices", "--from", "pipe"],
+            &["preview", "-f", "-", "--from", "cluster.yaml"],
+            &["preview", "-f", "pipe"],
+            &["add", "-f", "-"],
+        ] {
+            assert_eq!(stopped(&folder, words, "-INT"), Some(130), "{words:?}");
+            assert_eq!(stopped(&folder, words, "-TERM"), Some(143), "{words:?}");
+        }
+    }
+}

@@ -5,15 +5,14 @@
 //! is answered are known here and nowhere else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::clock;
 use super::connect::{Live, connect};
-use super::source::{Source, Version, detail, newer_version, sources, unreadable};
-use crate::cluster::{self, ClusterError, Detail, Limits};
+use super::source::{Source, Version, detail, newer_version, read_files};
+use crate::cluster::{self, ClusterError, Detail};
 use crate::commands::context::Context;
 use crate::decide::chooser::no_such_rule;
 use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
@@ -67,9 +66,8 @@ impl Look {
         if source.from.is_empty() {
             return Self::of(connect(context).await?, source.version).await;
         }
-        let files = sources(&source.from);
-        let reading = cluster::read(&files, &mut io::stdin().lock(), &Limits::default());
-        Self::of_files(reading.map_err(unreadable)?, source)
+        let reading = read_files(&source.from, cluster::read).await?;
+        Self::of_files(reading, source)
     }
 
     /// As [`Look::open`], with the rules by name as they are served or stand in the files, with all
@@ -79,10 +77,8 @@ impl Look {
         context: &Context,
     ) -> Result<(Self, BTreeMap<String, Value>), Failure> {
         if !source.from.is_empty() {
-            let files = sources(&source.from);
-            let read =
-                cluster::read_with_rules(&files, &mut io::stdin().lock(), &Limits::default());
-            let (reading, objects) = read.map_err(unreadable)?;
+            let read = read_files(&source.from, cluster::read_with_rules);
+            let (reading, objects) = read.await?;
             return Ok((Self::of_files(reading, source)?, objects));
         }
         let mut look = Self::open(source, context).await?;

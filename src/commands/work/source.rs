@@ -1,8 +1,9 @@
 //! Where the facts come from.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
+use futures::channel::oneshot;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -74,28 +75,41 @@ pub(crate) fn newer_version(semantics: &Semantics) -> Option<Warning> {
 }
 
 /// Reads manifests of rules.
-pub(crate) fn rules(files: &[PathBuf]) -> Result<Vec<DeviceTaintRule>, Failure> {
-    let sources = sources(files);
-    cluster::read_rules(&sources, &mut io::stdin().lock(), &Limits::default()).map_err(unreadable)
+pub(crate) async fn rules(files: &[PathBuf]) -> Result<Vec<DeviceTaintRule>, Failure> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    read_files(files, cluster::read_rules).await
 }
 
 /// Reads manifests of rules, each with the object as it is written.
-pub(crate) fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
-    let sources = sources(files);
-    let read = cluster::read_manifests(&sources, &mut io::stdin().lock(), &Limits::default());
-    read.map_err(unreadable)
+pub(crate) async fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
+    read_files(files, cluster::read_manifests).await
 }
 
-/// The files that were named.
-pub(crate) fn sources(files: &[PathBuf]) -> Vec<FileSource> {
-    files
+/// Reads files, folders or stdin by `read`, on a thread of its own, so that whoever waits for it can be
+/// stopped: a pipe may never say anything, and nothing interrupts a read from it. Nobody waits for
+/// that thread, at the end of the program either, as a runtime would for one of its own.
+pub(crate) async fn read_files<T: Send + 'static>(
+    files: &[PathBuf],
+    read: impl FnOnce(&[FileSource], &mut dyn Read, &Limits) -> Result<T, InputError> + Send + 'static,
+) -> Result<T, Failure> {
+    let sources: Vec<FileSource> = files
         .iter()
         .map(|path| FileSource::from(path.as_path()))
-        .collect()
+        .collect();
+    let (sender, result) = oneshot::channel();
+    let reader = std::thread::Builder::new().name("files".to_owned());
+    reader.spawn(move || {
+        let result = read(&sources, &mut io::stdin().lock(), &Limits::default());
+        // Whoever has gone meanwhile needs no answer.
+        let _ = sender.send(result);
+    })?;
+    result.await?.map_err(unreadable)
 }
 
 /// A file that cannot be read, with what to do about it.
-pub(crate) fn unreadable(error: InputError) -> Failure {
+fn unreadable(error: InputError) -> Failure {
     let hint = error.hint();
     let failure = Failure::from(error);
     match hint {
