@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_yaml_calls_unprintable_is_escaped() {
-        assert_eq!(render(&"\u{ffff}").unwrap(), "\"\\uffff\"\n");
+        assert_eq!(render(&"\u{ffff}").unwrap(), "\"\\uFFFF\"\n");
         // As YAML 1.2 has it (`c-printable`), which readers such as PyYAML and Go's insist on.
         let printable = |found: char| {
             matches!(found, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
