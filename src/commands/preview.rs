@@ -94,6 +94,15 @@ struct Request {
     guards: Vec<Guard>,
 }
 
+impl Request {
+    /// What to do next, where there is a cluster to do it in.
+    fn next(&self, look: &Look) -> Option<String> {
+        look.live()?;
+        let effect_of = |name: &str| Some(look.rule(name).ok()?.taint.effect.clone());
+        self.choice.next(effect_of)
+    }
+}
+
 /// What was asked, what was found, and the answer.
 struct Answer {
     look: Look,
@@ -112,7 +121,12 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
         let Answer { look, report, .. } = answer;
-        return present(&report, &look.into_aside(), wanted, context);
+        let next = request.next(&look).filter(|_| !args.publish.publish);
+        let status = present(&report, &look.into_aside(), wanted, context)?;
+        if let Some(next) = next.filter(|_| wanted.format.is_for_people()) {
+            context.printer.note(&next);
+        }
+        return Ok(status);
     };
 
     let publication = Publication::new(live, &answer.considered, &answer.look.semantics)?;

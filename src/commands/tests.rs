@@ -131,6 +131,23 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
 }
 
 #[tokio::test]
+async fn a_preview_says_what_comes_next_to_people_alone() {
+    let server = Server::start().await;
+    let next = "next: kubectl devicetaint add gpu.example.com/node-1/gpu-1 a.example.com/k:None";
+    for (format, told) in [("table", 1), ("json", 0), ("name", 0)] {
+        let run = Run::on(&server);
+        let line = format!("preview gpu.example.com/node-1/gpu-1 a.example.com/k:None -o {format}");
+        assert!(run.of(&line).await.is_ok(), "{line}");
+        assert_eq!(
+            run.stderr.text().matches(next).count(),
+            told,
+            "{}",
+            run.stderr.text()
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_list_that_is_watched_is_shown_again_when_it_is_another() {
     let server = Server::start().await;
     let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8","creationTimestamp":"2026-11-20T10:00:00Z"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;

@@ -50,6 +50,15 @@ impl Format {
         }
     }
 
+    /// Whether somebody reads it at a terminal, who may want to know what to do next.
+    #[must_use]
+    pub fn is_for_people(self) -> bool {
+        match self {
+            Self::Table | Self::Wide => true,
+            Self::Json | Self::Yaml | Self::Markdown | Self::Name => false,
+        }
+    }
+
     /// Whether a result in this format can say that it is incomplete.
     #[must_use]
     pub fn carries_incompleteness(self) -> bool {

@@ -86,8 +86,11 @@ impl Look {
         if let Some(live) = &look.aside.live {
             let listed = live.rules()?.list().await;
             let listed = listed.map_err(|error| live.failed(error))?;
+            // What is known and what is printed are of the same rules, whatever changed in between.
+            look.reading.snapshot.rules.clear();
             for stored in listed.objects {
                 objects.insert(stored.fact.name.to_string(), stored.object);
+                look.reading.snapshot.rules.push(stored.fact);
             }
             look.aside.doubts.extend(listed.odd.iter().map(odd_object));
         }
