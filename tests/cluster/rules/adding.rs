@@ -50,6 +50,8 @@ fn a_rule_is_created_once_and_unchanged_after_that() {
 #[test]
 fn another_effect_needs_overwrite_and_a_yes() {
     let world = block_on(World::new(ControlPlane::shared()));
+    // What keeps pods off devices that nobody uses is not asked about.
+    block_on(world.patient_pod("train", "gpu-0"));
     let name = world.add(KEY_NONE);
     world
         .run(&format!("add GPU0 {KEY}:NoSchedule --yes"))
