@@ -1,6 +1,6 @@
 //! What is left to happen, in words?
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::table::counted;
 use super::taint::{owner, source_of, spelled};
@@ -191,11 +191,6 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
         taint.taint.effect.as_str(),
     );
     format!("{taint} ({})", owner(source, name.as_deref()))
-}
-
-/// Whether that long is nothing to speak of.
-fn is_now(duration: SignedDuration) -> bool {
-    duration.as_secs() == 0
 }
 
 #[cfg(test)]
