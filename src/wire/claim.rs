@@ -145,8 +145,7 @@ impl ToObject for ResourceClaim {
 
 impl AllocationResult {
     fn to_model(&self, context: &mut Context) -> Result<model::Allocation, FieldError> {
-        let allocated = Time::to_timestamp(self.allocation_timestamp, "allocationTimestamp")?;
-        context.saw(allocated);
+        context.saw(Time::instant(self.allocation_timestamp));
         let results = self
             .devices
             .as_ref()

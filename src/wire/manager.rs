@@ -75,7 +75,7 @@ impl ManagedFieldsEntry {
             name: self.manager.clone().unwrap_or_default(),
             operation: self.operation.as_deref().unwrap_or_default().into(),
             subresource: self.subresource.clone().filter(|name| !name.is_empty()),
-            time: Time::to_timestamp(self.time, "time").ok().flatten(),
+            time: Time::instant(self.time),
             owns_spec: branches.spec.is_some(),
             owns_metadata: branches.metadata.is_some(),
         }

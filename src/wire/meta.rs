@@ -129,26 +129,23 @@ impl ObjectMeta {
     }
 
     /// When the object is going to be gone, if somebody has deleted it.
-    pub(super) fn deletion(&self) -> Result<Option<model::Deletion>, FieldError> {
-        let at = Time::to_timestamp(self.deletion_timestamp, "metadata.deletionTimestamp")?;
-        Ok(at.map(|at| model::Deletion {
+    pub(super) fn deletion(&self, context: &mut Context) -> Option<model::Deletion> {
+        let at = self.deletion_timestamp;
+        let at = Time::to_timestamp(at, "metadata.deletionTimestamp", context)?;
+        Some(model::Deletion {
             at,
             grace_period_seconds: self.deletion_grace_period_seconds,
             finalizers: self.finalizers.clone(),
-        }))
+        })
     }
 
     /// Notes the times that tell when the object was read: its creation, and the moment of its
     /// deletion, which is the end of the grace period less the grace period.
-    pub(super) fn note_times(&self, context: &mut Context) -> Result<(), FieldError> {
-        let created = Time::to_timestamp(self.creation_timestamp, "metadata.creationTimestamp")?;
-        context.saw(created);
-        if let Some(deletion) = self.deletion()? {
-            let grace = deletion.grace_period_seconds.unwrap_or_default();
-            context.saw(
-                jiff::Timestamp::from_second(deletion.at.as_second().saturating_sub(grace)).ok(),
-            );
+    pub(super) fn note_times(&self, context: &mut Context) {
+        context.saw(Time::instant(self.creation_timestamp));
+        if let Some(at) = Time::instant(self.deletion_timestamp) {
+            let grace = self.deletion_grace_period_seconds.unwrap_or_default();
+            context.saw(jiff::Timestamp::from_second(at.as_second().saturating_sub(grace)).ok());
         }
-        Ok(())
     }
 }

@@ -135,9 +135,9 @@ impl Converter {
         let metadata = object.metadata().unwrap_or_default();
         let metadata = metadata.as_ref();
         let name = || describe(kind, metadata).unwrap_or_else(&position);
-        let converted = metadata
-            .note_times(&mut self.context)
-            .and_then(|()| object.to_object(metadata, &mut self.context))
+        metadata.note_times(&mut self.context);
+        let converted = object
+            .to_object(metadata, &mut self.context)
             .map_err(|error| DecodeError::Field {
                 object: name(),
                 field: error.path,

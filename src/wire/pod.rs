@@ -151,7 +151,7 @@ impl ToObject for Pod {
             uid: metadata.required_uid()?,
             node: context.optional(spec.node_name.as_deref()),
             phase: phase(status, context),
-            deletion: metadata.deletion()?,
+            deletion: metadata.deletion(context),
             claims: self.claims(context),
             extended_resource_claim: context.optional(extended),
             pod_group: context.optional(group),

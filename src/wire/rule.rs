@@ -180,35 +180,36 @@ impl ToObject for DeviceTaintRule {
             taint: taint
                 .to_model(context)
                 .map_err(|error| error.under("spec.taint"))?,
-            condition: self.eviction_condition(context)?,
-            metadata: self.notes()?,
+            condition: self.eviction_condition(context),
+            metadata: self.notes(context),
             managers: self.managers(),
         })))
     }
 }
 
 impl DeviceTaintRule {
-    fn notes(&self) -> Result<model::RuleMetadata, FieldError> {
+    fn notes(&self, context: &mut Context) -> model::RuleMetadata {
         let Some(metadata) = &self.metadata else {
-            return Ok(model::RuleMetadata::default());
+            return model::RuleMetadata::default();
         };
-        let created =
-            Time::to_timestamp(metadata.creation_timestamp, "metadata.creationTimestamp")?;
-        Ok(model::RuleMetadata {
+        let created = metadata.creation_timestamp;
+        let created = Time::to_timestamp(created, "metadata.creationTimestamp", context);
+        model::RuleMetadata {
             labels: metadata.labels.clone(),
             annotations: metadata.annotations.clone(),
             created,
             deletion: Time::to_timestamp(
                 metadata.deletion_timestamp,
                 "metadata.deletionTimestamp",
-            )?,
+                context,
+            ),
             finalizers: metadata.finalizers.clone(),
             owners: metadata
                 .owner_references
                 .iter()
                 .map(|owner| owner.uid.as_deref().unwrap_or_default().into())
                 .collect(),
-        })
+        }
     }
 
     fn managers(&self) -> Vec<model::FieldManager> {
@@ -216,37 +217,33 @@ impl DeviceTaintRule {
         entries.map(ManagedFieldsEntry::to_model).collect()
     }
 
-    fn eviction_condition(
-        &self,
-        context: &mut Context,
-    ) -> Result<Option<model::EvictionCondition>, FieldError> {
+    fn eviction_condition(&self, context: &mut Context) -> Option<model::EvictionCondition> {
         let conditions = self
             .status
             .as_ref()
             .map_or(&[][..], |status| &status.conditions);
         let mut found = None;
-        for (index, condition) in conditions.iter().enumerate() {
-            let condition_model = condition
-                .to_model()
-                .map_err(|error| error.at("status.conditions", index))?;
-            context.saw(condition_model.last_transition);
+        for condition in conditions {
+            context.saw(Time::instant(condition.last_transition_time));
             if condition.r#type.as_deref() == Some("EvictionInProgress") {
-                found = Some(condition_model);
+                found = Some(condition);
             }
         }
-        Ok(found)
+        found.map(|condition| condition.to_model(context))
     }
 }
 
 impl Condition {
-    fn to_model(&self) -> Result<model::EvictionCondition, FieldError> {
-        Ok(model::EvictionCondition {
+    fn to_model(&self, context: &mut Context) -> model::EvictionCondition {
+        let changed = self.last_transition_time;
+        let changed = Time::to_timestamp(changed, "status.conditions", context);
+        model::EvictionCondition {
             status: self.status.clone().unwrap_or_default(),
             reason: self.reason.clone().unwrap_or_default(),
             message: self.message.clone().unwrap_or_default(),
             observed_generation: self.observed_generation.unwrap_or_default(),
-            last_transition: Time::to_timestamp(self.last_transition_time, "lastTransitionTime")?,
-        })
+            last_transition: changed,
+        }
     }
 }
 

@@ -29,8 +29,8 @@ pub struct DeviceTaint {
 impl DeviceTaint {
     /// The taint as a fact. `context` hears of unknown effects and of the time.
     pub(super) fn to_model(&self, context: &mut Context) -> Result<model::Taint, FieldError> {
-        let time_added = Time::to_timestamp(self.time_added, "timeAdded")?;
-        context.saw(time_added);
+        context.saw(Time::instant(self.time_added));
+        let time_added = Time::to_timestamp(self.time_added, "timeAdded", context);
         Ok(model::Taint {
             key: required(self.key.as_deref(), "key")?.to_owned(),
             value: self.value.clone().unwrap_or_default(),

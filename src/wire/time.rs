@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-use super::error::FieldError;
+use super::context::Context;
 
 /// `metav1.Time`: a second, or Go's zero time, which stands for "none".
 ///
@@ -18,18 +18,72 @@ pub struct Time {
 }
 
 impl Time {
+    /// The instant, if there is one that can be calculated with.
+    pub(super) fn instant(time: Option<Self>) -> Option<Timestamp> {
+        Timestamp::from_second(time?.seconds?).ok()
+    }
+
     /// The instant of the field called `field`, if it has one.
+    ///
+    /// The API takes years up to 9999, and by protobuf any number of seconds, and no controller minds.
+    /// One beyond what can be calculated with counts as the first or the last that can, which is as far
+    /// from being due; `context` hears of it.
     pub(super) fn to_timestamp(
         time: Option<Self>,
         field: &str,
-    ) -> Result<Option<Timestamp>, FieldError> {
-        let Some(seconds) = time.and_then(|time| time.seconds) else {
-            return Ok(None);
-        };
-        let timestamp = Timestamp::from_second(seconds)
-            .map_err(|_| FieldError::new(field, format!("{seconds} is not a time")))?;
-        Ok(Some(timestamp))
+        context: &mut Context,
+    ) -> Option<Timestamp> {
+        let seconds = time?.seconds?;
+        let instant = Timestamp::from_second(seconds).ok();
+        Some(instant.unwrap_or_else(|| {
+            let limit = nearest(seconds);
+            tell(field, limit, context);
+            limit
+        }))
     }
+
+    /// What stands for the time that `text` is, where that is beyond what can be calculated with;
+    /// `None` for any other text. `context` hears of it.
+    pub(super) fn replaced(text: &str, field: &str, context: &mut Context) -> Option<String> {
+        let limit = nearest(beyond(text)?);
+        tell(field, limit, context);
+        Some(limit.to_string())
+    }
+}
+
+/// The first or the last second that can be calculated with.
+fn nearest(seconds: i64) -> Timestamp {
+    let limit = if seconds < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    Timestamp::from_second(limit.as_second()).unwrap_or(limit)
+}
+
+fn tell(field: &str, limit: Timestamp, context: &mut Context) {
+    let what =
+        format!("a time in {field} beyond what can be calculated with; it counts as {limit}");
+    context.odd("time-out-of-range", what);
+}
+
+/// Stands for the time that `text` is, as Go prints it, where that is no [`Timestamp`]: in the last hours
+/// of the year 9999, or in a year of more digits. `None` for any other text.
+fn beyond(text: &str) -> Option<i64> {
+    let (limit, digits) = match text.strip_prefix('-') {
+        Some(digits) => (i64::MIN, digits),
+        None => (i64::MAX, text),
+    };
+    let (year, rest) = digits.split_once('-')?;
+    let numeric = year.bytes().all(|byte| byte.is_ascii_digit());
+    let twin = match year.len() {
+        4 if year == "9999" => "2001",
+        5.. => "2000",
+        _ => return None,
+    };
+    // What is left must be right in a year that is known, leap or not.
+    let right = format!("{twin}-{rest}").parse::<Timestamp>().is_ok();
+    (numeric && right && text.parse::<Timestamp>().is_err()).then_some(limit)
 }
 
 impl<'de> Deserialize<'de> for Time {
@@ -48,12 +102,20 @@ impl Visitor<'_> for TimeVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Time, E> {
-        let timestamp: Timestamp = text.parse().map_err(|_| {
-            E::custom(format_args!(
-                "`{}` is not a time such as 2026-01-31T12:00:00Z",
-                text.escape_debug()
-            ))
-        })?;
+        let timestamp: Timestamp = match text.parse() {
+            Ok(timestamp) => timestamp,
+            Err(_) if beyond(text).is_some() => {
+                return Ok(Time {
+                    seconds: beyond(text),
+                });
+            }
+            Err(_) => {
+                return Err(E::custom(format_args!(
+                    "`{}` is not a time such as 2026-01-31T12:00:00Z",
+                    text.escape_debug()
+                )));
+            }
+        };
         // Floor, not truncation towards zero: Go counts whole seconds since the epoch downwards too.
         let seconds = timestamp.as_second() - i64::from(timestamp.subsec_nanosecond() < 0);
         Ok(Time {
@@ -92,15 +154,56 @@ mod tests {
     #[test]
     fn zero_time_of_go_is_no_time() {
         let time = Time::decode(&[][..]).expect("an empty message");
-        assert_eq!(Time::to_timestamp(Some(time), "time"), Ok(None));
+        let found = Time::to_timestamp(Some(time), "time", &mut Context::default());
+        assert_eq!(found, None);
     }
 
     #[test]
-    fn time_outside_the_calendar_is_an_error() {
-        let time = Time {
-            seconds: Some(i64::MAX),
-        };
-        assert!(Time::to_timestamp(Some(time), "time").is_err());
+    fn time_beyond_the_calendar_counts_as_its_end_and_is_told() {
+        for (text, end) in [
+            ("9999-12-31T23:59:59Z", "9999-12-30T22:00:00Z"),
+            ("9999-12-31T23:59:59+14:00", "9999-12-30T22:00:00Z"),
+            ("36812-02-20T00:36:16Z", "9999-12-30T22:00:00Z"),
+            ("-29719-04-05T22:13:20Z", "-009999-01-02T01:59:59Z"),
+        ] {
+            let time: Time = serde_json::from_str(&format!("{text:?}")).expect(text);
+            let mut context = Context::default();
+            let found = Time::to_timestamp(Some(time), "spec.taint.timeAdded", &mut context);
+            assert_eq!(found, end.parse().ok(), "{text}");
+            context.attribute(|| "DeviceTaintRule drain".to_owned());
+            let warnings = context.warnings();
+            assert_eq!(
+                warnings[0].message,
+                format!(
+                    "DeviceTaintRule drain has a time in spec.taint.timeAdded beyond what can be \
+                     calculated with; it counts as {end}"
+                )
+            );
+        }
+        for seconds in [i64::MIN, i64::MAX] {
+            let time = Time {
+                seconds: Some(seconds),
+            };
+            let found = Time::to_timestamp(Some(time), "time", &mut Context::default());
+            assert!(found.is_some() && Time::instant(Some(time)).is_none());
+        }
+    }
+
+    #[test]
+    fn text_that_only_looks_like_a_far_time_is_no_time() {
+        for text in [
+            "9999-13-31T23:59:59Z",
+            "9999-02-29T00:00:00Z",
+            "2001-02-29T00:00:00Z",
+            "99999",
+            "x9999-01-01T00:00:00Z",
+            "10000-01-01",
+        ] {
+            assert!(
+                serde_json::from_str::<Time>(&format!("{text:?}")).is_err(),
+                "{text}"
+            );
+        }
     }
 
     #[test]

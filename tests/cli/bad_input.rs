@@ -348,3 +348,45 @@ fn hostile_objects_that_cannot_be_read_are_named_harmlessly() {
         assert_harmless(hostile, &preview_of("key.yaml", format!("{hostile}: [")));
     }
 }
+
+#[test]
+fn a_time_that_cannot_be_calculated_with_is_a_warning_about_its_rule() {
+    let rule = |added: &str| {
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+            "metadata": {"name": "far", "uid": "far", "generation": 1},
+            "spec": {
+                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-0"},
+                "taint": {"key": "a", "effect": "NoExecute", "timeAdded": added},
+            },
+        })
+        .to_string()
+    };
+    for added in ["9999-12-31T23:59:59Z", "36812-02-20T00:36:16Z"] {
+        let folder = Folder::new()
+            .with("cluster.yaml", example())
+            .with("rule.json", rule(added));
+        for line in [
+            "preview --rule far --from cluster.yaml --from rule.json",
+            "devices --from cluster.yaml --from rule.json",
+            "list --from cluster.yaml --from rule.json",
+            "describe far --from cluster.yaml --from rule.json",
+        ] {
+            let run = folder.devicetaint_limited(line);
+            assert_eq!(run.code, 0, "{line}: {}", run.shown());
+        }
+        let run = folder
+            .devicetaint_limited("preview --rule far --from cluster.yaml --from rule.json -o json");
+        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
+        // As for the controller, the pod is one that will have to leave, and not for a long time.
+        assert_eq!(report["summary"]["pods"]["evicted"], 1, "{}", run.shown());
+        assert_eq!(
+            report["pods"][0]["evictAt"],
+            "9999-12-30T22:00:00Z",
+            "{}",
+            run.shown()
+        );
+        let told = "DeviceTaintRule far has a time in timeAdded beyond what can be calculated with";
+        assert!(run.shown().contains(told), "{}", run.shown());
+    }
+}
