@@ -45,6 +45,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod time;
+mod unambiguous;
 mod versions;
 mod walk;
 mod watch;

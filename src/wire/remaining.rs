@@ -4,6 +4,8 @@ use serde::de::value::StringDeserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess};
 use serde_json::Value;
 
+use super::unambiguous::twice;
+
 /// A map whose first entries were read already: those that came before `apiVersion` and `kind`.
 ///
 /// Everything that prints Kubernetes objects puts these two first, so that normally nothing but the
@@ -15,6 +17,8 @@ pub(super) struct Remaining<A> {
     /// The value of the entry of `read` whose key was given out last.
     value: Option<Value>,
     map: A,
+    /// The object has said both what it is and at which version: it cannot do so once more.
+    typed: bool,
 }
 
 impl<A> Remaining<A> {
@@ -25,7 +29,13 @@ impl<A> Remaining<A> {
             key,
             value: None,
             map,
+            typed: false,
         }
+    }
+
+    /// The same, of an object that has said itself what it is.
+    pub(super) fn typed(self, typed: bool) -> Self {
+        Self { typed, ..self }
     }
 }
 
@@ -43,7 +53,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Remaining<A> {
             }
             None => match self.key.take() {
                 Some(key) => key,
-                None => return self.map.next_key_seed(seed),
+                None => match self.map.next_key::<String>()? {
+                    Some(key) if self.typed && ["apiVersion", "kind"].contains(&&*key) => {
+                        return Err(twice(&key));
+                    }
+                    Some(key) => key,
+                    None => return Ok(None),
+                },
             },
         };
         seed.deserialize(StringDeserializer::new(key)).map(Some)

@@ -16,6 +16,7 @@ use super::found::{Failure, Found, ListHeader, TypeMeta, place};
 use super::remaining::Remaining;
 use super::shape::WireObject;
 use super::status::Status;
+use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
 
 /// Fields that were read before it was known whose they are.
@@ -81,10 +82,11 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             }
             match head.type_meta(self.inherited) {
                 Some(type_meta) if !type_meta.is_list() => {
-                    let fields = Remaining::new(head.other, Some(key), map);
+                    let typed = head.is_complete();
+                    let fields = Remaining::new(head.other, Some(key), map).typed(typed);
                     return self.found.object(type_meta, fields).map(|()| None);
                 }
-                _ => head.other.push((key, map.next_value()?)),
+                _ => head.put_aside(key, &mut map)?,
             }
         }
         match head.type_meta(self.inherited) {
@@ -109,12 +111,35 @@ struct Head {
 impl Head {
     /// Takes the value of `key` if it is one of the two that say what the object is.
     fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
-        match key {
-            "apiVersion" => self.api_version = map.next_value()?,
-            "kind" => self.kind = map.next_value()?,
+        let place = match key {
+            "apiVersion" => &mut self.api_version,
+            "kind" => &mut self.kind,
             _ => return Ok(false),
+        };
+        if place.is_some() {
+            return Err(twice(key));
         }
+        *place = map.next_value()?;
         Ok(true)
+    }
+
+    /// Puts the value of `key` aside.
+    fn put_aside<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: String,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        if self.other.iter().any(|(known, _)| *known == key) {
+            return Err(twice(&key));
+        }
+        let value: Unambiguous = map.next_value()?;
+        self.other.push((key, value.into_value()));
+        Ok(())
+    }
+
+    /// Whether the object has said itself what it is.
+    fn is_complete(&self) -> bool {
+        self.api_version.is_some() && self.kind.is_some()
     }
 
     /// What the object is: as it says itself, else as its list says.
@@ -204,8 +229,13 @@ impl Found {
             type_meta.api_version.clone().into(),
         );
         object.insert("kind".to_owned(), type_meta.kind.clone().into());
-        while let Some((key, value)) = fields.next_entry()? {
-            object.insert(key, value);
+        while let Some((key, value)) = fields.next_entry::<String, Unambiguous>()? {
+            // It has been told already what it is, be it by its list.
+            if !["apiVersion", "kind"].contains(&&*key)
+                && object.insert(key.clone(), value.into_value()).is_some()
+            {
+                return Err(twice(&key));
+            }
         }
         self.written.push(Value::Object(object));
         Ok(())
@@ -223,8 +253,11 @@ impl Found {
             inherited: type_of_items.as_ref(),
         })?;
         while let Some(key) = map.next_key::<String>()? {
+            if key == "items" {
+                return Err(twice(&key));
+            }
             if !head.take(&key, &mut map)? {
-                head.other.push((key, map.next_value()?));
+                head.put_aside(key, &mut map)?;
             }
         }
         let Some(list) = head.type_meta(None) else {

@@ -77,6 +77,8 @@ pub(super) fn with_deserializer<'de, T>(
         alias_limits: serde_yaml::alias_limits! {
             max_total_replayed_events: MAX_REPEATED,
         },
+        // As for kubectl, `name: yes` names nothing: what needs quotes to be a text must have them.
+        no_schema: true,
         emit_comments: false,
         with_snippet: false,
     };
@@ -91,6 +93,7 @@ pub(super) fn is_syntax(error: &Error) -> bool {
             | Error::SerdeInvalidType { .. }
             | Error::SerdeInvalidValue { .. }
             | Error::InvalidScalar { .. }
+            | Error::QuotingRequired { .. }
             | Error::Message { .. }
     )
 }
@@ -124,6 +127,12 @@ fn in_words(error: &Error) -> String {
         let key = key.as_deref().unwrap_or_default();
         let (line, column) = (location.line(), location.column());
         return format!("the key `{key}` occurs twice at line {line}, column {column}");
+    }
+    if let Error::QuotingRequired { value, location } = error {
+        let (line, column) = (location.line(), location.column());
+        return format!(
+            "`{value}` at line {line}, column {column} is no text unless it stands in quotes"
+        );
     }
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
@@ -169,6 +178,59 @@ mod tests {
                 .map(|document| (document.text, document.first_line))
                 .collect();
             assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_again() {
+        use std::collections::BTreeMap;
+
+        for text in [
+            "yes",
+            "Yes",
+            "y",
+            "N",
+            "off",
+            "true",
+            "null",
+            "~",
+            "",
+            "12",
+            "-1",
+            "+1",
+            "1e3",
+            "0x1f",
+            "0o17",
+            "0b1",
+            "017",
+            "1_000",
+            ".5",
+            "5.",
+            ".inf",
+            ".NaN",
+            "nan",
+            "12:30",
+            "2026-01-01",
+            "=",
+            "<<",
+            "!x",
+            "&a",
+            "*a",
+            "- a",
+            "a: b",
+            "# a",
+            " a ",
+            "a\nb",
+            "\u{85}",
+            "\u{feff}",
+        ] {
+            let object = BTreeMap::from([("name".to_owned(), text.to_owned())]);
+            let written = serde_yaml::to_string(&object).expect(text);
+            let read: BTreeMap<String, String> = with_deserializer(&written, |deserializer| {
+                serde::Deserialize::deserialize(deserializer)
+            })
+            .unwrap_or_else(|error| panic!("{text:?}: {written}: {error}"));
+            assert_eq!(read, object, "{written}");
         }
     }
 }

@@ -390,3 +390,36 @@ fn a_time_that_cannot_be_calculated_with_is_a_warning_about_its_rule() {
         assert!(run.shown().contains(told), "{}", run.shown());
     }
 }
+
+#[test]
+fn a_key_that_occurs_twice_is_no_shorter_answer() {
+    let twice = r#"{"apiVersion":"v1","kind":"List","items":[],"items":[{"apiVersion":"v1","kind":"Pod"}]}"#;
+    assert_snapshot!(preview_of("twice.json", twice).shown(), @"
+    [stderr]
+    error: cannot read twice.json: document 1: the key `items` occurs twice at line 1 column 55
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn a_name_that_needs_quotes_is_refused_as_kubectl_refuses_it() {
+    let rule = "apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata:
+  name: yes
+spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: a, effect: None}}
+";
+    let folder = Folder::new().with("rule.yaml", rule);
+    let told = folder.devicetaint_limited("list --from rule.yaml");
+    assert_snapshot!(told.shown(), @"
+    [stderr]
+    error: cannot read rule.yaml: DeviceTaintRule at document 1: metadata.name: `yes` at line 4, column 9 is no text unless it stands in quotes
+    [exit status: 1]
+    ");
+    let raw = folder.devicetaint_limited("list --from rule.yaml -o json");
+    assert_eq!(raw.shown(), told.shown());
+    let quoted = Folder::new().with("rule.yaml", rule.replace("yes", "\"yes\""));
+    let names = quoted.devicetaint_limited("list --from rule.yaml -o name");
+    assert_eq!(names.code, 0, "{}", names.shown());
+    assert!(names.stdout.contains("yes"), "{}", names.shown());
+}

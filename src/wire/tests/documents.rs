@@ -58,7 +58,7 @@ fn every_shape_of_a_list_gives_its_objects() {
         (
             "list and other kinds",
             format!(
-                r#"{{"kind":"List","apiVersion":"v1","items":[{{"kind":"Node","apiVersion":"v1","spec":{{}}}},{typed}]}}"#
+                r#"{{"kind":"List","apiVersion":"v1","items":[{{"kind":"Secret","apiVersion":"v1","spec":{{}}}},{typed}]}}"#
             ),
         ),
     ] {
@@ -148,5 +148,65 @@ fn times_show_when_the_objects_were_read() {
         ),
     ] {
         assert_eq!(with(times).as_deref(), newest, "{times}");
+    }
+}
+
+#[test]
+fn a_key_that_occurs_twice_is_an_error() {
+    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    for (name, text) in [
+        (
+            "items",
+            format!(r#"{{"apiVersion":"v1","kind":"List","items":[],"items":[{pod}]}}"#),
+        ),
+        (
+            "items of a typed list, which says late what it is",
+            format!(r#"{{"items":[{{{POD}}}],"items":[],"apiVersion":"v1","kind":"PodList"}}"#),
+        ),
+        (
+            "kind",
+            format!(r#"{{"apiVersion":"v1","kind":"Secret","kind":"Pod",{POD}}}"#),
+        ),
+        (
+            "kind, far apart",
+            format!(r#"{{"apiVersion":"v1","kind":"Secret",{POD},"kind":"Pod"}}"#),
+        ),
+        (
+            "kind of a list",
+            format!(r#"{{"apiVersion":"v1","kind":"List","items":[{pod}],"kind":"PodList"}}"#),
+        ),
+        (
+            "metadata of a list",
+            r#"{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[],"metadata":{}}"#
+                .to_owned(),
+        ),
+        (
+            "field",
+            pod.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#),
+        ),
+        (
+            "field that comes before the kind",
+            format!(
+                r#"{{{},"apiVersion":"v1","kind":"Pod"}}"#,
+                POD.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#)
+            ),
+        ),
+    ] {
+        for (format, read) in [("JSON", json(&text)), ("YAML", yaml(&text))] {
+            let error = read.expect_err(name).to_string();
+            let told = error.contains("occurs twice") || error.contains("duplicate field");
+            assert!(told, "{name} as {format}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_needs_quotes_to_be_a_text_must_have_them() {
+    for word in ["yes", "No", "on", "true", "12", "1e3", "0x1f", ".5"] {
+        let pod = POD.replace(r#""name":"train-0""#, &format!("\"name\": {word}"));
+        let error = yaml(&format!(r#"{{"apiVersion": "v1", "kind": "Pod", {pod}}}"#));
+        let error = error.expect_err(word).to_string();
+        assert!(error.contains("metadata.name: "), "{word}: {error}");
+        assert!(error.contains("quotes"), "{word}: {error}");
     }
 }

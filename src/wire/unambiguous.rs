@@ -1,0 +1,120 @@
+//! Values in which no key occurs twice.
+//!
+//! Of two values of one key, readers of JSON take the one or the other; here that is an error, as it is
+//! in YAML.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A value of any sort.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Unambiguous(Value);
+
+impl Unambiguous {
+    pub(super) fn into_value(self) -> Value {
+        self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor).map(Self)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(Unambiguous(item)) = sequence.next_element()? {
+            items.push(item);
+        }
+        Ok(items.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some((key, Unambiguous(value))) = map.next_entry::<String, _>()? {
+            if fields.contains_key(&key) {
+                return Err(twice(&key));
+            }
+            fields.insert(key, value);
+        }
+        Ok(fields.into())
+    }
+}
+
+/// The error for a key that occurs twice in one object.
+pub(super) fn twice<E: Error>(key: &str) -> E {
+    E::custom(format_args!(
+        "the key `{}` occurs twice",
+        key.escape_debug()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_occurs_twice_is_an_error_at_any_depth() {
+        for (json, wrong) in [
+            (r#"{"a":1,"b":[{"c":null}]}"#, false),
+            (r#"{"a":1,"b":{"a":2}}"#, false),
+            (r#"{"a":1,"a":1}"#, true),
+            (r#"[{"b":{"c":true,"d":2.5,"c":"x"}}]"#, true),
+        ] {
+            let read = serde_json::from_str::<Unambiguous>(json);
+            assert_eq!(read.is_err(), wrong, "{json}");
+            if let Ok(value) = read {
+                let plain: Value = serde_json::from_str(json).expect(json);
+                assert_eq!(value.into_value(), plain);
+            }
+        }
+    }
+}
