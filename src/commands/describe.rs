@@ -6,14 +6,15 @@ use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
+use super::work::connect::Live;
 use super::work::look::Look;
 use super::work::nodes::{gap_of, nodes_of};
 use super::work::present::present;
-use crate::cluster::{ApiClient, ClusterError, ObjectEvent, eviction_events, rule_events};
+use crate::cluster::{ClusterError, eviction_events, rule_events};
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Affects, DeviceTaintRule, Gap, NodeHealth, NodeName};
+use crate::model::{self, DeviceTaintRule, Gap, Kind, NamespacedName, NodeHealth, NodeName, Uid};
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
 use crate::report::{Knowledge, RuleDescriptions};
@@ -86,11 +87,12 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// The pods that the rule hits, by UID.
-    fn hit(&self) -> BTreeMap<&str, String> {
+    /// The pods that the rule hits. Whoever may write events may give any UID to them: a pod is meant
+    /// only by its UID and its name together.
+    fn hit(&self) -> BTreeSet<(&Uid, &NamespacedName)> {
         let pods = self.impact.pods.iter();
         pods.filter(|pod| pod.causes.iter().any(Cause::is_considered))
-            .map(|pod| (pod.pod.uid.as_str(), pod.pod.name.to_string()))
+            .map(|pod| (&pod.pod.uid, &pod.pod.name))
             .collect()
     }
 }
@@ -111,34 +113,29 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
     )
 }
 
-/// What only a cluster has, beside the facts.
+/// What there is to say beside the facts that every answer needs.
 #[derive(Default)]
 struct Beside {
-    /// What was reported about each rule, by its name.
-    of_rules: BTreeMap<String, Vec<ObjectEvent>>,
-    /// What was reported about pods that any of the rules hits.
-    of_pods: Vec<ObjectEvent>,
+    /// What was reported about the rules, and about evictions.
+    events: Vec<model::Event>,
     nodes: BTreeMap<NodeName, NodeHealth>,
     gaps: Vec<Gap>,
 }
 
 impl Beside {
-    /// Events, and how the nodes are of pods that should have ended; saved files have neither.
+    /// Events, and how the nodes are of pods that should have ended, as far as they are known.
     async fn of(questions: &[Question<'_>], look: &Look) -> Self {
         let Some(live) = look.live() else {
-            let gap = Gap {
-                affects: Affects::Details,
-                what: "events".to_owned(),
-                why: "they are not read from files".to_owned(),
-            };
             return Self {
-                gaps: vec![gap],
+                events: look.reading.snapshot.events.clone(),
+                gaps: look.reading.without(Kind::Event).into_iter().collect(),
                 ..Self::default()
             };
         };
         let mut beside = Self::default();
-        if let Err(error) = beside.read_events(questions, &live.client).await {
-            beside.gaps.push(gap_of("events", &error));
+        match read_events(questions, live).await {
+            Ok(events) => beside.events = events,
+            Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
         let left: Vec<Remaining<'_>> = questions
             .iter()
@@ -150,41 +147,19 @@ impl Beside {
         beside
     }
 
-    async fn read_events(
-        &mut self,
-        questions: &[Question<'_>],
-        client: &ApiClient,
-    ) -> Result<(), ClusterError> {
-        for question in questions {
-            let name = question.rule.name.as_str();
-            let events = rule_events(client, name).await?;
-            self.of_rules.insert(name.to_owned(), events);
-        }
-        let hit: BTreeSet<&str> = questions
-            .iter()
-            .flat_map(|one| one.hit().into_keys())
-            .collect();
-        if !hit.is_empty() {
-            let mut events = eviction_events(client).await?;
-            events.retain(|event| hit.contains(event.uid.as_str()));
-            self.of_pods = events;
-        }
-        Ok(())
-    }
-
     /// What was reported about the rule and about the pods that it hits, oldest first.
     fn events_of(&self, question: &Question<'_>) -> Vec<Event> {
-        let of_rule = self.of_rules.get(question.rule.name.as_str());
-        let of_rule = of_rule
-            .into_iter()
-            .flatten()
-            .map(|found| event(found, None));
         let hit = question.hit();
-        let of_pods = self.of_pods.iter().filter_map(|found| {
-            let pod = hit.get(found.uid.as_str())?.clone();
-            Some(event(found, Some(pod)))
+        let shown = self.events.iter().filter_map(|found| {
+            let about = &found.about;
+            if about.kind == "DeviceTaintRule" {
+                let meant = about.name.name == question.rule.name;
+                return meant.then(|| event(found, None));
+            }
+            let meant = hit.contains(&(&about.uid, &about.name));
+            meant.then(|| event(found, Some(about.name.to_string())))
         });
-        let mut events: Vec<Event> = of_rule.chain(of_pods).collect();
+        let mut events: Vec<Event> = shown.collect();
         events.sort_by(|left, right| {
             (left.last, &left.pod, &left.message).cmp(&(right.last, &right.pod, &right.message))
         });
@@ -192,7 +167,23 @@ impl Beside {
     }
 }
 
-fn event(found: &ObjectEvent, pod: Option<String>) -> Event {
+/// What was reported about the rules and, if they hit any pods, about evictions.
+async fn read_events(
+    questions: &[Question<'_>],
+    live: &Live,
+) -> Result<Vec<model::Event>, ClusterError> {
+    let Live { client, served } = live;
+    let mut events = Vec::new();
+    for question in questions {
+        events.extend(rule_events(client, served, question.rule.name.as_str()).await?);
+    }
+    if questions.iter().any(|question| !question.hit().is_empty()) {
+        events.extend(eviction_events(client, served).await?);
+    }
+    Ok(events)
+}
+
+fn event(found: &model::Event, pod: Option<String>) -> Event {
     Event {
         pod,
         kind: found.kind.clone(),

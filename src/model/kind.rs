@@ -81,6 +81,13 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta1", 32, Some(38), Usual;
                 ],
             }
+            /// What was noted about rules, and about evictions from devices.
+            Event in events {
+                plural: "events", group: "", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "what the controller noted about evictions is unknown",
+                versions: [ "v1", 0, None, Usual; ],
+            }
         }
     };
 }

@@ -13,6 +13,7 @@
 mod affects;
 mod claim;
 mod device;
+mod event;
 mod ids;
 pub(crate) mod kind;
 mod manager;
@@ -26,6 +27,7 @@ mod toleration;
 pub use affects::Affects;
 pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
+pub use event::{Event, EventSubject};
 pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,

@@ -7,6 +7,7 @@ use super::claim::ResourceClaim;
 use super::class::DeviceClass;
 use super::detail::Detail;
 use super::error::DecodeError;
+use super::event::Event;
 use super::object::{Converter, Item, ToObject};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;

@@ -42,6 +42,7 @@ pub(super) fn version_of(object: &WireObject) -> &'static Version {
         WireObject::DeviceTaintRule(_) => Kind::DeviceTaintRule,
         WireObject::DeviceClass(_) => Kind::DeviceClass,
         WireObject::Pod(_) => Kind::Pod,
+        WireObject::Event(_) => Kind::Event,
     };
     versions_of(kind).next().expect("a version")
 }
@@ -54,6 +55,7 @@ pub(super) fn encode(object: &WireObject) -> Vec<u8> {
         WireObject::DeviceTaintRule(rule) => rule.encode_to_vec(),
         WireObject::DeviceClass(class) => class.encode_to_vec(),
         WireObject::Pod(pod) => pod.encode_to_vec(),
+        WireObject::Event(_) => panic!("read as JSON"),
     }
 }
 

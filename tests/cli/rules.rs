@@ -278,7 +278,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     research    fold-jsg5p   node-10   tolerates the taint for 20m, until 2026-11-20T10:35:00Z
 
     Incomplete:
-      events: they are not read from files
+      events: the input holds no Event: what the controller noted about evictions is unknown
     [exit status: 0]
     ");
     let strict = devicetaint(&format!("describe node-8-power --from {EXAMPLE} --strict"));
@@ -373,4 +373,40 @@ fn a_list_says_what_is_not_known_whatever_its_form_and_however_quiet() {
         let strict = folder.devicetaint(&format!("{line} --strict"));
         assert_eq!(strict.code, 6, "{}", strict.shown());
     }
+}
+fn events_of_a_dump_are_shown_for_the_pods_that_they_name() {
+    let event = |name: &str, namespace: &str, pod: &str, uid: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {"kind": "Pod", "namespace": namespace, "name": pod, "uid": uid},
+            "type": "Normal", "reason": "DeviceTaintManagerEviction",
+            "message": format!("about {name}"), "lastTimestamp": "2026-11-20T10:06:00Z",
+        })
+    };
+    let uid = uid_of("fold-jsg5p");
+    let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": [
+        event("true", "research", "fold-jsg5p", &uid),
+        event("forged-namespace", "elsewhere", "fold-jsg5p", &uid),
+        event("forged-name", "research", "another", &uid),
+        event("earlier", "research", "fold-jsg5p", "of-an-earlier-pod"),
+    ]});
+    let folder = Folder::new()
+        .with("cluster.yaml", example())
+        .with("events.json", list.to_string());
+    let run =
+        folder.devicetaint("describe node-10-decommission --from cluster.yaml --from events.json");
+    assert_eq!(run.code, 0, "{}", run.shown());
+    assert!(run.stdout.contains("about true"), "{}", run.shown());
+    for forged in ["about forged", "about earlier", "Incomplete"] {
+        assert!(!run.stdout.contains(forged), "{}", run.shown());
+    }
+}
+
+/// The UID of a pod of the example.
+fn uid_of(pod: &str) -> String {
+    let text = example();
+    let (_, after) = text.split_once(&format!("name: {pod}\n")).expect("the pod");
+    let (_, uid) = after.split_once("uid: ").expect("its UID");
+    uid.lines().next().expect("a line").trim().to_owned()
 }

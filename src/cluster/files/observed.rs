@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::InputError;
 use crate::cluster::Saved;
-use crate::model::{Kind, Minor};
+use crate::model::{Kind, Minor, Saving};
 use crate::wire::{ListMeta, TypeMeta};
 
 /// When the cluster was read, in RFC 3339.
@@ -51,6 +51,7 @@ pub(in crate::cluster) fn annotations(
     // A kind that the server does not have is known completely, all the same.
     let known = Kind::ALL
         .into_iter()
+        .filter(|kind| kind.saving() == Saving::Always)
         .filter(|kind| !saved.gaps.iter().any(|gap| gap.what == kind.plural()));
     let known: Vec<&str> = known.map(Kind::as_str).collect();
     annotations.insert(KINDS, known.join(","));

@@ -2,7 +2,7 @@
 
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, Server};
-use crate::cluster::ClusterError;
+use crate::cluster::{ClusterError, discover, eviction_events};
 
 fn page(claims: &[&str], next: &str) -> Answer {
     let claims: Vec<_> = claims
@@ -60,5 +60,49 @@ async fn claims_doubled_over_two_pages_count_once() {
     assert_eq!(
         warnings,
         ["the server sends ResourceClaim ml/b twice; the later counts"]
+    );
+}
+
+const EVENTS: &str = "/api/v1/events?fieldSelector=involvedObject.kind%3DPod%2Creason%3DDeviceTaintManagerEviction&limit=1000";
+
+fn events(names: &[&str], last: &str, next: &str) -> Answer {
+    let items: Vec<String> = names
+        .iter()
+        .map(|name| {
+            format!(
+                r#"{{"metadata":{{"name":"{name}","namespace":"ml"}},"involvedObject":{{"kind":"Pod","namespace":"ml","name":"pod-1","uid":"u"}},"type":"Normal","reason":"DeviceTaintManagerEviction","message":"Marking for deletion","lastTimestamp":"{last}"}}"#
+            )
+        })
+        .collect();
+    let items = items.join(",");
+    Answer::json(&format!(
+        r#"{{"apiVersion":"v1","kind":"EventList","metadata":{{"continue":"{next}"}},"items":[{items}]}}"#
+    ))
+}
+
+#[tokio::test]
+async fn events_are_read_in_pages_and_survive_any_time() {
+    let server = Server::start().await;
+    server.answer(EVENTS, [events(&["b"], "2026-11-21T04:00:00Z", "1")]);
+    server.answer(
+        &format!("{EVENTS}&continue=1"),
+        [events(&["a", "b"], "9999-12-31T23:59:59Z", "")],
+    );
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let events = eviction_events(&client, &served).await.expect("events");
+    let shown: Vec<_> = events
+        .iter()
+        .map(|event| {
+            (
+                event.name.to_string(),
+                event.last.map(|time| time.to_string()),
+            )
+        })
+        .collect();
+    let end = Some("9999-12-30T22:00:00Z".to_owned());
+    assert_eq!(
+        shown,
+        [("ml/a".to_owned(), end.clone()), ("ml/b".to_owned(), end)]
     );
 }

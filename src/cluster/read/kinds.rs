@@ -1,12 +1,13 @@
 //! All objects of one kind, and what it means when there are none to be had.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::list::List;
 use super::lists::{Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Need, Warning};
-use crate::wire::{Detail, Fact};
+use crate::wire::{Detail, Fact, Version};
 
 /// What became of a list.
 pub(super) enum Outcome<T> {
@@ -56,6 +57,34 @@ impl<'a> Reader<'a> {
             Some(listing) => Outcome::new(T::KIND, listing.facts(|_: &T| true).await),
             None => Ok(Outcome::Absent),
         }
+    }
+
+    /// The facts of a kind that the server selects, where an answer cannot do without them.
+    pub(super) async fn required<T: Fact>(
+        &self,
+        selection: Selection,
+    ) -> Result<Vec<T>, ClusterError> {
+        let listing = Listing {
+            client: self.client,
+            version: self.version::<T>()?,
+            selection,
+            detail: self.detail,
+        };
+        Ok(listing.facts(|_: &T| true).await?.items)
+    }
+
+    /// The version of a kind.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not have the kind.
+    pub(super) fn version<T: Fact>(&self) -> Result<&'static Version, ClusterError> {
+        let version = self.served.version_of(T::KIND);
+        version.ok_or_else(|| ClusterError::NotServed {
+            server: Arc::clone(self.client.server()),
+            kind: T::KIND,
+            advice: "look at --runtime-config of kube-apiserver".to_owned(),
+        })
     }
 
     /// The list, unless the server does not have the kind.

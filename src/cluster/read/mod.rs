@@ -15,7 +15,7 @@ mod nodes;
 mod pods;
 
 pub use devices::{read_devices, read_for_preview};
-pub use events::{ObjectEvent, eviction_events, rule_events};
+pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;
 pub(in crate::cluster) use pods::nodes_of;

@@ -67,7 +67,7 @@ impl Redaction {
                 Kind::ResourceClaim => CLAIM,
                 Kind::DeviceTaintRule => RULE,
                 Kind::Pod => POD,
-                Kind::DeviceClass => continue,
+                Kind::DeviceClass | Kind::Event => continue,
             };
             let items = list.items.iter().map(|item| self.item(item, fields));
             lists.push(SavedList {

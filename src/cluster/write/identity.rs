@@ -1,7 +1,6 @@
 //! Who is asking?
 
-use serde::Deserialize;
-use serde_json::json;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 
 use crate::cluster::client::request::{Change, JSON, Read};
 use crate::cluster::client::write::Fate;
@@ -9,28 +8,11 @@ use crate::cluster::{ApiClient, Permission};
 
 const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
-#[derive(Deserialize)]
-struct Review {
-    status: ReviewStatus,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReviewStatus {
-    user_info: UserInfo,
-}
-
-#[derive(Deserialize)]
-struct UserInfo {
-    username: String,
-}
-
 /// The name under which the server knows the user, or `None` when it does not say: a luxury, for
 /// which no command fails.
 ///
 /// Upstream: what `kubectl auth whoami` asks. Every user may; the review is stored nowhere.
 pub async fn user_name(client: &ApiClient) -> Option<String> {
-    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let target = Read {
         path: PATH.to_owned(),
         accept: JSON,
@@ -44,12 +26,13 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
     let change = Change {
         method: http::Method::POST,
         content_type: JSON,
-        body: serde_json::to_vec(&review).ok()?,
+        body: serde_json::to_vec(&SelfSubjectReview::default()).ok()?,
     };
     match client.write(&target, &change).await {
         Fate::Done(body) => {
-            let review: Review = serde_json::from_slice(&body).ok()?;
-            Some(review.status.user_info.username).filter(|name| !name.is_empty())
+            let review: SelfSubjectReview = serde_json::from_slice(&body).ok()?;
+            let user = review.status?.user_info?;
+            user.username.filter(|name| !name.is_empty())
         }
         Fate::Refused(_) | Fate::Lost(_) => None,
     }

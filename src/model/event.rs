@@ -1,0 +1,34 @@
+//! What components note about objects.
+
+use jiff::Timestamp;
+
+use super::{NamespacedName, Uid};
+
+/// Something that a component noted about a rule, or about the eviction of a pod; other events are of no
+/// interest and never kept. The server forgets them after an hour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Namespace and name of the event itself.
+    pub name: NamespacedName,
+    /// What it is about.
+    pub about: EventSubject,
+    /// `Normal` or `Warning`.
+    pub kind: String,
+    /// In one word.
+    pub reason: String,
+    /// In a sentence.
+    pub message: String,
+    /// When it last happened, as far as that is known.
+    pub last: Option<Timestamp>,
+}
+
+/// What an event is about, as whoever made the event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventSubject {
+    /// Such as `Pod`.
+    pub kind: String,
+    /// Its name, with the namespace; that is empty for an object of the cluster.
+    pub name: NamespacedName,
+    /// Its identity; empty where the event does not say.
+    pub uid: Uid,
+}

@@ -1,0 +1,110 @@
+//! Objects of kinds that need no decoder of our own: as k8s-openapi describes them.
+//!
+//! They are few, or read seldom, and always JSON or YAML. A time that this plugin cannot represent is
+//! told as an oddity and counts as the last one that it can; everything else is read as it is, or is an
+//! error that names the object.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
+use serde_json::{Map, Value};
+use serde_path_to_error::{Path, Segment};
+
+use super::context::Context;
+use super::detail::Detail;
+use super::error::FieldError;
+use super::object::{Object, ToObject};
+use super::shape::Shape;
+use super::unambiguous::Unambiguous;
+use super::versions::Layout;
+use super::{ObjectMeta, Time};
+
+/// So many times beyond what can be represented are replaced; an object with more is refused.
+const MOST: usize = 100;
+
+/// A kind as k8s-openapi describes it.
+pub(super) trait Description: DeserializeOwned {
+    /// The fact, unless the object is of no interest.
+    fn to_fact(
+        self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError>;
+}
+
+/// The fields of an object that `T` describes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Described<T> {
+    metadata: ObjectMeta,
+    fields: Map<String, Value>,
+    description: PhantomData<T>,
+}
+
+impl<T: Description> Shape for Described<T> {
+    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
+        let Value::Object(fields) = Unambiguous::deserialize(from)?.into_value() else {
+            return Err(D::Error::custom("it is no object"));
+        };
+        let metadata = fields.get("metadata").unwrap_or(&Value::Null);
+        let metadata = serde_path_to_error::deserialize::<_, Option<ObjectMeta>>(metadata)
+            .map_err(|error| D::Error::custom(format_args!("metadata.{error}")))?;
+        Ok(Self {
+            metadata: metadata.unwrap_or_default(),
+            fields,
+            description: PhantomData,
+        })
+    }
+
+    fn from_protobuf(_: Layout, _: Detail, _: &[u8]) -> Result<Self, String> {
+        Err("objects of this kind are read as JSON".to_owned())
+    }
+}
+
+impl<T: Description> ToObject for Described<T> {
+    fn metadata(&self) -> Option<Cow<'_, ObjectMeta>> {
+        Some(Cow::Borrowed(&self.metadata))
+    }
+
+    fn to_object(
+        &self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError> {
+        let mut object = Value::Object(self.fields.clone());
+        for _ in 0..MOST {
+            let error = match serde_path_to_error::deserialize::<_, T>(&object) {
+                Ok(described) => return described.to_fact(metadata, context),
+                Err(error) => error,
+            };
+            let path = error.path().to_string();
+            let wrong = FieldError::new(&path, error.inner().to_string());
+            let Some(Value::String(text)) = find(&mut object, error.path()) else {
+                return Err(wrong);
+            };
+            *text = Time::replaced(text, &path, context).ok_or(wrong)?;
+        }
+        let problem = "has too many times that cannot be represented".to_owned();
+        Err(FieldError::new("it", problem))
+    }
+}
+
+/// The value at `path`.
+fn find<'a>(object: &'a mut Value, path: &Path) -> Option<&'a mut Value> {
+    let mut value = object;
+    for segment in path {
+        value = match segment {
+            Segment::Map { key } => value.get_mut(key)?,
+            Segment::Seq { index } => value.get_mut(index)?,
+            Segment::Enum { .. } | Segment::Unknown => return None,
+        };
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+impl<T> serde::Serialize for Described<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields.serialize(serializer)
+    }
+}

@@ -1,0 +1,54 @@
+//! `Event` of the core API, as k8s-openapi describes it.
+
+use k8s_openapi::api::core::v1;
+
+use super::ObjectMeta;
+use super::context::Context;
+use super::described::{Described, Description};
+use super::error::FieldError;
+use super::object::Object;
+use crate::model;
+
+/// Something that a component noted about an object.
+pub(super) type Event = Described<v1::Event>;
+
+/// What the device-taint-eviction controller gives as its reason, whatever it did.
+///
+/// Upstream: `emitPodDeletionEvent` and `emitCancelPodDeletionEvent` in `device_taint_eviction.go`.
+const EVICTION: &str = "DeviceTaintManagerEviction";
+
+impl Description for v1::Event {
+    /// Nothing for an event that is neither about a rule nor about the eviction of a pod.
+    fn to_fact(
+        self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError> {
+        let about = self.involved_object;
+        let kind = about.kind.unwrap_or_default();
+        let reason = self.reason.unwrap_or_default();
+        let evicts = kind == "Pod" && reason == EVICTION;
+        if !evicts && kind != "DeviceTaintRule" {
+            return Ok(None);
+        }
+        let name = model::NamespacedName {
+            namespace: context.intern(about.namespace.as_deref().unwrap_or_default()),
+            name: context.intern(about.name.as_deref().unwrap_or_default()),
+        };
+        let series = self.series.and_then(|series| series.last_observed_time);
+        let last = self.last_timestamp.map(|time| time.0);
+        let last = last.or(series.or(self.event_time).map(|time| time.0));
+        Ok(Some(Object::Event(model::Event {
+            name: metadata.namespaced_name(context)?,
+            about: model::EventSubject {
+                kind,
+                name,
+                uid: context.intern(about.uid.as_deref().unwrap_or_default()),
+            },
+            kind: self.type_.unwrap_or_default(),
+            reason,
+            message: self.message.unwrap_or_default(),
+            last,
+        })))
+    }
+}
