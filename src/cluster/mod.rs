@@ -48,7 +48,7 @@ pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
-    read_for_preview, read_pods, rule_events,
+    read_for_preview, read_optional, read_pods, rule_events,
 };
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};

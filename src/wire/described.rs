@@ -59,6 +59,11 @@ impl<T: Description> Shape for Described<T> {
     fn from_protobuf(_: Layout, _: Detail, _: &[u8]) -> Result<Self, String> {
         Err("objects of this kind are read as JSON".to_owned())
     }
+
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8> {
+        panic!("objects of this kind are read as JSON")
+    }
 }
 
 impl<T: Description> ToObject for Described<T> {

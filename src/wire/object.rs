@@ -8,7 +8,7 @@ use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
 use crate::model::kind::for_each_kind;
-use crate::model::{self, Kind, NamespacedName, ObjectName, Snapshot, Warning};
+use crate::model::{self, Kind, NamespacedName, NodeName, ObjectName, Snapshot, Warning};
 
 macro_rules! objects {
     ($(
@@ -58,6 +58,10 @@ macro_rules! objects {
                 fn key(&self) -> (&str, &str) {
                     Name::key(&self.name)
                 }
+
+                fn all(snapshot: &mut Snapshot) -> &mut Vec<Self> {
+                    &mut snapshot.$field
+                }
             }
         )*
     };
@@ -75,6 +79,9 @@ pub trait Fact: Sized {
 
     /// Namespace and name; the namespace of an object of the cluster is empty.
     fn key(&self) -> (&str, &str);
+
+    /// All facts of the kind.
+    fn all(snapshot: &mut Snapshot) -> &mut Vec<Self>;
 }
 
 /// What facts are called.
@@ -83,6 +90,12 @@ trait Name {
 }
 
 impl Name for ObjectName {
+    fn key(&self) -> (&str, &str) {
+        ("", self.as_str())
+    }
+}
+
+impl Name for NodeName {
     fn key(&self) -> (&str, &str) {
         ("", self.as_str())
     }

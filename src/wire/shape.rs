@@ -27,6 +27,10 @@ pub(super) trait Shape: ToObject + Sized {
 
     /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String>;
+
+    /// The object in protobuf, without an envelope.
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8>;
 }
 
 /// Most kinds: one layout, and nothing to leave out.
@@ -42,6 +46,11 @@ macro_rules! plain {
 
             fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
                 message(bytes)
+            }
+
+            #[cfg(test)]
+            fn to_protobuf(&self) -> Vec<u8> {
+                self.encode_to_vec()
             }
         })*
     };
@@ -73,6 +82,11 @@ impl Shape for ResourceSlice {
                 Ok(Self::from(slice).with(detail))
             }
         }
+    }
+
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8> {
+        self.encode_to_vec()
     }
 }
 
@@ -125,6 +139,18 @@ macro_rules! wire_objects {
                 match self {
                     $(Self::$kind(object) => converter.convert(Kind::$kind, object, position),)*
                 }
+            }
+
+            /// Its kind.
+            #[cfg(test)]
+            pub(super) fn kind(&self) -> Kind {
+                match self { $(Self::$kind(_) => Kind::$kind,)* }
+            }
+
+            /// The object in protobuf, without an envelope.
+            #[cfg(test)]
+            pub(super) fn to_protobuf(&self) -> Vec<u8> {
+                match self { $(Self::$kind(object) => object.to_protobuf(),)* }
             }
         }
     };

@@ -3,12 +3,9 @@
 use serde::Serializer;
 use serde::ser::SerializeMap;
 
-use prost::Message;
-
 use super::attribute::{AttributeEntry, CapacityEntry};
 use super::shape::WireObject;
 use super::versions::{Version, versions_of};
-use crate::model::Kind;
 
 /// Writes entries as the map that they are in JSON.
 pub(super) fn attributes<S: Serializer>(
@@ -36,27 +33,12 @@ pub(super) fn capacity<S: Serializer>(
 
 /// The version of `object` that this plugin prefers.
 pub(super) fn version_of(object: &WireObject) -> &'static Version {
-    let kind = match object {
-        WireObject::ResourceSlice(_) => Kind::ResourceSlice,
-        WireObject::ResourceClaim(_) => Kind::ResourceClaim,
-        WireObject::DeviceTaintRule(_) => Kind::DeviceTaintRule,
-        WireObject::DeviceClass(_) => Kind::DeviceClass,
-        WireObject::Pod(_) => Kind::Pod,
-        WireObject::Event(_) => Kind::Event,
-    };
-    versions_of(kind).next().expect("a version")
+    versions_of(object.kind()).next().expect("a version")
 }
 
 /// The object in protobuf, without an envelope.
 pub(super) fn encode(object: &WireObject) -> Vec<u8> {
-    match object {
-        WireObject::ResourceSlice(slice) => slice.encode_to_vec(),
-        WireObject::ResourceClaim(claim) => claim.encode_to_vec(),
-        WireObject::DeviceTaintRule(rule) => rule.encode_to_vec(),
-        WireObject::DeviceClass(class) => class.encode_to_vec(),
-        WireObject::Pod(pod) => pod.encode_to_vec(),
-        WireObject::Event(_) => panic!("read as JSON"),
-    }
+    object.to_protobuf()
 }
 
 /// A field of protobuf with content.

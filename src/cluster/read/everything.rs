@@ -32,7 +32,7 @@ pub struct SavedList {
     pub api_version: &'static str,
     /// The state of the list; opaque.
     pub resource_version: String,
-    /// The objects as JSON, complete except for `metadata.managedFields`, each with its
+    /// The objects as JSON, complete except for `metadata.managedFields` and the images of nodes, each with its
     /// `apiVersion` and `kind`, keys sorted, in the server's order.
     pub items: Vec<Box<RawValue>>,
 }
@@ -84,8 +84,12 @@ pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Save
     }
 }
 
-/// Takes away what only the server needs; `false` for a pod that uses no claim.
+/// Takes away what is much and of no use to an answer: what only the server needs, and the images that
+/// nodes have; `false` for a pod that uses no claim.
 fn wanted(kind: Kind, object: &mut Fields) -> bool {
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        status.remove("images");
+    }
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }

@@ -1,0 +1,32 @@
+//! Kinds that only some answers use.
+
+use super::kinds::{Notes, Reader};
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::Reading;
+use crate::wire::{Detail, Fact};
+
+/// Adds to `reading` all facts of a kind that answers can do without, for one that uses it.
+///
+/// What the user may not read, or the server does not have, is a gap in the reading.
+///
+/// # Errors
+///
+/// When the list cannot be read completely, unless permission is missing.
+pub async fn read_optional<T: Fact>(
+    client: &ApiClient,
+    served: &Served,
+    mut reading: Reading,
+) -> Result<Reading, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
+    };
+    let mut notes = Notes::default();
+    *T::all(&mut reading.snapshot) = notes.take(T::KIND, reader.all::<T>().await?);
+    reading.known.extend(notes.known);
+    reading.warnings.extend(notes.warnings);
+    reading.gaps.extend(notes.gaps);
+    reading.resource_versions.extend(notes.resource_versions);
+    Ok(reading)
+}
