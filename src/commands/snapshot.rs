@@ -18,13 +18,14 @@ use crate::model::Kind;
 
 /// Save what a preview needs, to be read anywhere with --from
 ///
-/// Writes slices, claims, rules, classes, and the pods that use a claim as one plain Kubernetes List:
-/// JSON, or YAML for a FILENAME that ends in .yaml, compressed for one in .gz. A preview of the file
-/// says what the live one says. Only its owner may read the file.
+/// Writes slices, claims, rules, classes, nodes, budgets, and the pods that use a claim as one plain
+/// Kubernetes List: JSON, or YAML for a FILENAME that ends in .yaml, compressed for one in .gz. A
+/// preview of the file says what the live one says. Only its owner may read the file.
 ///
-/// With --redact, names of pods, namespaces, claims, nodes, pools and devices are replaced by hashes
-/// that differ from run to run; labels, annotations and everything else that a preview does not need
-/// is left out. Names of drivers, taints with their values, and times are kept.
+/// With --redact, names of pods, namespaces, claims, nodes, pools, devices and budgets, and the labels
+/// that budgets select pods by, are replaced by hashes that differ from run to run; annotations and
+/// everything else that an answer does not need is left out. Names of drivers, taints with their
+/// values, and times are kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -88,6 +88,20 @@ macro_rules! for_each_kind {
                 without: "what the controller noted about evictions is unknown",
                 versions: [ "v1", 0, None, Usual; ],
             }
+            /// All nodes.
+            Node in nodes {
+                plural: "nodes", group: "", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "whether nodes can end their pods is unknown",
+                versions: [ "v1", 0, None, Usual; ],
+            }
+            /// All budgets.
+            PodDisruptionBudget in budgets {
+                plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which budgets evictions would overdraw is unknown",
+                versions: [ "policy/v1", 21, None, Usual; ],
+            }
         }
     };
 }

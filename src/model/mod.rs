@@ -11,6 +11,7 @@
 //! ```
 
 mod affects;
+mod budget;
 mod claim;
 mod device;
 mod event;
@@ -18,6 +19,7 @@ mod ids;
 pub(crate) mod kind;
 mod manager;
 mod minor;
+mod node;
 mod pod;
 mod rule;
 mod snapshot;
@@ -25,6 +27,10 @@ mod taint;
 mod toleration;
 
 pub use affects::Affects;
+pub use budget::{
+    Amount, BudgetStatus, LabelOperator, LabelRequirement, LabelSelector, PodDisruptionBudget,
+    UnhealthyPodEvictionPolicy,
+};
 pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use event::{Event, EventSubject};
@@ -35,6 +41,7 @@ pub use ids::{
 pub use kind::{Encoding, Kind, Need, Saving, Scope};
 pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
+pub use node::{Node, NodeCondition, NodeTaint};
 pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};

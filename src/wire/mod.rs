@@ -14,6 +14,7 @@
 
 mod answer;
 mod attribute;
+mod budget;
 mod claim;
 mod class;
 mod context;
@@ -28,6 +29,7 @@ mod interner;
 mod manager;
 mod meta;
 mod named;
+mod node;
 mod nullable;
 mod object;
 mod pod;

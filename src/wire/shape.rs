@@ -3,11 +3,13 @@
 use prost::Message;
 use serde::de::{Deserialize, Deserializer};
 
+use super::budget::PodDisruptionBudget;
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::event::Event;
+use super::node::Node;
 use super::object::{Converter, Item, ToObject};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;

@@ -2,7 +2,10 @@
 
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, Server};
-use crate::cluster::{ClusterError, discover, eviction_events};
+use crate::cluster::{
+    ClusterError, Detail, discover, eviction_events, read_devices, read_optional,
+};
+use crate::model::{Kind, Node, NodeHealth, PodDisruptionBudget};
 
 fn page(claims: &[&str], next: &str) -> Answer {
     let claims: Vec<_> = claims
@@ -105,4 +108,35 @@ async fn events_are_read_in_pages_and_survive_any_time() {
         shown,
         [("ml/a".to_owned(), end.clone()), ("ml/b".to_owned(), end)]
     );
+}
+
+#[tokio::test]
+async fn nodes_and_budgets_are_read_only_for_who_uses_them() {
+    let server = Server::start().await;
+    let node = r#"{"metadata":{"name":"node-1"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    let list = |kind: &str, items: &str| {
+        Answer::json(&format!(
+            r#"{{"apiVersion":"v1","kind":"{kind}List","metadata":{{"resourceVersion":"3"}},"items":[{items}]}}"#
+        ))
+    };
+    server.answer("/api/v1/nodes", [list("Node", node)]);
+    let budgets = "/apis/policy/v1/poddisruptionbudgets";
+    server.answer(budgets, [Answer::forbidden("eve")]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let reading = read_devices(&client, &served, Detail::Names).await;
+    let reading = reading.expect("devices");
+    assert!(reading.without(Kind::Node).is_some() && reading.gaps.is_empty());
+    assert_eq!(server.count("/api/v1/nodes") + server.count(budgets), 0);
+
+    let reading = read_optional::<Node>(&client, &served, reading).await;
+    let reading = reading.expect("nodes");
+    assert_eq!(reading.snapshot.nodes[0].health(), NodeHealth::Ready);
+    assert_eq!(reading.resource_versions["nodes"], "3");
+    assert!(reading.without(Kind::Node).is_none());
+
+    let reading = read_optional::<PodDisruptionBudget>(&client, &served, reading).await;
+    let reading = reading.expect("a reading");
+    assert_eq!(reading.gaps.len(), 1);
+    assert_eq!(reading.gaps[0].what, "poddisruptionbudgets");
 }

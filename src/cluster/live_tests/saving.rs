@@ -2,8 +2,10 @@
 
 use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server};
 use crate::cluster::{ClusterError, discover, read_everything};
-use crate::model::Kind;
+use crate::model::{Affects, Kind};
 
+const NODES: &str = "/api/v1/nodes";
+const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 const CLASSES: &str = "/apis/resource.k8s.io/v1/deviceclasses";
 
 fn list(kind: &str, items: &str, next: &str) -> Answer {
@@ -22,6 +24,9 @@ async fn full_server() -> Server {
         [list("ResourceClaim", r#"{"metadata":{"name":"c"}}"#, "")],
     );
     server.answer(RULES, [list("DeviceTaintRule", "", "")]);
+    let node = r#"{"metadata":{"name":"n"},"status":{"conditions":[],"images":[{"sizeBytes":1}]}}"#;
+    server.answer(NODES, [list("Node", node, "")]);
+    server.answer(BUDGETS, [list("PodDisruptionBudget", "", "")]);
     server.answer(
         CLASSES,
         [list(
@@ -68,6 +73,10 @@ async fn objects_stand_alone_and_idle_pods_are_left_out() {
     let pods = texts(Kind::Pod);
     assert_eq!(pods.len(), 2, "{pods:?}");
     assert!(pods[0].contains(r#""apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}"#));
+    assert_eq!(
+        texts(Kind::Node),
+        [r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"conditions":[]}}"#]
+    );
     assert!(saved.gaps.is_empty());
     assert!(saved.lists.iter().all(|list| list.resource_version == "9"));
 }
@@ -90,6 +99,29 @@ async fn what_may_not_be_read_is_a_gap_and_what_breaks_off_an_error() {
         .await
         .expect_err("a broken list");
     assert!(matches!(error, ClusterError::Incomplete { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_answers_can_do_without_may_be_missing_from_a_snapshot() {
+    let server = full_server().await;
+    server.answer(NODES, [Answer::forbidden("eve")]);
+    server.answer(BUDGETS, [Answer::forbidden("eve")]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let saved = read_everything(&client, &served).await.expect("the rest");
+    let missing: Vec<_> = saved
+        .gaps
+        .iter()
+        .map(|gap| (gap.what.as_str(), gap.affects))
+        .collect();
+    assert_eq!(
+        missing,
+        [
+            ("nodes", Affects::Details),
+            ("poddisruptionbudgets", Affects::Details),
+        ]
+    );
+    assert!(saved.lists.iter().any(|list| list.kind == Kind::Pod));
 }
 
 #[tokio::test]

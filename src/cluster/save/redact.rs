@@ -1,8 +1,9 @@
 //! Takes the names out of a snapshot, and leaves its structure.
 //!
-//! What is not on the list below is dropped: labels, annotations, images, environments, attributes,
-//! messages, and whatever a newer Kubernetes adds. Names and UIDs become hashes: the same name is the
-//! same hash wherever it stands, so who uses what, and how badly a taint hits, stays as it is. The
+//! What is not on the list below is dropped: annotations, images, environments, attributes, messages,
+//! and whatever a newer Kubernetes adds. Names and UIDs become hashes, and so do keys and values of the
+//! labels that pods have and budgets select by: the same name is the same hash wherever it stands, so
+//! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
 //! salt differs from run to run, so nobody can try names until one fits.
 //!
 //! Kept are driver names, taints and tolerations with key, value and effect, times, counts, phases,
@@ -67,6 +68,8 @@ impl Redaction {
                 Kind::ResourceClaim => CLAIM,
                 Kind::DeviceTaintRule => RULE,
                 Kind::Pod => POD,
+                Kind::Node => NODE,
+                Kind::PodDisruptionBudget => BUDGET,
                 Kind::DeviceClass | Kind::Event => continue,
             };
             let items = list.items.iter().map(|item| self.item(item, fields));
@@ -113,6 +116,9 @@ impl Redaction {
                     self.name("Kind", kind).into()
                 }
             }
+            (Part::Labels, Value::Object(labels)) => self.labels(labels),
+            (Part::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
+            (Part::Key, Value::String(key)) => self.name("label", key).into(),
             (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),
             (Part::Items(part), Value::Array(items)) => items
                 .iter()
@@ -124,6 +130,8 @@ impl Redaction {
                 | Part::Uid
                 | Part::Group
                 | Part::Kind
+                | Part::Labels
+                | Part::Key
                 | Part::Fields(_)
                 | Part::Items(_),
                 _,
@@ -137,6 +145,15 @@ impl Redaction {
             return name.to_owned();
         }
         format!("{what}-{}", &self.hash(name)[..12])
+    }
+
+    /// Keys and values, each by itself, so that selectors select as before.
+    fn labels(&self, labels: &Map<String, Value>) -> Value {
+        let labels = labels.iter().map(|(key, value)| {
+            let value = value.as_str().unwrap_or_default();
+            (self.name("label", key), self.name("value", value).into())
+        });
+        Value::Object(labels.collect())
     }
 
     /// In the form that UIDs and share IDs have.
@@ -163,6 +180,18 @@ impl Redaction {
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
     !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// Whether a key of a taint is one that Kubernetes gives.
+fn is_kubernetes(key: &str) -> bool {
+    let domain = key.split('/').next().unwrap_or_default();
+    key.contains('/')
+        && ["kubernetes.io", "k8s.io"].iter().any(|own| {
+            domain == *own
+                || domain
+                    .strip_suffix(own)
+                    .is_some_and(|rest| rest.ends_with('.'))
+        })
 }
 
 /// A word for an object of this kind or resource.
@@ -214,6 +243,10 @@ enum Part {
     Group,
     /// A kind of the API version beside it.
     Kind,
+    /// Labels, by key.
+    Labels,
+    /// The key of a taint of a node; kept where Kubernetes gives it.
+    Key,
     Fields(Fields),
     Items(&'static Part),
 }
@@ -235,6 +268,19 @@ macro_rules! metadata {
             ("name", Part::Name($what)),
             ("namespace", Part::Name("namespace")),
             ("uid", Part::Uid),
+            ("resourceVersion", Part::Keep),
+            ("generation", Part::Keep),
+            ("deletionTimestamp", Part::Keep),
+            ("deletionGracePeriodSeconds", Part::Keep),
+            ("ownerReferences", Part::Items(&OWNER)),
+        ])
+    };
+    ($what:literal, with labels) => {
+        Part::Fields(&[
+            ("name", Part::Name($what)),
+            ("namespace", Part::Name("namespace")),
+            ("uid", Part::Uid),
+            ("labels", Part::Labels),
             ("resourceVersion", Part::Keep),
             ("generation", Part::Keep),
             ("deletionTimestamp", Part::Keep),
@@ -379,7 +425,7 @@ const RULE: Fields = &[
 const POD: Fields = &[
     ("apiVersion", Part::Keep),
     ("kind", Part::Keep),
-    ("metadata", metadata!("pod")),
+    ("metadata", metadata!("pod", with labels)),
     (
         "spec",
         Part::Fields(&[
@@ -417,6 +463,78 @@ const POD: Fields = &[
                 "extendedResourceClaimStatus",
                 Part::Fields(&[("resourceClaimName", Part::Name("claim"))]),
             ),
+        ]),
+    ),
+];
+
+const NODE: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("node")),
+    (
+        "spec",
+        Part::Fields(&[
+            ("unschedulable", Part::Keep),
+            (
+                "taints",
+                Part::Items(&Part::Fields(&[
+                    ("key", Part::Key),
+                    ("value", Part::Name("value")),
+                    ("effect", Part::Keep),
+                    ("timeAdded", Part::Keep),
+                ])),
+            ),
+        ]),
+    ),
+    (
+        "status",
+        Part::Fields(&[(
+            "conditions",
+            Part::Items(&Part::Fields(&[
+                ("type", Part::Keep),
+                ("status", Part::Keep),
+                ("reason", Part::Keep),
+                ("lastHeartbeatTime", Part::Keep),
+                ("lastTransitionTime", Part::Keep),
+            ])),
+        )]),
+    ),
+];
+
+const BUDGET: Fields = &[
+    ("apiVersion", Part::Keep),
+    ("kind", Part::Keep),
+    ("metadata", metadata!("budget")),
+    (
+        "spec",
+        Part::Fields(&[
+            (
+                "selector",
+                Part::Fields(&[
+                    ("matchLabels", Part::Labels),
+                    (
+                        "matchExpressions",
+                        Part::Items(&Part::Fields(&[
+                            ("key", Part::Name("label")),
+                            ("operator", Part::Keep),
+                            ("values", Part::Items(&Part::Name("value"))),
+                        ])),
+                    ),
+                ]),
+            ),
+            ("minAvailable", Part::Keep),
+            ("maxUnavailable", Part::Keep),
+            ("unhealthyPodEvictionPolicy", Part::Keep),
+        ]),
+    ),
+    (
+        "status",
+        Part::Fields(&[
+            ("disruptionsAllowed", Part::Keep),
+            ("currentHealthy", Part::Keep),
+            ("desiredHealthy", Part::Keep),
+            ("expectedPods", Part::Keep),
+            ("observedGeneration", Part::Keep),
         ]),
     ),
 ];
@@ -467,8 +585,71 @@ mod tests {
         let owners = &pod["metadata"]["ownerReferences"];
         assert_eq!(owners[1]["kind"], "Job");
         let text = pod.to_string();
-        for gone in ["train", "labels", "containers", "acme", "Secret"] {
+        for gone in ["train", "\"a\"", "containers", "acme", "Secret"] {
             assert!(!text.contains(gone), "{gone}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_budget_selects_the_same_pods_and_a_node_is_the_same_as_before() {
+        let pod = serde_json::json!({
+            "metadata": {"name": "p", "namespace": "ml", "labels": {"app": "train", "tier": ""}},
+            "spec": {"nodeName": "acme-1"},
+        });
+        let pod = redacted(Kind::Pod, &pod).expect("a pod");
+        let budget = serde_json::json!({
+            "metadata": {"name": "train", "namespace": "ml", "labels": {"team": "acme"}},
+            "spec": {
+                "minAvailable": "50%",
+                "selector": {
+                    "matchLabels": {"app": "train"},
+                    "matchExpressions": [{"key": "tier", "operator": "In", "values": ["", "train"]}],
+                },
+            },
+            "status": {"disruptionsAllowed": 1, "disruptedPods": {"train-0": "2026-01-01T00:00:00Z"}},
+        });
+        let budget = redacted(Kind::PodDisruptionBudget, &budget).expect("a budget");
+        let labels = pod["metadata"]["labels"].as_object().expect("labels");
+        let selector = &budget["spec"]["selector"];
+        let (key, value) = selector["matchLabels"]
+            .as_object()
+            .and_then(|labels| labels.iter().next())
+            .expect("a label");
+        assert_eq!(labels.get(key), Some(value));
+        let other = &selector["matchExpressions"][0];
+        let tier = labels.get(other["key"].as_str().expect("a key"));
+        assert_eq!(tier, Some(&Value::from("")));
+        assert_eq!(other["values"][0], "");
+        assert_eq!(other["values"][1], *value);
+        assert_eq!(budget["spec"]["minAvailable"], "50%");
+        assert_eq!(
+            budget["metadata"]["namespace"],
+            pod["metadata"]["namespace"]
+        );
+        let node = serde_json::json!({
+            "metadata": {"name": "acme-1", "labels": {"team": "acme"}},
+            "spec": {
+                "unschedulable": true, "providerID": "acme://1",
+                "taints": [
+                    {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"},
+                    {"key": "acme.example/train", "value": "acme", "effect": "NoSchedule"},
+                    {"key": "notkubernetes.io/train", "effect": "NoSchedule"},
+                ],
+            },
+            "status": {
+                "addresses": [{"address": "10.1.2.3"}],
+                "conditions": [{"type": "Ready", "status": "False", "message": "acme is down"}],
+            },
+        });
+        let node = redacted(Kind::Node, &node).expect("a node");
+        assert_eq!(node["metadata"]["name"], pod["spec"]["nodeName"]);
+        assert_eq!(node["status"]["conditions"][0]["status"], "False");
+        let taints = &node["spec"]["taints"];
+        assert_eq!(taints[0]["key"], "node.kubernetes.io/unreachable");
+        for text in [pod.to_string(), budget.to_string(), node.to_string()] {
+            for gone in ["acme", "train", "10.1.2.3", "\"app\"", "tier"] {
+                assert!(!text.contains(gone), "{gone}: {text}");
+            }
         }
     }
 

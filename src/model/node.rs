@@ -1,0 +1,69 @@
+//! Nodes, as far as ending pods goes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{NodeHealth, NodeName};
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: NodeName,
+    /// For selecting.
+    pub labels: BTreeMap<String, String>,
+    /// Whether the scheduler is told to place nothing more there.
+    pub unschedulable: bool,
+    /// What its kubelet and others say of it, by type.
+    pub conditions: Vec<NodeCondition>,
+    /// What keeps pods away from it.
+    pub taints: Vec<NodeTaint>,
+}
+
+/// One thing that is said of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeCondition {
+    /// Such as `Ready`.
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Why, in one word.
+    pub reason: String,
+    /// When it last changed.
+    pub last_transition: Option<Timestamp>,
+    /// When it was last said.
+    pub last_heartbeat: Option<Timestamp>,
+}
+
+/// A taint of a node; unlike a device's, it keeps away pods and not claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTaint {
+    /// A label key.
+    pub key: String,
+    /// A label value; may be empty.
+    pub value: String,
+    /// Such as `NoSchedule`.
+    pub effect: String,
+    /// When it was added, where that is known.
+    pub time_added: Option<Timestamp>,
+}
+
+impl Node {
+    /// The condition `Ready`; absent while the kubelet has not said anything yet.
+    #[must_use]
+    pub fn ready(&self) -> Option<&NodeCondition> {
+        self.conditions
+            .iter()
+            .find(|condition| condition.kind == "Ready")
+    }
+
+    /// Whether it can end its pods; one that has not said anything yet cannot.
+    #[must_use]
+    pub fn health(&self) -> NodeHealth {
+        match self.ready() {
+            Some(ready) if ready.status == "True" => NodeHealth::Ready,
+            Some(_) | None => NodeHealth::NotReady,
+        }
+    }
+}

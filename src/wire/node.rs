@@ -1,0 +1,52 @@
+//! `Node` of the core API, as k8s-openapi describes it.
+
+use k8s_openapi::api::core::v1;
+
+use super::ObjectMeta;
+use super::context::Context;
+use super::described::{Described, Description};
+use super::error::FieldError;
+use super::object::Object;
+use crate::model;
+
+/// A machine that runs pods.
+pub(super) type Node = Described<v1::Node>;
+
+impl Description for v1::Node {
+    fn to_fact(
+        self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError> {
+        let spec = self.spec.unwrap_or_default();
+        let status = self.status.unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let taints = spec.taints.unwrap_or_default();
+        Ok(Some(Object::Node(model::Node {
+            name: context.required(metadata.name.as_deref(), "metadata.name")?,
+            labels: self.metadata.labels.unwrap_or_default(),
+            unschedulable: spec.unschedulable.unwrap_or_default(),
+            conditions: conditions.into_iter().map(condition).collect(),
+            taints: taints.into_iter().map(taint).collect(),
+        })))
+    }
+}
+
+fn condition(condition: v1::NodeCondition) -> model::NodeCondition {
+    model::NodeCondition {
+        kind: condition.type_,
+        status: condition.status,
+        reason: condition.reason.unwrap_or_default(),
+        last_transition: condition.last_transition_time.map(|time| time.0),
+        last_heartbeat: condition.last_heartbeat_time.map(|time| time.0),
+    }
+}
+
+fn taint(taint: v1::Taint) -> model::NodeTaint {
+    model::NodeTaint {
+        key: taint.key,
+        value: taint.value.unwrap_or_default(),
+        effect: taint.effect,
+        time_added: taint.time_added.map(|time| time.0),
+    }
+}
