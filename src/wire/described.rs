@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 
 use super::context::Context;
+use super::decode::Decode;
 use super::detail::Detail;
 use super::error::FieldError;
 use super::object::{Object, ToObject};
-use super::shape::Shape;
 use super::unambiguous::Unambiguous;
 use super::versions::Layout;
 use super::{ObjectMeta, Time};
@@ -41,7 +41,7 @@ pub(super) struct Described<T> {
     description: PhantomData<T>,
 }
 
-impl<T: Description> Shape for Described<T> {
+impl<T: Description> Decode for Described<T> {
     fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
         let Value::Object(fields) = Unambiguous::deserialize(from)?.into_value() else {
             return Err(D::Error::custom("it is no object"));

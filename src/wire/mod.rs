@@ -18,6 +18,7 @@ mod budget;
 mod claim;
 mod class;
 mod context;
+mod decode;
 mod described;
 mod detail;
 mod document;

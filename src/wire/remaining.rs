@@ -33,9 +33,12 @@ impl<A> Remaining<A> {
         }
     }
 
-    /// The same, of an object that has said itself what it is.
-    pub(super) fn typed(self, typed: bool) -> Self {
-        Self { typed, ..self }
+    /// Of an object that has said itself what it is, and may not do so once more.
+    pub(super) fn typed(self) -> Self {
+        Self {
+            typed: true,
+            ..self
+        }
     }
 }
 

@@ -6,11 +6,12 @@ use serde::de::{Deserialize, Deserializer};
 use super::budget::PodDisruptionBudget;
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
+use super::decode::Decode;
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::event::Event;
 use super::node::Node;
-use super::object::{Converter, Item, ToObject};
+use super::object::{Converter, Item};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
@@ -19,26 +20,10 @@ use super::{slice_names, slice_v1beta1};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
-/// What the objects of a kind are decoded into, and how where that is not the struct itself.
-pub(super) trait Shape: ToObject + Sized {
-    /// Decodes the fields of an object from JSON or YAML.
-    fn from_text<'de, D: Deserializer<'de>>(
-        layout: Layout,
-        deserializer: D,
-    ) -> Result<Self, D::Error>;
-
-    /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
-    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String>;
-
-    /// The object in protobuf, without an envelope.
-    #[cfg(test)]
-    fn to_protobuf(&self) -> Vec<u8>;
-}
-
 /// Most kinds: one layout, and nothing to leave out.
 macro_rules! plain {
     ($($shape:ident),*) => {
-        $(impl Shape for $shape {
+        $(impl Decode for $shape {
             fn from_text<'de, D: Deserializer<'de>>(
                 _: Layout,
                 deserializer: D,
@@ -60,7 +45,7 @@ macro_rules! plain {
 
 plain!(ResourceClaim, DeviceTaintRule, DeviceClass, Pod);
 
-impl Shape for ResourceSlice {
+impl Decode for ResourceSlice {
     fn from_text<'de, D: Deserializer<'de>>(
         layout: Layout,
         deserializer: D,

@@ -82,8 +82,11 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             }
             match head.type_meta(self.inherited) {
                 Some(type_meta) if !type_meta.is_list() => {
-                    let typed = head.is_complete();
-                    let fields = Remaining::new(head.other, Some(key), map).typed(typed);
+                    let complete = head.is_complete();
+                    let mut fields = Remaining::new(head.other, Some(key), map);
+                    if complete {
+                        fields = fields.typed();
+                    }
                     return self.found.object(type_meta, fields).map(|()| None);
                 }
                 _ => head.put_aside(key, &mut map)?,
