@@ -141,7 +141,7 @@ impl Beside {
             .iter()
             .flat_map(|question| remaining(&question.impact, &BTreeMap::new(), look.now))
             .collect();
-        let (nodes, unknown) = nodes_of(&left, &live.client).await;
+        let (nodes, unknown) = nodes_of(&left, live).await;
         beside.nodes = nodes;
         beside.gaps.extend(unknown);
         beside

@@ -374,6 +374,8 @@ fn a_list_says_what_is_not_known_whatever_its_form_and_however_quiet() {
         assert_eq!(strict.code, 6, "{}", strict.shown());
     }
 }
+
+#[test]
 fn events_of_a_dump_are_shown_for_the_pods_that_they_name() {
     let event = |name: &str, namespace: &str, pod: &str, uid: &str| {
         json!({

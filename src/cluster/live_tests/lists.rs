@@ -1,11 +1,13 @@
 //! Lists of any kind: each object once, and an end.
 
+use std::collections::BTreeSet;
+
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, Server};
 use crate::cluster::{
-    ClusterError, Detail, discover, eviction_events, read_devices, read_optional,
+    ClusterError, Detail, discover, eviction_events, node_health, read_devices, read_optional,
 };
-use crate::model::{Kind, Node, NodeHealth, PodDisruptionBudget};
+use crate::model::{Kind, Node, NodeHealth, NodeName, PodDisruptionBudget};
 
 fn page(claims: &[&str], next: &str) -> Answer {
     let claims: Vec<_> = claims
@@ -139,4 +141,47 @@ async fn nodes_and_budgets_are_read_only_for_who_uses_them() {
     let reading = reading.expect("a reading");
     assert_eq!(reading.gaps.len(), 1);
     assert_eq!(reading.gaps[0].what, "poddisruptionbudgets");
+}
+
+fn node_list(names: &[&str]) -> Answer {
+    let nodes: Vec<String> = names
+        .iter()
+        .map(|name| {
+            format!(
+                r#"{{"metadata":{{"name":"{name}"}},"status":{{"conditions":[{{"type":"Ready","status":"True"}}]}}}}"#
+            )
+        })
+        .collect();
+    let nodes = nodes.join(",");
+    Answer::json(&format!(
+        r#"{{"apiVersion":"v1","kind":"NodeList","metadata":{{}},"items":[{nodes}]}}"#
+    ))
+}
+
+#[tokio::test]
+async fn few_nodes_are_asked_for_one_by_one_and_many_with_one_list() {
+    let server = Server::start().await;
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let names = |count: usize| -> BTreeSet<NodeName> {
+        let names = (0..count).map(|n| NodeName::from(format!("node-{n}").as_str()));
+        names.collect()
+    };
+    let ready = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-0"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    server.answer("/api/v1/nodes/node-0", [Answer::json(ready)]);
+    let silent = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}"#;
+    server.answer("/api/v1/nodes/node-1", [Answer::json(silent)]);
+    let health = node_health(&client, &served, &names(3)).await;
+    let health: Vec<_> = health.expect("nodes").into_values().collect();
+    let expected = [NodeHealth::Ready, NodeHealth::NotReady, NodeHealth::Gone];
+    assert_eq!(health, expected);
+    assert_eq!(server.count("/api/v1/nodes"), 3);
+
+    server.answer("/api/v1/nodes", [node_list(&["node-7", "other"])]);
+    let health = node_health(&client, &served, &names(30)).await;
+    let health = health.expect("nodes");
+    assert_eq!(health.len(), 30);
+    assert_eq!(health[&NodeName::from("node-7")], NodeHealth::Ready);
+    assert_eq!(health[&NodeName::from("node-8")], NodeHealth::Gone);
+    assert_eq!(server.count("/api/v1/nodes"), 4);
 }

@@ -1,55 +1,67 @@
-//! Can a pod's node end it?
+//! Can pods' nodes end them?
 
-use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::client::document::document_for;
-use crate::cluster::path::escaped;
-use crate::cluster::{ApiClient, ClusterError, Permission};
-use crate::model::{NodeHealth, NodeName};
+use futures::stream::{self, StreamExt};
 
-#[derive(Default, Deserialize)]
-struct Node {
-    #[serde(default)]
-    status: NodeStatus,
-}
+use super::kinds::Reader;
+use super::lists::{self, Selection};
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::{Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName};
+use crate::wire::Detail;
 
-#[derive(Default, Deserialize)]
-struct NodeStatus {
-    #[serde(default)]
-    conditions: Vec<NodeCondition>,
-}
+/// Up to so many nodes are read one by one; more of them with one list, in which there are all.
+const ONE_BY_ONE: usize = 24;
+/// Requests at a time.
+const AT_ONCE: usize = 8;
 
-#[derive(Deserialize)]
-struct NodeCondition {
-    r#type: String,
-    status: String,
-}
-
-/// How the node is; a node that has not said anything yet is not ready.
+/// How the nodes called `names` are; one that has not said anything yet is not ready.
 ///
 /// # Errors
 ///
 /// As any read.
-pub async fn node_health(client: &ApiClient, node: &NodeName) -> Result<NodeHealth, ClusterError> {
-    let path = format!("/api/v1/nodes/{}", escaped(node.as_str()));
-    let permission = Permission {
-        verb: "get",
-        group: String::new(),
-        resource: "nodes".to_owned(),
+pub async fn node_health(
+    client: &ApiClient,
+    served: &Served,
+    names: &BTreeSet<NodeName>,
+) -> Result<BTreeMap<NodeName, NodeHealth>, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
     };
-    let node: Node = match document_for(client, path, permission).await {
-        Ok(node) => node,
-        Err(ClusterError::NotFound { .. }) => return Ok(NodeHealth::Gone),
-        Err(error) => return Err(error),
-    };
-    let ready = node
-        .status
-        .conditions
+    if names.len() > ONE_BY_ONE {
+        match reader.required(Selection::All).await {
+            Ok(nodes) => return Ok(health_of(names, &nodes)),
+            // Whoever may not list them may still be allowed to look at one.
+            Err(ClusterError::Forbidden { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let version = reader.version::<Node>()?;
+    let mut answers = stream::iter(names.iter().map(|name| async move {
+        let name = NamespacedName {
+            namespace: Namespace::from(""),
+            name: ObjectName::from(name.as_str()),
+        };
+        lists::object(client, version, &name).await
+    }))
+    .buffer_unordered(AT_ONCE);
+    let mut nodes = Vec::new();
+    while let Some(answer) = answers.next().await {
+        nodes.extend(answer?.unwrap_or_default().of_kind::<Node>().items);
+    }
+    Ok(health_of(names, &nodes))
+}
+
+fn health_of(names: &BTreeSet<NodeName>, nodes: &[Node]) -> BTreeMap<NodeName, NodeHealth> {
+    let known: BTreeMap<&NodeName, NodeHealth> = nodes
         .iter()
-        .any(|condition| condition.r#type == "Ready" && condition.status == "True");
-    Ok(if ready {
-        NodeHealth::Ready
-    } else {
-        NodeHealth::NotReady
-    })
+        .map(|node| (&node.name, node.health()))
+        .collect();
+    let health = |name| known.get(name).copied().unwrap_or(NodeHealth::Gone);
+    names
+        .iter()
+        .map(|name| (name.clone(), health(name)))
+        .collect()
 }

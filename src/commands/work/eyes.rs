@@ -263,7 +263,7 @@ impl Evidence<'_> {
         let impact = engine::preview(snapshot, self.considered, now, self.semantics);
         let left = remaining(&impact, &BTreeMap::new(), now);
         // Without the nodes, a pod that has not ended is still one that is left.
-        nodes.ask(&left, &live.client).await;
+        nodes.ask(&left, live).await;
         let left = remaining(&impact, nodes.known(), now);
         let facts = Facts {
             rules: self.rules,

@@ -3,12 +3,13 @@
 // Times and counts are what users and servers say: no arithmetic on them may panic.
 #![deny(clippy::arithmetic_side_effects)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::cluster::{ApiClient, ClusterError, node_health};
+use super::connect::Live;
+use crate::cluster::{ClusterError, node_health};
 use crate::engine::life::{Obstacle, Remaining};
 use crate::model::{Affects, Gap, NodeHealth, NodeName};
 
@@ -27,14 +28,14 @@ pub(crate) struct Nodes {
 
 impl Nodes {
     /// Asks for the nodes of a few pods that should have ended, now and then.
-    pub(crate) async fn ask(&mut self, left: &[Remaining<'_>], client: &ApiClient) {
+    pub(crate) async fn ask(&mut self, left: &[Remaining<'_>], live: &Live) {
         let recent = self.asked.is_some_and(|at| at.elapsed() < BELIEVED);
         let mut overdue = left.iter().filter(|left| is_overdue(left)).peekable();
         if recent || overdue.peek().is_none() {
             return;
         }
         let few: Vec<Remaining<'_>> = overdue.take(FEW).cloned().collect();
-        let (known, _) = nodes_of(&few, client).await;
+        let (known, _) = nodes_of(&few, live).await;
         self.known = known;
         self.asked = Some(Instant::now());
     }
@@ -48,23 +49,15 @@ impl Nodes {
 /// How the nodes are of pods that should have ended, as far as that can be read, and why not of all.
 pub(crate) async fn nodes_of(
     left: &[Remaining<'_>],
-    client: &ApiClient,
+    live: &Live,
 ) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
-    let mut nodes = BTreeMap::new();
-    let mut gap = None;
-    for pod in left.iter().filter(|left| is_overdue(left)) {
-        if let Some(node) = &pod.pod.node
-            && !nodes.contains_key(node)
-        {
-            match node_health(client, node).await {
-                Ok(health) => {
-                    nodes.insert(node.clone(), health);
-                }
-                Err(error) => gap = Some(gap_of("nodes", &error)),
-            }
-        }
+    let overdue = left.iter().filter(|left| is_overdue(left));
+    let names: BTreeSet<NodeName> = overdue.filter_map(|left| left.pod.node.clone()).collect();
+    let Live { client, served } = live;
+    match node_health(client, served, &names).await {
+        Ok(nodes) => (nodes, None),
+        Err(error) => (BTreeMap::new(), Some(gap_of("nodes", &error))),
     }
-    (nodes, gap)
 }
 
 /// Whether the pod should have ended, so that its node matters.
