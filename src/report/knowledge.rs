@@ -136,6 +136,8 @@ impl<'a> Knowledge<'a> {
             }
             (Some(Kind::DeviceTaintRule), _) => is(&[Subject::Times, Subject::Taints]),
             (Some(Kind::Pod), _) => subject == Subject::Pods,
+            // Nothing is counted from what answers can do without.
+            (Some(Kind::Event | Kind::Node | Kind::PodDisruptionBudget), _) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }

@@ -1,5 +1,7 @@
 //! Nothing follows from an answer that is not an API server's, or not one to the question.
 
+use std::collections::BTreeSet;
+
 use super::encode;
 use super::server::{Answer, CLAIMS, RULES, SLICES, Server};
 use crate::cluster::client::document::document;
@@ -122,14 +124,16 @@ async fn pod_is_absent_only_if_the_server_says_so() {
 async fn node_is_gone_only_if_the_server_says_so() {
     let server = Server::start().await;
     let (client, _) = server.client().await;
-    let node = NodeName::from("n");
-    let health = node_health(&client, &node).await.expect("an absence");
-    assert_eq!(health, NodeHealth::Gone);
+    let served = discover(&client).await.expect("discovery");
+    let node = BTreeSet::from([NodeName::from("n")]);
+    let health = node_health(&client, &served, &node).await;
+    let health: Vec<_> = health.expect("an absence").into_values().collect();
+    assert_eq!(health, [NodeHealth::Gone]);
     let other = Answer::json(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"m"}}"#);
     let strange = strange_absences().into_iter().chain(strange_successes());
     for answer in strange.chain([other]) {
         server.answer("/api/v1/nodes/n", [answer.clone()]);
-        let found = node_health(&client, &node).await;
+        let found = node_health(&client, &served, &node).await;
         assert!(found.is_err(), "{answer:?}: {found:?}");
     }
 }
