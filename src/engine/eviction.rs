@@ -20,6 +20,9 @@ struct Usage<'a, 'b> {
     claim: &'b AffectedClaim<'a>,
     /// Why the claim does not count for this pod, if it does not.
     obstacle: Option<NotEvicted>,
+    /// Whether who goes from the claim to its consumers comes to this pod: by its name and its UID, or
+    /// by its PodGroup.
+    leads_here: bool,
 }
 
 /// How a pod refers to a claim.
@@ -67,7 +70,7 @@ impl<'a> Court<'a, '_> {
         if let Some(first) = causes.first()
             && causes.iter().any(Cause::is_considered)
         {
-            if self.semantics.stale_reservation_hides && !self.reached.contains(pod) {
+            if !self.is_reached(pod, usages) {
                 return Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
             }
             return Verdict::Evicted { at: first.at };
@@ -87,6 +90,21 @@ impl<'a> Court<'a, '_> {
             }
         }
         Verdict::NotEvicted(obstacle.unwrap_or(NotEvicted::EffectDoesNotEvict))
+    }
+
+    /// Whether a new rule makes the controller look at `pod`: the controller goes from the claims that the
+    /// rule changes to their consumers, by name, and takes only who has the UID as well. A pod whose UID
+    /// is reserved under another name counts in the rule's condition, which is made from all pods, and
+    /// is not evicted until something about the pod itself changes.
+    ///
+    /// Upstream: `handlePods` in `device_taint_eviction.go`.
+    fn is_reached(&self, pod: &Pod, usages: &[Usage<'a, '_>]) -> bool {
+        if self.semantics.stale_reservation_hides {
+            return self.reached.contains(pod);
+        }
+        usages
+            .iter()
+            .any(|usage| usage.leads_here && usage.claim.is_evicted_by_considered())
     }
 
     /// The pod's affected claims that are reserved for it: those of its spec in order, then the one
@@ -110,14 +128,21 @@ impl<'a> Court<'a, '_> {
         let claim = self
             .claims
             .find(pod.name.namespace.as_str(), name.as_str())?;
-        let for_pod = claim
-            .claim
-            .reserved_for
-            .iter()
-            .any(|consumer| consumer.uid == pod.uid);
-        if !for_pod && !reserved_for_group(pod, claim.claim) {
+        let consumers = claim.claim.reserved_for.iter();
+        let mut own = consumers
+            .filter(|consumer| consumer.uid == pod.uid)
+            .peekable();
+        let for_pod = own.peek().is_some();
+        let for_group = reserved_for_group(pod, claim.claim);
+        if !for_pod && !for_group {
             return None;
         }
+        let leads_here = (for_group && self.semantics.honours_pod_groups)
+            || own.any(|consumer| {
+                consumer.name == pod.name.name
+                    && consumer.api_group.is_empty()
+                    && &*consumer.resource == "pods"
+            });
         let counts = for_pod || self.semantics.honours_pod_groups;
         let owned = match reference {
             Reference::Named => true,
@@ -137,6 +162,7 @@ impl<'a> Court<'a, '_> {
         Some(Usage {
             claim,
             obstacle: obstacle.map(|(_, obstacle)| obstacle),
+            leads_here,
         })
     }
 

@@ -157,8 +157,9 @@ pub enum NotEvicted {
     ExtendedResource,
     /// The device is in no current slice, and this version looks only there.
     NotPublished,
-    /// An outdated entry of `reservedFor` before the pod's hides it from this version until the
-    /// pod itself changes.
+    /// The controller does not come to the pod until the pod itself changes: an outdated entry of
+    /// `reservedFor` stands before the pod's, or the entry with its UID has another name. It counts in
+    /// the rule's condition all the same.
     HiddenByStaleReservation,
 }
 

@@ -76,6 +76,14 @@ fn metadata(namespace: &str, name: &str) -> Vec<u8> {
     message(1, &[text(1, name), text(3, namespace), uid])
 }
 
+/// A pod of namespace `ml` called `name` that has the UID of `another`.
+pub(super) fn renamed(name: &str, another: &str, node: &str, claim: &str) -> Vec<u8> {
+    let uid = text(5, &format!("uid-of-{another}"));
+    let metadata = message(1, &[text(1, name), text(3, "ml"), uid]);
+    let claims = message(39, &[text(1, "gpu"), text(3, claim)]);
+    [metadata, message(2, &[text(10, node), claims])].concat()
+}
+
 /// An event of a watch.
 pub(super) fn event(kind: &str, object: &[u8]) -> Vec<u8> {
     let event = [text(1, kind), message(2, &[field(1, object)])].concat();

@@ -64,8 +64,35 @@ async fn few_pods_are_read_by_name() {
 #[tokio::test]
 async fn pod_that_is_gone_is_not_there() {
     let server = Server::start().await;
+    server.answer("/api/v1/namespaces/ml/pods", [list_of("Pod", &[])]);
     let reading = preview(&server, on_node_1).await;
     assert!(names(&reading).is_empty() && reading.gaps.is_empty());
+}
+
+#[tokio::test]
+async fn pod_is_found_by_its_uid_under_whatever_name() {
+    let server = Server::start().await;
+    let pods = [
+        encode::pod("other", "node-1", "claim-1"),
+        encode::renamed("renamed", "pod-1", "node-1", "claim-1"),
+    ];
+    server.answer("/api/v1/namespaces/ml/pods", [list_of("Pod", &pods)]);
+    assert_eq!(names(&preview(&server, on_node_1).await), ["ml/renamed"]);
+    // Another pod has the name by now.
+    let later = encode::renamed("pod-1", "a-later-one", "node-1", "claim-1");
+    let later = encode::object("v1", "Pod", &later);
+    server.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(later)]);
+    let found = names(&preview(&server, on_node_1).await);
+    assert_eq!(found, ["ml/pod-1", "ml/renamed"]);
+}
+
+#[tokio::test]
+async fn user_who_may_not_look_for_a_uid_is_told_that_somebody_may_be_missing() {
+    let server = Server::start().await;
+    server.answer("/api/v1/namespaces/ml/pods", [Answer::forbidden("eve")]);
+    let reading = preview(&server, on_node_1).await;
+    let missing: Vec<_> = reading.gaps.iter().map(|gap| gap.what.as_str()).collect();
+    assert_eq!(missing, ["pods"]);
 }
 
 #[tokio::test]

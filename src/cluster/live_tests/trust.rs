@@ -108,6 +108,8 @@ async fn pod_is_absent_only_if_the_server_says_so() {
         })
         .await
     };
+    let nobody = encode::list("v1", "Pod", &[], "");
+    server.answer("/api/v1/namespaces/ml/pods", [Answer::ok(nobody)]);
     assert!(read().await.expect("a reading").snapshot.pods.is_empty());
     let other = encode::object("v1", "Pod", &encode::pod("pod-2", "node-1", "claim-1"));
     let claim = encode::claim("pod-1", "node-1", "gpu-0", "pod-1");

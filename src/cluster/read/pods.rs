@@ -1,14 +1,15 @@
 //! The pods that matter: those that use a selected device.
 //!
 //! A pod uses a device when a claim that holds it is reserved for the pod, so the claims name the
-//! pods, and nothing else is read. Pods that merely refer to such a claim (not scheduled yet, or
+//! pods, and nothing else is read. What counts is the UID of a reservation: where its name leads to
+//! nobody who has it, it is looked for in the namespace. Pods that merely refer to such a claim (not scheduled yet, or
 //! their reservation withdrawn) do not use it, cannot be evicted from it, and are left out.
 //!
 //! ```text
 //! few pods          each by its name, several at a time
 //! on few nodes      the pods of these nodes, then by name those that are elsewhere
 //! many              all pods of the cluster, in one list
-//! reserved for a PodGroup   the pods of that namespace
+//! reserved for a PodGroup, or for a UID that no such name has   the pods of that namespace
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +21,7 @@ use super::lists::{self, Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
     DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
-    ResourceClaim, Snapshot, Warning,
+    ResourceClaim, Snapshot, Uid, Warning,
 };
 use crate::wire::{Detail, Version};
 
@@ -71,6 +72,7 @@ pub async fn read_pods(
 #[derive(Debug, Default)]
 struct Wanted {
     names: BTreeSet<NamespacedName>,
+    uids: BTreeSet<(Namespace, Uid)>,
     groups: BTreeSet<(Namespace, ObjectName)>,
     /// Where the devices are, if all of them are local to a node.
     nodes: Option<BTreeSet<NodeName>>,
@@ -109,6 +111,7 @@ impl Wanted {
                         namespace: namespace.clone(),
                         name: consumer.name.clone(),
                     });
+                    self.uids.insert((namespace.clone(), consumer.uid.clone()));
                 }
                 ("scheduling.k8s.io", "podgroups") => {
                     self.groups
@@ -120,7 +123,8 @@ impl Wanted {
     }
 
     fn contains(&self, pod: &Pod) -> bool {
-        self.names.contains(&pod.name) || self.is_in_group(pod)
+        let uid = || (pod.name.namespace.clone(), pod.uid.clone());
+        self.names.contains(&pod.name) || self.uids.contains(&uid()) || self.is_in_group(pod)
     }
 
     fn is_in_group(&self, pod: &Pod) -> bool {
@@ -205,15 +209,23 @@ impl Reader<'_> {
         {
             return Ok(all);
         }
-        let groups: BTreeSet<&str> = wanted
-            .groups
-            .iter()
-            .map(|(namespace, _)| namespace.as_str())
-            .collect();
-        let namespaces = groups.into_iter().map(str::to_owned);
+        let groups = wanted.groups.iter().map(|(namespace, _)| namespace);
+        let mut namespaces: BTreeSet<&Namespace> = groups.collect();
+        namespaces.extend(self.astray(&found));
+        let namespaces = namespaces.into_iter().map(|name| name.as_str().to_owned());
         self.lists(namespaces.map(Selection::Namespace), &mut found)
             .await?;
         Ok(found)
+    }
+
+    /// Where a UID is wanted that no pod has that was found: the pod is gone, or has another name.
+    fn astray(&self, found: &Found) -> BTreeSet<&Namespace> {
+        let known: BTreeSet<&Uid> = found.pods.values().map(|pod| &pod.uid).collect();
+        let wanted = self.wanted.uids.iter();
+        wanted
+            .filter(|(_, uid)| !known.contains(uid))
+            .map(|(namespace, _)| namespace)
+            .collect()
     }
 
     fn missing(&self, found: &Found) -> Vec<&NamespacedName> {

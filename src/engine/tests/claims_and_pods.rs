@@ -2,6 +2,7 @@
 
 use super::world::{
     GPU_0, NOW, World, at, considered, controller, group_reservation, name, one_pod, reservation,
+    semantics,
 };
 use crate::engine::{NotEvicted, Semantics, Verdict};
 use crate::model::{ClaimSource, Deletion};
@@ -298,4 +299,44 @@ fn claim_of_anything_but_the_podgroup_itself_is_not_generated_for_it() {
             "{api_version} {kind} {owner}"
         );
     }
+}
+
+/// The controller's condition is made from all pods, and compares UIDs alone; evictions begin at the
+/// claim, whose consumers are looked up by name.
+#[test]
+fn pod_whose_uid_is_reserved_under_another_name_is_counted_and_not_evicted() {
+    let world = one_pod().but_claim(|claim| claim.reserved_for[0].name = "another".into());
+    let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+    for minor in [34, 35, 36, 37] {
+        let verdict = world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor));
+        assert_eq!(verdict, hidden, "1.{minor}");
+    }
+    let taints = [considered(GPU_0, MAINTENANCE)];
+    assert_eq!(world.preview(&taints).rules[0].counts.pods, 1);
+}
+
+#[test]
+fn right_reservation_beside_one_under_another_name_leads_to_the_pod() {
+    let world = one_pod().but_claim(|claim| {
+        let mut wrong = claim.reserved_for[0].clone();
+        wrong.name = "another".into();
+        claim.reserved_for.insert(0, wrong);
+    });
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
+}
+
+#[test]
+fn reservation_under_another_name_in_a_second_tainted_claim_hides_nobody() {
+    let world = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])
+        .claim("team/one", &[GPU_0], &[])
+        .claim("team/two", &["gpu.example.com/node-a/gpu-1"], &[])
+        .pod("team/pod", &["one", "two"]);
+    let renamed = |claim: &str| {
+        let mut world = world.clone();
+        world.claim_mut(claim).reserved_for[0].name = "another".into();
+        world.verdict("gpu.example.com/*/*", MAINTENANCE)
+    };
+    assert_eq!(renamed("team/one"), evicted());
+    assert_eq!(renamed("team/two"), evicted());
 }
