@@ -199,9 +199,9 @@ fn single_object_is_what_it_says_it_is() {
     assert_eq!(item.map(|item| item.object.name()).as_deref(), Some("ml/a"));
     // The pod's entry names no claim.
     assert_eq!(warnings.len(), 1);
-    let node = envelope("v1", "Node", &[]);
+    let secret = envelope("v1", "Secret", &[]);
     assert!(matches!(
-        decode_protobuf_object(&node),
+        decode_protobuf_object(&secret),
         Err(DecodeError::UnexpectedKind { .. })
     ));
 }

@@ -393,7 +393,7 @@ fn problem_is_told_in_few_words_however_long_the_text() {
 fn yaml_list_that_is_cut_off_between_objects_is_an_error() {
     let line = error(
         "input.yaml",
-        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n",
+        "apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Secret\n",
     );
     assert_eq!(
         line,
