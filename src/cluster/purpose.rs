@@ -4,7 +4,7 @@
 //! one permission after the other.
 
 use super::Permission;
-use crate::model::Kind;
+use crate::model::{self, Kind, Saving};
 
 /// What is done with a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,10 @@ struct Need(&'static [&'static str], What);
 /// What a command looks at or changes.
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// Every kind that a preview is made from.
+    /// Every kind that no answer can do without.
     Facts,
+    /// Every kind that a snapshot keeps.
+    Saved,
     Pods,
     Rules,
     Nodes,
@@ -52,8 +54,8 @@ enum What {
 const FACTS: Need = Need(&["list"], What::Facts);
 const PODS: Need = Need(&["get"], What::Pods);
 const WATCH: Need = Need(&["watch"], What::Facts);
-/// Whether a node can end its pods.
-const NODES: Need = Need(&["get"], What::Nodes);
+/// Whether nodes can end their pods: of few nodes each by its name, of many all.
+const NODES: Need = Need(&["get", "list"], What::Nodes);
 
 impl Purpose {
     /// Every purpose.
@@ -102,29 +104,32 @@ impl Purpose {
             Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), Need(&["list"], What::Events), NODES]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
             Self::Devices    => ("devices",    &[FACTS, PODS]),
-            Self::Snapshot   => ("snapshot",   &[FACTS]),
+            Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
         }
     }
 }
 
 impl What {
     fn permissions(self, verb: &'static str) -> Vec<Permission> {
-        let core = |resource: &str| Permission {
-            verb,
-            group: String::new(),
-            resource: resource.to_owned(),
+        let of = |kind| Permission::new(verb, kind);
+        let those = |wanted: fn(Kind) -> bool| {
+            let kinds = Kind::ALL.into_iter();
+            kinds.filter(|kind| wanted(*kind)).map(of).collect()
         };
         match self {
-            Self::Facts => Kind::ALL
-                .into_iter()
-                .map(|kind| Permission::new(verb, kind))
-                .collect(),
-            Self::Pods => vec![Permission::new(verb, Kind::Pod)],
-            Self::Rules => vec![Permission::new(verb, Kind::DeviceTaintRule)],
-            Self::Nodes => vec![core("nodes")],
-            Self::Events => vec![core("events")],
+            Self::Facts => those(is_needed),
+            Self::Saved => those(|kind| kind.saving() == Saving::Always),
+            Self::Pods => vec![of(Kind::Pod)],
+            Self::Rules => vec![of(Kind::DeviceTaintRule)],
+            Self::Nodes => vec![of(Kind::Node)],
+            Self::Events => vec![of(Kind::Event)],
         }
     }
+}
+
+/// Whether an answer cannot do without the kind.
+fn is_needed(kind: Kind) -> bool {
+    kind.need() != model::Need::Optional
 }
 
 #[cfg(test)]
@@ -156,13 +161,36 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_listed_for_every_purpose() {
+    fn every_kind_that_is_needed_is_listed_for_every_purpose() {
         for purpose in Purpose::ALL {
             let permissions = purpose.permissions();
-            for kind in Kind::ALL {
+            for kind in Kind::ALL.into_iter().filter(|kind| is_needed(*kind)) {
                 let list = Permission::new("list", kind);
                 assert!(permissions.contains(&list), "{purpose:?}: {list}");
             }
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_for_that_a_command_does_not_use() {
+        for purpose in Purpose::ALL {
+            let resources: BTreeSet<String> = purpose
+                .permissions()
+                .into_iter()
+                .map(|permission| permission.resource)
+                .collect();
+            let nodes = [
+                Purpose::Escalate,
+                Purpose::Remove,
+                Purpose::Describe,
+                Purpose::Wait,
+                Purpose::Snapshot,
+            ];
+            assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
+            let events = purpose == Purpose::Describe;
+            assert_eq!(resources.contains("events"), events, "{purpose:?}");
+            let budgets = purpose == Purpose::Snapshot;
+            assert_eq!(resources.contains("poddisruptionbudgets"), budgets);
         }
     }
 }

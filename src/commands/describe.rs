@@ -8,7 +8,7 @@ use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::connect::Live;
 use super::work::look::Look;
-use super::work::nodes::{gap_of, nodes_of};
+use super::work::nodes::{gap_of, nodes_in, nodes_of};
 use super::work::present::present;
 use crate::cluster::{ClusterError, eviction_events, rule_events};
 use crate::engine::life::{Remaining, remaining};
@@ -125,11 +125,17 @@ struct Beside {
 impl Beside {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
     async fn of(questions: &[Question<'_>], look: &Look) -> Self {
+        let left: Vec<Remaining<'_>> = questions
+            .iter()
+            .flat_map(|question| remaining(&question.impact, &BTreeMap::new(), look.now))
+            .collect();
         let Some(live) = look.live() else {
+            let (nodes, unknown) = nodes_in(&look.reading, &left);
+            let events = look.reading.without(Kind::Event);
             return Self {
                 events: look.reading.snapshot.events.clone(),
-                gaps: look.reading.without(Kind::Event).into_iter().collect(),
-                ..Self::default()
+                nodes,
+                gaps: events.into_iter().chain(unknown).collect(),
             };
         };
         let mut beside = Self::default();
@@ -137,10 +143,6 @@ impl Beside {
             Ok(events) => beside.events = events,
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
-        let left: Vec<Remaining<'_>> = questions
-            .iter()
-            .flat_map(|question| remaining(&question.impact, &BTreeMap::new(), look.now))
-            .collect();
         let (nodes, unknown) = nodes_of(&left, live).await;
         beside.nodes = nodes;
         beside.gaps.extend(unknown);

@@ -1,6 +1,6 @@
 //! Nodes, as far as ending pods goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -50,6 +50,20 @@ pub struct NodeTaint {
 }
 
 impl Node {
+    /// How the nodes called `names` are, of which `nodes` are all that there are.
+    #[must_use]
+    pub fn health_of(nodes: &[Self], names: &BTreeSet<NodeName>) -> BTreeMap<NodeName, NodeHealth> {
+        let known: BTreeMap<&NodeName, NodeHealth> = nodes
+            .iter()
+            .map(|node| (&node.name, node.health()))
+            .collect();
+        let health = |name| known.get(name).copied().unwrap_or(NodeHealth::Gone);
+        names
+            .iter()
+            .map(|name| (name.clone(), health(name)))
+            .collect()
+    }
+
     /// The condition `Ready`; absent while the kubelet has not said anything yet.
     #[must_use]
     pub fn ready(&self) -> Option<&NodeCondition> {

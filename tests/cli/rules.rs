@@ -412,3 +412,38 @@ fn uid_of(pod: &str) -> String {
     let (_, uid) = after.split_once("uid: ").expect("its UID");
     uid.lines().next().expect("a line").trim().to_owned()
 }
+
+#[test]
+fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
+    let rule = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+        "metadata": {"name": "ecc", "uid": "ecc", "generation": 1},
+        "spec": {
+            "deviceSelector": {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-0"},
+            "taint": {"key": "a", "effect": "NoExecute", "timeAdded": "2026-11-20T10:14:00Z"},
+        },
+    });
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-7"},
+        "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]},
+    });
+    let folder = Folder::new()
+        .with("cluster.yaml", example())
+        .with("rule.json", rule.to_string())
+        .with("node.json", node.to_string())
+        .with("other.json", node.to_string().replace("node-7", "node-8"));
+    let line = "describe ecc --from cluster.yaml --from rule.json";
+    let without = folder.devicetaint(line).stdout;
+    let gap = "nodes: the input holds no Node: whether nodes can end their pods is unknown";
+    assert!(without.contains(gap), "{without}");
+    for (file, told) in [
+        ("node.json", "is not ready"),
+        ("other.json", "does not exist"),
+    ] {
+        let with = folder.devicetaint(&format!("{line} --from {file}")).stdout;
+        assert!(with.contains(told) && !with.contains(gap), "{told}: {with}");
+    }
+    // Where nobody should have ended, nobody asks for nodes.
+    let other = folder.devicetaint("describe node-10-decommission --from cluster.yaml");
+    assert!(!other.stdout.contains("nodes: "), "{}", other.shown());
+}

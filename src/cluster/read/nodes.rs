@@ -32,7 +32,7 @@ pub async fn node_health(
     };
     if names.len() > ONE_BY_ONE {
         match reader.required(Selection::All).await {
-            Ok(nodes) => return Ok(health_of(names, &nodes)),
+            Ok(nodes) => return Ok(Node::health_of(&nodes, names)),
             // Whoever may not list them may still be allowed to look at one.
             Err(ClusterError::Forbidden { .. }) => {}
             Err(error) => return Err(error),
@@ -51,17 +51,5 @@ pub async fn node_health(
     while let Some(answer) = answers.next().await {
         nodes.extend(answer?.unwrap_or_default().of_kind::<Node>().items);
     }
-    Ok(health_of(names, &nodes))
-}
-
-fn health_of(names: &BTreeSet<NodeName>, nodes: &[Node]) -> BTreeMap<NodeName, NodeHealth> {
-    let known: BTreeMap<&NodeName, NodeHealth> = nodes
-        .iter()
-        .map(|node| (&node.name, node.health()))
-        .collect();
-    let health = |name| known.get(name).copied().unwrap_or(NodeHealth::Gone);
-    names
-        .iter()
-        .map(|name| (name.clone(), health(name)))
-        .collect()
+    Ok(Node::health_of(&nodes, names))
 }

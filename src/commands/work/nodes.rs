@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::connect::Live;
 use crate::cluster::{ClusterError, node_health};
 use crate::engine::life::{Obstacle, Remaining};
-use crate::model::{Affects, Gap, NodeHealth, NodeName};
+use crate::model::{Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading};
 
 /// So many nodes are asked for at a time; what is said of a pod whose node is not known is true of it
 /// too, and less.
@@ -51,13 +51,30 @@ pub(crate) async fn nodes_of(
     left: &[Remaining<'_>],
     live: &Live,
 ) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
-    let overdue = left.iter().filter(|left| is_overdue(left));
-    let names: BTreeSet<NodeName> = overdue.filter_map(|left| left.pod.node.clone()).collect();
     let Live { client, served } = live;
-    match node_health(client, served, &names).await {
+    match node_health(client, served, &names_of(left)).await {
         Ok(nodes) => (nodes, None),
         Err(error) => (BTreeMap::new(), Some(gap_of("nodes", &error))),
     }
+}
+
+/// How the nodes were of pods that should have ended, as far as saved files tell, and why not of all.
+pub(crate) fn nodes_in(
+    reading: &Reading,
+    left: &[Remaining<'_>],
+) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
+    let names = names_of(left);
+    match reading.without(Kind::Node) {
+        Some(gap) if !names.is_empty() => (BTreeMap::new(), Some(gap)),
+        Some(_) => (BTreeMap::new(), None),
+        None => (Node::health_of(&reading.snapshot.nodes, &names), None),
+    }
+}
+
+/// The nodes of pods that should have ended.
+fn names_of(left: &[Remaining<'_>]) -> BTreeSet<NodeName> {
+    let overdue = left.iter().filter(|left| is_overdue(left));
+    overdue.filter_map(|left| left.pod.node.clone()).collect()
 }
 
 /// Whether the pod should have ended, so that its node matters.
