@@ -211,7 +211,10 @@ impl Reader<'_> {
         }
         let groups = wanted.groups.iter().map(|(namespace, _)| namespace);
         let mut namespaces: BTreeSet<&Namespace> = groups.collect();
-        namespaces.extend(self.astray(&found));
+        // Whoever may not read pods by name knows by now that somebody may be missing.
+        if found.gap.is_none() {
+            namespaces.extend(self.astray(&found));
+        }
         let namespaces = namespaces.into_iter().map(|name| name.as_str().to_owned());
         self.lists(namespaces.map(Selection::Namespace), &mut found)
             .await?;

@@ -111,14 +111,6 @@ fn evict_wrong_pod_replaced() {
 }
 
 #[test]
-fn only_the_uid_of_a_reservation_is_compared() {
-    let world = one_pod().but_claim(|claim| {
-        claim.reserved_for = vec![reservation(&name("team/other-name"), "uid-team/pod")]
-    });
-    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
-}
-
-#[test]
 fn no_evict_pod_not_scheduled() {
     let world = one_pod().but_pod(|pod| pod.node = None);
     assert_eq!(
