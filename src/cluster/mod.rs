@@ -41,7 +41,8 @@ pub use connection::{
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_with_rules,
+    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_saved,
+    read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;

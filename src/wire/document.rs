@@ -5,9 +5,9 @@
 //! become facts at once, so that the text and the facts are all that is ever held.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::error::DecodeError;
 use super::found::{Failure, Found, ListHeader, TypeMeta, place};
@@ -33,8 +33,6 @@ pub struct Decoded {
     pub lists: Vec<ListHeader>,
     /// How many objects of each kind there were, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
-    /// Objects as they are written, where they were wanted so.
-    pub written: Vec<Value>,
     /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest time that had passed when the objects were read.
@@ -48,13 +46,13 @@ impl Documents {
         Self::default()
     }
 
-    /// Nothing decoded yet. Objects of this kind will be kept as they are written, with the fields that
-    /// this plugin does not know, and no facts are made of any.
+    /// Nothing decoded yet. Objects of these kinds will be kept as they are written too, with the fields
+    /// that this plugin does not know.
     #[must_use]
-    pub fn keeping(kind: Kind) -> Self {
+    pub fn keeping(kinds: impl IntoIterator<Item = Kind>) -> Self {
         Self {
             found: Found {
-                kept: Some(kind),
+                kept: kinds.into_iter().collect(),
                 ..Found::default()
             },
             documents: 0,
@@ -76,6 +74,25 @@ impl Documents {
                 let name = |path: &[usize]| named::in_json(text, first, path);
                 let syntax = !error.is_data();
                 return Err(self.explain("JSON", syntax, &error.to_string(), name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes JSON while it is read, so that none of it has to be held: one object or list, or several
+    /// in a row. An error names an object by its place alone.
+    ///
+    /// # Errors
+    ///
+    /// If reading fails, the text is not JSON, or any needed object in it cannot be read.
+    pub fn decode_json_from(&mut self, reader: impl Read) -> Result<(), DecodeError> {
+        let mut deserializer = serde_json::Deserializer::from_reader(reader);
+        while deserializer.end().is_err() {
+            self.begin_document();
+            let seed = ObjectSeed::new(&mut self.found);
+            if let Err(error) = seed.document(&mut deserializer) {
+                let syntax = !error.is_data();
+                return Err(self.explain("JSON", syntax, &error.to_string(), |_| None));
             }
         }
         Ok(())
@@ -113,7 +130,6 @@ impl Documents {
             items: found.items,
             lists: found.lists,
             found: found.objects,
-            written: found.written,
         }
     }
 
@@ -143,6 +159,10 @@ impl Documents {
             },
             _ if syntax => DecodeError::Syntax {
                 format,
+                problem: shortened(problem),
+            },
+            _ if self.found.position.len() == 1 => DecodeError::Foreign {
+                document: place(&self.found.position),
                 problem: shortened(problem),
             },
             _ => DecodeError::NotAnObject {

@@ -37,6 +37,14 @@ pub enum DecodeError {
         /// What it is instead.
         problem: String,
     },
+    /// A whole document is something else than an object.
+    #[error("{document}: {problem}")]
+    Foreign {
+        /// Which one.
+        document: String,
+        /// What it is instead.
+        problem: String,
+    },
     /// The text is not what it claims to be.
     #[error("not valid {format}: {problem}")]
     Syntax {
@@ -86,6 +94,17 @@ pub enum DecodeError {
         message: String,
     },
 }
+
+impl DecodeError {
+    /// Whether the text is well-formed, and has nothing to do with Kubernetes from its beginning on.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign { document, .. } if document == FIRST_DOCUMENT)
+    }
+}
+
+/// What the first document of a text is called.
+const FIRST_DOCUMENT: &str = "document 1";
 
 /// What is wrong with a field, before it is known whose field it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! What has been found in text so far, and where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::Error;
-use serde_json::Value;
 
 use super::error::DecodeError;
 use super::meta::ListMeta;
@@ -17,9 +16,8 @@ pub(super) struct Found {
     pub(super) items: Vec<Item>,
     pub(super) lists: Vec<ListHeader>,
     pub(super) objects: BTreeMap<TypeMeta, usize>,
-    /// The only kind of interest, where objects are wanted as they are written.
-    pub(super) kept: Option<Kind>,
-    pub(super) written: Vec<Value>,
+    /// The kinds whose objects are kept as they are written, beside the facts that they state.
+    pub(super) kept: BTreeSet<Kind>,
     /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
     pub(super) failure: Option<Failure>,
     /// Where the object at hand is: number of the document, then indices into lists.

@@ -54,6 +54,7 @@ mod unambiguous;
 mod versions;
 mod walk;
 mod watch;
+mod written;
 mod yaml;
 
 pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::ObjectMeta;
 use super::context::Context;
@@ -114,6 +115,8 @@ pub struct Item {
     pub object: Object,
     /// Which state of the object it is; opaque, but a growing number in practice.
     pub resource_version: String,
+    /// The object with all its fields, where it is kept as it is written.
+    pub written: Option<Box<Value>>,
 }
 
 /// A wire object that can become a fact.
@@ -160,6 +163,7 @@ impl Converter {
         Ok(converted.map(|object| Item {
             object,
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
+            written: None,
         }))
     }
 

@@ -13,11 +13,13 @@ use serde_json::Value;
 
 use super::error::DecodeError;
 use super::found::{Failure, Found, ListHeader, TypeMeta, place};
+use super::object::Item;
 use super::remaining::Remaining;
 use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
+use super::written::Written;
 
 /// Fields that were read before it was known whose they are.
 type Fields = Vec<(String, Value)>;
@@ -46,7 +48,13 @@ impl<'a> ObjectSeed<'a> {
         let seed = ObjectSeed::new(found);
         match seed.deserialize(from)? {
             None => Ok(()),
-            Some(_) => Err(found.untyped("it has no apiVersion and kind")),
+            Some(_) => {
+                let document = place(&found.position);
+                Err(found.fail(DecodeError::Foreign {
+                    document,
+                    problem: "it has no apiVersion and kind".to_owned(),
+                }))
+            }
         }
     }
 }
@@ -171,11 +179,12 @@ impl Found {
         mut fields: Remaining<A>,
     ) -> Result<(), A::Error> {
         match lookup(&type_meta.api_version, &type_meta.kind) {
-            Lookup::Read(version) => match self.kept {
-                None => self.read(version, fields)?,
-                Some(kind) if kind == version.kind => self.keep(&type_meta, fields)?,
-                Some(_) => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
-            },
+            Lookup::Read(version) if self.kept.contains(&version.kind) => {
+                self.keep(version, &type_meta, fields)?;
+            }
+            Lookup::Read(version) => {
+                self.read(version, fields)?;
+            }
             Lookup::UnknownVersion(kind) => {
                 return Err(self.fail(DecodeError::Version {
                     object: format!("{kind} at {}", place(&self.position)),
@@ -197,8 +206,8 @@ impl Found {
     fn read<'de, A: MapAccess<'de>>(
         &mut self,
         version: &Version,
-        fields: Remaining<A>,
-    ) -> Result<(), A::Error> {
+        fields: A,
+    ) -> Result<Option<&mut Item>, A::Error> {
         let mut track = serde_path_to_error::Track::new();
         let fields = MapAccessDeserializer::new(fields);
         let fields = serde_path_to_error::Deserializer::new(fields, &mut track);
@@ -214,17 +223,21 @@ impl Found {
         };
         let position = || format!("{} at {}", version.kind, place(&self.position));
         match object.convert(&mut self.converter, position) {
-            Ok(item) => self.items.extend(item),
-            Err(error) => return Err(self.fail(error)),
+            Ok(None) => Ok(None),
+            Ok(Some(item)) => {
+                self.items.push(item);
+                Ok(self.items.last_mut())
+            }
+            Err(error) => Err(self.fail(error)),
         }
-        Ok(())
     }
 
-    /// Keeps an object as it is written, with what it is in front even where only its list said so.
+    /// Decodes an object and keeps it as it is written, with what it is even where only its list said so.
     fn keep<'de, A: MapAccess<'de>>(
         &mut self,
+        version: &Version,
         type_meta: &TypeMeta,
-        mut fields: Remaining<A>,
+        fields: A,
     ) -> Result<(), A::Error> {
         let mut object = serde_json::Map::new();
         object.insert(
@@ -232,15 +245,10 @@ impl Found {
             type_meta.api_version.clone().into(),
         );
         object.insert("kind".to_owned(), type_meta.kind.clone().into());
-        while let Some((key, value)) = fields.next_entry::<String, Unambiguous>()? {
-            // It has been told already what it is, be it by its list.
-            if !["apiVersion", "kind"].contains(&&*key)
-                && object.insert(key.clone(), value.into_value()).is_some()
-            {
-                return Err(twice(&key));
-            }
+        let item = self.read(version, Written::new(fields, &mut object))?;
+        if let Some(item) = item {
+            item.written = Some(Box::new(Value::Object(object)));
         }
-        self.written.push(Value::Object(object));
         Ok(())
     }
 

@@ -1,93 +1,241 @@
-//! From files to text: compression and character sets.
+//! From files to text: compression, character sets, and limits by the byte that is read.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Cursor, Read};
+use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 
-use super::read::Limits;
-use super::{FileSource, InputError};
+use super::{FileSource, InputError, Limits};
 
 /// What every gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// How much is unpacked before the next look at it.
+/// How much is read before the next look at it.
 const PORTION: u64 = 1 << 20;
 
-/// The text of one file.
+/// What a file holds.
+pub(in crate::cluster) enum Content<'a> {
+    /// All of it.
+    Text(String),
+    /// JSON that is too long to be held: what has been read of it, and the rest.
+    Json(Vec<u8>, Bytes<'a>),
+}
+
+/// Reads one file, or only its beginning if it is JSON and longer than `limits` allow to be held.
 ///
 /// # Errors
 ///
 /// If it cannot be read, is larger than `limits` say, or is not text.
-pub(in crate::cluster) fn text(
+pub(in crate::cluster) fn content<'a>(
     source: &FileSource,
-    stdin: &mut dyn Read,
+    stdin: &'a mut dyn Read,
     limits: &Limits,
-) -> Result<String, InputError> {
-    let file = source.name();
-    let bytes = match source {
-        FileSource::Path(path) => File::open(path).and_then(|opened| all(opened, limits)),
-        FileSource::Stdin => all(stdin, limits),
-    };
-    let bytes = bytes.map_err(|source| InputError::Read {
-        file: file.clone(),
-        source,
-    })?;
-    let bytes = if bytes.starts_with(&GZIP) {
-        unpack(&bytes, &file, limits)?
+) -> Result<Content<'a>, InputError> {
+    let mut bytes = Bytes::open(source, stdin, limits)?;
+    let mut text = Vec::new();
+    let held = if bytes.is_plain {
+        limits.bytes
     } else {
-        bytes
+        limits.held
     };
-    if bytes.len() as u64 > limits.bytes {
-        return Err(too_large(&file, limits.bytes));
+    let mut checked = 0;
+    while bytes.append_to(&mut text)? {
+        checked = check(&text, checked).map_err(|problem| bytes.not_text(problem))?;
+        if text.len() as u64 > held {
+            let without_mark = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
+            if without_mark.trim_ascii_start().starts_with(b"{") {
+                let without_mark = without_mark.to_vec();
+                return Ok(Content::Json(without_mark, bytes));
+            }
+            return Err(bytes.too_long(held));
+        }
     }
-    decode(bytes).map_err(|problem| InputError::NotText { file, problem })
+    decode(text)
+        .map(Content::Text)
+        .map_err(|problem| bytes.not_text(problem))
 }
 
-/// All bytes, or one more than are allowed.
-fn all(reader: impl Read, limits: &Limits) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    reader
-        .take(limits.bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// The bytes of one file as they are unpacked, with an eye on how many they are.
+pub(in crate::cluster) struct Bytes<'a> {
+    file: String,
+    reader: Box<dyn Read + 'a>,
+    /// Whether it is neither compressed nor anything but a file: then it is as large as it looks.
+    is_plain: bool,
+    limits: Limits,
+    /// So many were read from the file itself, and so many came out of them.
+    packed: Option<Rc<Cell<u64>>>,
+    unpacked: u64,
+    failure: Option<InputError>,
 }
 
-/// Unpacks gzip, of several members too.
-///
-/// A few kilobytes can unpack to gigabytes of nothing. So what comes out is looked at as it comes:
-/// it must be text, and not out of all proportion to what went in.
-fn unpack(packed: &[u8], file: &str, limits: &Limits) -> Result<Vec<u8>, InputError> {
-    let proportion = (packed.len() as u64).saturating_mul(limits.gzip_ratio);
-    let most = proportion.max(limits.gzip_always).min(limits.bytes);
-    let mut decoder = MultiGzDecoder::new(packed);
-    let mut unpacked = Vec::new();
-    loop {
-        let before = unpacked.len();
-        let read = decoder.by_ref().take(PORTION).read_to_end(&mut unpacked);
-        let read = read.map_err(|source| InputError::Read {
-            file: file.to_owned(),
+impl<'a> Bytes<'a> {
+    fn open(
+        source: &FileSource,
+        stdin: &'a mut dyn Read,
+        limits: &Limits,
+    ) -> Result<Self, InputError> {
+        let name = source.name();
+        let failed = |source| InputError::Read {
+            file: name.clone(),
             source,
-        })?;
-        if read == 0 {
-            return Ok(unpacked);
+        };
+        let (mut reader, is_file): (Box<dyn Read + 'a>, bool) = match source {
+            FileSource::Path(path) => {
+                let file = File::open(path).map_err(failed)?;
+                let is_file = file.metadata().map_err(failed)?.is_file();
+                (Box::new(file), is_file)
+            }
+            FileSource::Stdin => (Box::new(stdin), false),
+        };
+        let mut head = Vec::new();
+        let first = reader
+            .by_ref()
+            .take(GZIP.len() as u64)
+            .read_to_end(&mut head);
+        first.map_err(failed)?;
+        let is_packed = head == GZIP;
+        let reader = Cursor::new(head).chain(reader);
+        let packed = is_packed.then(Rc::default);
+        Ok(Self {
+            file: name,
+            reader: match &packed {
+                Some(packed) => Box::new(MultiGzDecoder::new(Counting {
+                    reader,
+                    read: Rc::clone(packed),
+                })),
+                None => Box::new(reader),
+            },
+            is_plain: is_file && !is_packed,
+            limits: *limits,
+            packed,
+            unpacked: 0,
+            failure: None,
+        })
+    }
+
+    /// Adds the next portion to `text`; `false` at the end.
+    fn append_to(&mut self, text: &mut Vec<u8>) -> Result<bool, InputError> {
+        let read = self.by_ref().take(PORTION).read_to_end(text);
+        match read {
+            Ok(read) => Ok(read > 0),
+            Err(error) => Err(self.failure(error)),
         }
-        if unpacked.len() as u64 > most {
-            return Err(too_large(file, most));
+    }
+
+    /// Why reading has failed, where `error` is all that a reader could say.
+    pub(in crate::cluster) fn failure(&mut self, error: io::Error) -> InputError {
+        self.failed().unwrap_or_else(|| InputError::Read {
+            file: self.file.clone(),
+            source: error,
+        })
+    }
+
+    /// Why reading has failed, if it has.
+    pub(in crate::cluster) fn failed(&mut self) -> Option<InputError> {
+        self.failure.take()
+    }
+
+    /// Most bytes that may come out by now.
+    fn most(&self) -> u64 {
+        let Some(packed) = &self.packed else {
+            return self.limits.bytes;
+        };
+        // A few kilobytes can unpack to gigabytes of nothing.
+        let proportion = packed.get().saturating_mul(self.limits.gzip_ratio);
+        proportion
+            .max(self.limits.gzip_always)
+            .min(self.limits.bytes)
+    }
+
+    fn not_text(&self, problem: String) -> InputError {
+        InputError::NotText {
+            file: self.file.clone(),
+            problem,
         }
-        if !is_utf16(&unpacked) && unpacked[before..].contains(&0) {
-            return Err(InputError::NotText {
-                file: file.to_owned(),
-                problem: "it is compressed, but not text".to_owned(),
-            });
+    }
+
+    fn too_long(&self, held: u64) -> InputError {
+        InputError::TooLarge {
+            file: self.file.clone(),
+            problem: format!(
+                "it holds more than {} MiB, and only JSON and plain files may",
+                held >> 20
+            ),
         }
     }
 }
 
-fn too_large(file: &str, most: u64) -> InputError {
-    InputError::TooLarge {
-        file: file.to_owned(),
-        problem: format!("it holds more than {} MiB", most >> 20),
+impl Read for Bytes<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = match self.reader.read(buffer) {
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+            Err(source) => {
+                let told = io::Error::from(source.kind());
+                self.failure = Some(InputError::Read {
+                    file: self.file.clone(),
+                    source,
+                });
+                return Err(told);
+            }
+        };
+        self.unpacked = self.unpacked.saturating_add(read as u64);
+        let most = self.most();
+        if self.unpacked > most {
+            self.failure = Some(InputError::TooLarge {
+                file: self.file.clone(),
+                problem: format!("it holds more than {} MiB", most >> 20),
+            });
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(read)
     }
+}
+
+/// Counts what is read.
+struct Counting<R> {
+    reader: R,
+    read: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.read.set(self.read.get().saturating_add(read as u64));
+        Ok(read)
+    }
+}
+
+/// What begins with `head` and goes on with `rest`, as a parser wants to read it.
+pub(in crate::cluster) fn joined<'a>(head: Vec<u8>, rest: impl Read + 'a) -> impl Read + 'a {
+    BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest))
+}
+
+/// Looks whether `bytes` can be text, from `place` on, where a character begins; gives the place to go
+/// on from. What is no text is found before more of it is read.
+fn check(bytes: &[u8], place: usize) -> Result<usize, String> {
+    if is_utf16(bytes) {
+        return Ok(place);
+    }
+    let news = &bytes[place..];
+    if let Some(found) = news.iter().position(|byte| *byte == 0) {
+        return Err(nul(place + found));
+    }
+    match std::str::from_utf8(news) {
+        Ok(_) => Ok(bytes.len()),
+        Err(error) if error.error_len().is_none() => Ok(place + error.valid_up_to()),
+        Err(error) => Err(not_utf8(bytes, place + error.valid_up_to())),
+    }
+}
+
+fn nul(place: usize) -> String {
+    format!("it is not text: byte 0x00 at offset {place}")
+}
+
+fn not_utf8(bytes: &[u8], place: usize) -> String {
+    let byte = bytes.get(place).copied().unwrap_or_default();
+    format!("it is not text: byte {byte:#04x} at offset {place} is not UTF-8")
 }
 
 fn is_utf16(bytes: &[u8]) -> bool {
@@ -101,15 +249,14 @@ fn decode(bytes: Vec<u8>) -> Result<String, String> {
     }
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
-        let byte = error.as_bytes().get(place).copied().unwrap_or_default();
-        format!("it is not text: byte {byte:#04x} at offset {place} is not UTF-8")
+        not_utf8(error.as_bytes(), place)
     })?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }
     match text.find('\0') {
         None => Ok(text),
-        Some(place) => Err(format!("it is not text: byte 0x00 at offset {place}")),
+        Some(place) => Err(nul(place)),
     }
 }
 
@@ -129,7 +276,88 @@ fn decode_utf16(bytes: &[u8]) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
+
+    /// Text without end, and how much of it was read.
+    struct Endless {
+        text: &'static [u8],
+        read: usize,
+    }
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            for (place, byte) in buffer.iter_mut().enumerate() {
+                *byte = self.text[(self.read + place) % self.text.len()];
+            }
+            self.read += buffer.len();
+            Ok(buffer.len())
+        }
+    }
+
+    const LIMITS: Limits = Limits {
+        bytes: 1 << 40,
+        held: 3 << 20,
+        gzip_ratio: 200,
+        gzip_always: 8 << 20,
+        files: 1,
+    };
+
+    #[test]
+    fn what_does_not_end_is_read_only_until_it_is_known_to_be_too_much() {
+        for (name, text, most, expected) in [
+            ("zeros", &b"\0"[..], 2 << 20, "byte 0x00 at offset 0"),
+            ("noise", b"abc\xff", 2 << 20, "byte 0xff at offset 3"),
+            ("words", b"y\n", 5 << 20, "more than 3 MiB"),
+        ] {
+            let mut stdin = Endless { text, read: 0 };
+            let error = match content(&FileSource::Stdin, &mut stdin, &LIMITS) {
+                Err(error) => error.to_string(),
+                Ok(_) => panic!("{name} was read"),
+            };
+            assert!(error.contains(expected), "{name}: {error}");
+            assert!(stdin.read <= most, "{name}: {} bytes", stdin.read);
+        }
+    }
+
+    #[test]
+    fn json_that_goes_on_is_not_held() {
+        let mut stdin = Endless {
+            text: b"{\"a\":1} ",
+            read: 0,
+        };
+        let content = content(&FileSource::Stdin, &mut stdin, &LIMITS).expect("JSON");
+        let Content::Json(head, mut rest) = content else {
+            panic!("all of it was held");
+        };
+        assert!(head.len() as u64 <= LIMITS.held + PORTION);
+        let mut more = [0; 8];
+        rest.read_exact(&mut more).expect("more");
+    }
+
+    #[test]
+    fn gzip_is_unpacked_in_proportion_to_what_has_been_read_of_it() {
+        let spaces = vec![b' '; 1 << 20];
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        for _ in 0..12 {
+            encoder.write_all(&spaces).expect("memory");
+        }
+        let packed = encoder.finish().expect("memory");
+        let limits = Limits {
+            held: 1 << 30,
+            ..LIMITS
+        };
+        let mut stdin = packed.as_slice();
+        let error = match content(&FileSource::Stdin, &mut stdin, &limits) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("it was read"),
+        };
+        assert_eq!(error, "stdin is too large: it holds more than 8 MiB");
+    }
 
     fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
         let units = std::iter::once(0xfeff).chain(text.encode_utf16());

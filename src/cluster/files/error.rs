@@ -79,14 +79,36 @@ pub enum InputError {
 }
 
 impl InputError {
+    /// Whether the file holds something else than objects of Kubernetes, and is whole: a text or data
+    /// for another purpose, as the folders of programs have them. What is cut off or damaged may have
+    /// held objects.
+    pub(in crate::cluster) fn is_no_manifest(&self) -> bool {
+        match self {
+            Self::Decode { source, .. } => source.is_foreign(),
+            Self::NotText { file, .. } => {
+                let name = file.to_lowercase();
+                let packed = name.strip_suffix(".gz").unwrap_or_default();
+                !packed.is_empty()
+                    && ![".json", ".yaml", ".yml"]
+                        .iter()
+                        .any(|end| packed.ends_with(end))
+            }
+            Self::Read { .. }
+            | Self::EmptyDirectory { .. }
+            | Self::TooLarge { .. }
+            | Self::NothingNeeded { .. }
+            | Self::NotARule { .. }
+            | Self::Annotation { .. } => false,
+        }
+    }
+
     /// What to do about it, if there is something: the command that makes a proper dump.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => Some(
-                "make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,\
-                 deviceclasses,pods -A -o json > cluster.json",
-            ),
+            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
+                Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
+            }
             Self::Read { .. }
             | Self::NotText { .. }
             | Self::TooLarge { .. }

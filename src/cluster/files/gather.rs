@@ -27,7 +27,9 @@ impl Gathering {
             }
             Entry::Occupied(place) => {
                 let known = &mut self.items[*place.get()];
-                self.warnings.push(duplicate(known, &item));
+                if !is_same_state(known, &item) {
+                    self.warnings.push(duplicate(known, &item));
+                }
                 if is_newer(&item.resource_version, &known.resource_version) {
                     *known = item;
                 }
@@ -35,46 +37,41 @@ impl Gathering {
         }
     }
 
-    /// The facts by kind.
-    pub(in crate::cluster) fn snapshot(self) -> Snapshot {
+    /// The facts by kind, and the objects that are kept as they are written, in the order in which they
+    /// were met.
+    pub(in crate::cluster) fn finish(self) -> (Snapshot, Vec<Written>) {
         let mut snapshot = Snapshot::default();
+        let mut written = Vec::new();
         for item in self.items {
+            if let Some(object) = item.written {
+                written.push(Written {
+                    kind: item.object.kind(),
+                    name: item.object.name(),
+                    object: *object,
+                });
+            }
             item.object.add_to(&mut snapshot);
         }
-        snapshot
+        (snapshot, written)
     }
 }
 
-/// Rules as they are written; of two states of one, the newer counts, as for the facts.
-#[derive(Debug, Default)]
-pub(in crate::cluster) struct Written(BTreeMap<String, Value>);
-
-impl Written {
-    /// Adds those of one file.
-    pub(in crate::cluster) fn add(&mut self, objects: Vec<Value>) {
-        for object in objects {
-            match self.0.entry(text(&object, "name").to_owned()) {
-                Entry::Vacant(place) => {
-                    place.insert(object);
-                }
-                Entry::Occupied(mut place) => {
-                    let version = |object| text(object, "resourceVersion");
-                    if is_newer(version(&object), version(place.get())) {
-                        place.insert(object);
-                    }
-                }
-            }
-        }
-    }
-
-    /// All of them.
-    pub(in crate::cluster) fn by_name(self) -> BTreeMap<String, Value> {
-        self.0
-    }
+/// An object as it is written, with all its fields.
+#[derive(Debug)]
+pub(in crate::cluster) struct Written {
+    pub(in crate::cluster) kind: Kind,
+    /// With the namespace, where there is one.
+    pub(in crate::cluster) name: String,
+    pub(in crate::cluster) object: Value,
 }
 
-fn text<'a>(object: &'a Value, field: &str) -> &'a str {
-    object["metadata"][field].as_str().unwrap_or_default()
+/// Whether two objects of one name are the same state of it: then either will do, and nobody has to
+/// hear of it. Folders that programs make hold many such pairs.
+fn is_same_state(one: &Item, other: &Item) -> bool {
+    if one.resource_version.is_empty() && other.resource_version.is_empty() {
+        return one.object == other.object;
+    }
+    one.resource_version == other.resource_version
 }
 
 /// Resource versions are opaque by contract and growing numbers in practice (and by contract since
@@ -125,6 +122,8 @@ pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) ->
             Need::WhenReferredTo => refers_to_class(snapshot),
             Need::Optional => false,
         })
+        // `kubectl get a,b -o json` puts all objects into one list, which says nothing about a kind
+        // of which there is none: whether there is none, or nobody was allowed to see it.
         .map(|kind| Gap::of(kind, &format!("the input holds no {kind}")))
         .collect()
 }
@@ -135,4 +134,39 @@ fn refers_to_class(snapshot: &Snapshot) -> bool {
         .iter()
         .filter_map(|rule| rule.selector.as_ref())
         .any(|selector| selector.device_class.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Documents;
+
+    fn warnings(pods: &[(&str, &str)]) -> usize {
+        let mut gathering = Gathering::default();
+        for (version, node) in pods {
+            let pod = format!(
+                r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a","namespace":"ml","uid":"1","resourceVersion":"{version}"}},
+                "spec":{{"nodeName":"{node}","resourceClaims":[{{"name":"gpu","resourceClaimName":"gpu"}}]}}}}"#
+            );
+            let mut documents = Documents::new();
+            documents.decode_json(&pod).expect("a pod");
+            for item in documents.finish().items {
+                gathering.add(item);
+            }
+        }
+        gathering.warnings.len()
+    }
+
+    #[test]
+    fn one_state_of_an_object_may_occur_any_number_of_times() {
+        for (name, pods, expected) in [
+            ("same state", &[("7", "n"), ("7", "n"), ("7", "n")][..], 0),
+            ("no states, same content", &[("", "n"), ("", "n")], 0),
+            ("no states, other content", &[("", "n"), ("", "m")], 1),
+            ("another state", &[("7", "n"), ("8", "n")], 1),
+            ("one without a state", &[("7", "n"), ("", "n")], 1),
+        ] {
+            assert_eq!(warnings(pods), expected, "{name}");
+        }
+    }
 }

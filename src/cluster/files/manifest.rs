@@ -4,8 +4,9 @@ use std::io::Read;
 
 use serde_json::Value;
 
-use super::read::decode;
-use super::{FileSource, InputError, Limits, bytes};
+use super::read::decode_file;
+use super::sources::Meant;
+use super::{FileSource, InputError, Limits};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::wire::{Documents, Fact};
 
@@ -36,24 +37,24 @@ pub fn read_manifests(
 ) -> Result<Vec<(DeviceTaintRule, Value)>, InputError> {
     let mut manifests = Vec::new();
     for source in sources {
-        for file in source.files()? {
-            let text = bytes::text(&file, stdin, limits)?;
-            let name = file.name();
-            let decoded = decode(&name, &text, Documents::new())?;
+        for Meant { source: file, .. } in source.files(limits)? {
+            let documents = Documents::keeping([Kind::DeviceTaintRule]);
+            let decoded = decode_file(&file, stdin, limits, documents)?;
             let other = decoded
                 .found
                 .keys()
                 .find(|found| found.kind != "DeviceTaintRule");
             if let Some(other) = other {
                 return Err(InputError::NotARule {
-                    file: name,
+                    file: file.name(),
                     found: other.kind.clone(),
                 });
             }
-            let rules = decoded.items.into_iter();
-            let rules = rules.filter_map(|item| DeviceTaintRule::of(item.object));
-            let kept = Documents::keeping(Kind::DeviceTaintRule);
-            manifests.extend(rules.zip(decode(&name, &text, kept)?.written));
+            let rules = decoded.items.into_iter().filter_map(|item| {
+                let rule = DeviceTaintRule::of(item.object)?;
+                Some((rule, *item.written?))
+            });
+            manifests.extend(rules);
         }
     }
     Ok(manifests)

@@ -6,6 +6,7 @@
 mod bytes;
 mod error;
 mod gather;
+mod limits;
 mod manifest;
 pub(in crate::cluster) mod observed;
 mod read;
@@ -14,7 +15,8 @@ mod sources;
 mod tests;
 
 pub use error::InputError;
+pub use limits::Limits;
 pub use manifest::{read_manifests, read_rules};
 pub use observed::SavedNotes;
-pub use read::{Limits, read, read_with_rules};
+pub use read::{read, read_saved, read_with_rules};
 pub use sources::FileSource;

@@ -22,6 +22,8 @@ pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) observed_at: Option<Timestamp>,
     pub(in crate::cluster) kinds: Vec<Kind>,
     pub(in crate::cluster) version: Option<Minor>,
+    /// The version as it is written.
+    pub(in crate::cluster) server_version: Option<String>,
 }
 
 /// What a saved list says about itself.
@@ -76,6 +78,7 @@ pub(in crate::cluster) fn notes(file: &str, metadata: &ListMeta) -> Result<Notes
         let version = Minor::parse(text);
         notes.version =
             Some(version.ok_or_else(|| wrong(SERVER_VERSION, text, "a version such as v1.37.0"))?);
+        notes.server_version = Some(text.to_owned());
     }
     // A newer plugin may save kinds that this one does not know.
     notes.kinds = value(KINDS)

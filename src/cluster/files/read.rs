@@ -5,34 +5,16 @@ use std::io::Read;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::bytes;
+use super::bytes::{self, Content};
 use super::gather::{Gathering, Written, gaps};
-use super::observed::{notes, version_of};
-use super::{FileSource, InputError};
-use crate::model::{Kind, Minor, Need, Reading, Source, Warning};
-use crate::wire::{Decoded, Documents, ListHeader, TypeMeta};
-
-/// How much is read before it is called too much.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most bytes of one file, unpacked.
-    pub bytes: u64,
-    /// Most bytes that one byte of gzip may stand for; dumps of clusters reach about 50.
-    pub gzip_ratio: u64,
-    /// Most bytes that any gzip may stand for, however small it is.
-    pub gzip_always: u64,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            bytes: 4 << 30,
-            gzip_ratio: 200,
-            gzip_always: 64 << 20,
-        }
-    }
-}
+use super::observed::{SavedNotes, notes, version_of};
+use super::sources::{Meant, Way};
+use super::{FileSource, InputError, Limits};
+use crate::cluster::{Saved, SavedList};
+use crate::model::{Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning};
+use crate::wire::{Decoded, Documents, ListHeader, TypeMeta, versions_of};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
 ///
@@ -44,17 +26,12 @@ pub fn read(
     stdin: &mut dyn Read,
     limits: &Limits,
 ) -> Result<Reading, InputError> {
-    let mut input = Input::default();
-    for source in sources {
-        for file in source.files()? {
-            input.add(&file.name(), decode_file(&file, stdin, limits)?)?;
-        }
-    }
-    input.reading(&named(sources))
+    let input = Input::of(sources, stdin, limits, &[])?;
+    Ok(input.reading(&named(sources))?.0)
 }
 
-/// Reads files as [`read`] does, and the rules as they stand in them, by name: with all fields, also those that this
-/// plugin does not know.
+/// Reads all of `sources` as one cluster, and gives the rules as they stand in the files too, by name:
+/// with all fields, also those that this plugin does not know.
 ///
 /// # Errors
 ///
@@ -64,19 +41,76 @@ pub fn read_with_rules(
     stdin: &mut dyn Read,
     limits: &Limits,
 ) -> Result<(Reading, BTreeMap<String, Value>), InputError> {
-    let mut input = Input::default();
-    let mut rules = Written::default();
-    for source in sources {
-        for file in source.files()? {
-            let text = bytes::text(&file, stdin, limits)?;
-            let name = file.name();
-            input.add(&name, decode(&name, &text, Documents::new())?)?;
-            // Once more, so that mistakes are found and told as for everybody else.
-            let kept = Documents::keeping(Kind::DeviceTaintRule);
-            rules.add(decode(&name, &text, kept)?.written);
+    let input = Input::of(sources, stdin, limits, &[Kind::DeviceTaintRule])?;
+    let (reading, written) = input.reading(&named(sources))?;
+    let by_name = written.into_iter().map(|rule| (rule.name, rule.object));
+    Ok((reading, by_name.collect()))
+}
+
+/// Reads all of `sources` as one cluster, to be saved again: every object of interest with all its
+/// fields.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_saved(
+    sources: &[FileSource],
+    stdin: &mut dyn Read,
+    limits: &Limits,
+) -> Result<(Saved, SavedNotes), InputError> {
+    let saved_kinds = Kind::ALL.into_iter();
+    let kept: Vec<Kind> = saved_kinds
+        .filter(|kind| kind.saving() == Saving::Always)
+        .collect();
+    let input = Input::of(sources, stdin, limits, &kept)?;
+    let server_version = input.server_version.clone();
+    let (reading, written) = input.reading(&named(sources))?;
+    let notes = SavedNotes {
+        observed_at: reading.observed_at,
+        server_version,
+    };
+    Ok((saved(reading, written), notes))
+}
+
+/// The objects by kind and version of their API, as a server would have given them.
+fn saved(reading: Reading, written: Vec<Written>) -> Saved {
+    let mut lists: BTreeMap<(Kind, &'static str), Vec<Box<RawValue>>> = BTreeMap::new();
+    for Written { kind, object, .. } in written {
+        let version = versions_of(kind).find(|version| object["apiVersion"] == version.api_version);
+        // What was decoded is at one of the versions, and is JSON.
+        if let (Some(version), Ok(item)) = (version, to_raw_value(&without_managers(object))) {
+            let list = lists.entry((kind, version.api_version)).or_default();
+            list.push(item);
         }
     }
-    Ok((input.reading(&named(sources))?, rules.by_name()))
+    let resource_version = |kind: Kind| reading.resource_versions.get(kind.plural());
+    let list = |((kind, api_version), items)| SavedList {
+        kind,
+        api_version,
+        resource_version: resource_version(kind).cloned().unwrap_or_default(),
+        items,
+    };
+    // What answers can do without is no gap of theirs, but one of a file that says what it has.
+    let mut gaps = reading.gaps.clone();
+    let kinds = Kind::ALL.into_iter();
+    for kind in kinds.filter(|kind| kind.saving() == Saving::Always) {
+        if !gaps.iter().any(|gap| gap.what == kind.plural()) {
+            gaps.extend(reading.without(kind));
+        }
+    }
+    Saved {
+        lists: lists.into_iter().map(list).collect(),
+        warnings: reading.warnings,
+        gaps,
+    }
+}
+
+/// The object without what only a server needs.
+fn without_managers(mut object: Value) -> Value {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object
 }
 
 fn named(sources: &[FileSource]) -> String {
@@ -84,31 +118,29 @@ fn named(sources: &[FileSource]) -> String {
     names.join(", ")
 }
 
-/// The objects of one file.
+/// The objects of one file, as `documents` wants them.
 pub(in crate::cluster) fn decode_file(
     file: &FileSource,
     stdin: &mut dyn Read,
     limits: &Limits,
-) -> Result<Decoded, InputError> {
-    let text = bytes::text(file, stdin, limits)?;
-    decode(&file.name(), &text, Documents::new())
-}
-
-pub(super) fn decode(
-    file: &str,
-    text: &str,
     mut documents: Documents,
 ) -> Result<Decoded, InputError> {
-    // kubectl looks at the first character too.
-    let decoded = if text.trim_start().starts_with('{') {
-        documents.decode_json(text)
-    } else {
-        documents.decode_yaml(text)
-    };
-    decoded.map_err(|source| InputError::Decode {
-        file: file.to_owned(),
+    let failed = |source| InputError::Decode {
+        file: file.name(),
         source,
-    })?;
+    };
+    match bytes::content(file, stdin, limits)? {
+        // kubectl looks at the first character too.
+        Content::Text(text) if text.trim_start().starts_with('{') => {
+            documents.decode_json(&text).map_err(failed)?;
+        }
+        Content::Text(text) => documents.decode_yaml(&text).map_err(failed)?,
+        Content::Json(head, mut rest) => {
+            let decoded = documents.decode_json_from(bytes::joined(head, &mut rest));
+            // What the parser calls an error may be one of reading.
+            decoded.map_err(|error| rest.failed().unwrap_or_else(|| failed(error)))?;
+        }
+    }
     Ok(documents.finish())
 }
 
@@ -122,13 +154,45 @@ struct Input {
     /// As the annotations say.
     observed_at: Option<Timestamp>,
     version: Option<Minor>,
+    server_version: Option<String>,
+    /// Files of directories that hold no objects, and the first of them.
+    left_out: Option<(String, usize)>,
     /// The newest time of any object.
     newest: Option<Timestamp>,
     warnings: Vec<Warning>,
 }
 
 impl Input {
-    fn add(&mut self, file: &str, decoded: Decoded) -> Result<(), InputError> {
+    fn of(
+        sources: &[FileSource],
+        stdin: &mut dyn Read,
+        limits: &Limits,
+        kept: &[Kind],
+    ) -> Result<Self, InputError> {
+        let mut input = Self::default();
+        for source in sources {
+            for Meant { source: file, way } in source.files(limits)? {
+                let documents = Documents::keeping(kept.iter().copied());
+                match decode_file(&file, stdin, limits, documents) {
+                    Ok(decoded) => input.add(&file.name(), decoded, way)?,
+                    Err(error) if way == Way::Listed && error.is_no_manifest() => {
+                        input.leave_out(file.name());
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(input)
+    }
+
+    fn leave_out(&mut self, file: String) {
+        self.left_out.get_or_insert((file, 0)).1 += 1;
+    }
+
+    fn add(&mut self, file: &str, decoded: Decoded, way: Way) -> Result<(), InputError> {
+        if way == Way::Listed && decoded.found.is_empty() && decoded.lists.is_empty() {
+            self.leave_out(file.to_owned());
+        }
         for list in &decoded.lists {
             self.add_list(file, list)?;
         }
@@ -149,6 +213,7 @@ impl Input {
         let notes = notes(file, &list.metadata)?;
         self.observed_at = self.observed_at.max(notes.observed_at);
         self.version = self.version.or(notes.version);
+        self.server_version = self.server_version.take().or(notes.server_version);
         self.present.extend(notes.kinds);
         let kind = list.type_meta.kind.strip_suffix("List");
         let kind = kind.and_then(|kind| needed_kind(kind, &list.type_meta));
@@ -163,7 +228,7 @@ impl Input {
         Ok(())
     }
 
-    fn reading(mut self, files: &str) -> Result<Reading, InputError> {
+    fn reading(mut self, files: &str) -> Result<(Reading, Vec<Written>), InputError> {
         if self
             .present
             .iter()
@@ -175,8 +240,17 @@ impl Input {
             });
         }
         self.warnings.append(&mut self.gathering.warnings);
-        let snapshot = self.gathering.snapshot();
-        Ok(Reading {
+        self.warnings.extend(self.left_out.take().map(left_out));
+        let (snapshot, written) = self.gathering.finish();
+        // A list may say that it has the pods, and have lost them since.
+        let has_pods = self
+            .found
+            .keys()
+            .any(|found| found.kind == Kind::Pod.as_str());
+        if !has_pods && are_reserved_for_pods(&snapshot.claims) {
+            self.present.remove(&Kind::Pod);
+        }
+        let reading = Reading {
             gaps: gaps(&self.present, &snapshot),
             snapshot,
             source: Source::Files,
@@ -185,7 +259,8 @@ impl Input {
             known: self.present,
             resource_versions: self.resource_versions,
             warnings: self.warnings,
-        })
+        };
+        Ok((reading, written))
     }
 }
 
@@ -203,6 +278,26 @@ fn needed_kind(kind: &str, type_meta: &TypeMeta) -> Option<Kind> {
                 && group(version.api_version) == group(&type_meta.api_version)
         })
         .map(|version| version.kind)
+}
+
+/// Whether there has to be a pod: claims are reserved for none but those that exist, apart from the
+/// moment when one goes.
+fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
+    let mut consumers = claims.iter().flat_map(|claim| &claim.reserved_for);
+    consumers.any(|consumer| &*consumer.resource == Kind::Pod.plural())
+}
+
+/// Says that files of a directory were not used.
+fn left_out((first, count): (String, usize)) -> Warning {
+    let (subject, verb) = match count {
+        1 => (first, "holds"),
+        count => (format!("{first} and {} more files", count - 1), "hold"),
+    };
+    Warning {
+        code: "no-manifest",
+        message: format!("{subject} {verb} no Kubernetes objects and did not count"),
+        fix: None,
+    }
 }
 
 /// What there is, such as "only 2 × Node, 1 × Secret".

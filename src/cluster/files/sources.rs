@@ -1,10 +1,11 @@
 //! Which files are meant by what was given?
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::InputError;
+use super::{InputError, Limits};
 
 /// Where saved state is: what `--from` takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +26,28 @@ impl From<&Path> for FileSource {
     }
 }
 
+/// A file that is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cluster) struct Meant {
+    pub(in crate::cluster) source: FileSource,
+    pub(in crate::cluster) way: Way,
+}
+
+/// How a file has come to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cluster) enum Way {
+    /// Somebody has named it: it has to hold objects.
+    Named,
+    /// It stands in a directory that was named: it may be something else.
+    Listed,
+}
+
 /// What the files of a directory are called; as for kubectl, and gzip.
-const EXTENSIONS: [&str; 4] = ["json", "yaml", "yml", "gz"];
+const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
+/// What is compressed in a directory and no manifest, by the extension before `.gz`.
+const OTHERS: [&str; 4] = ["csv", "log", "tar", "txt"];
+/// How many directories may stand in each other.
+const DEEPEST: usize = 64;
 
 impl FileSource {
     /// The source as the user wrote it.
@@ -38,41 +59,199 @@ impl FileSource {
         }
     }
 
-    /// The files that are meant: those of a directory by name, not those of directories in it.
+    /// The files that are meant, by name: of a directory all that are called like manifests, in the
+    /// directories below it too, and each once, however many links lead to it.
     ///
     /// # Errors
     ///
-    /// If a directory cannot be listed, or has none.
-    pub(in crate::cluster) fn files(&self) -> Result<Vec<Self>, InputError> {
+    /// If a directory cannot be listed, has none, or has more than `limits` say; and if a file that is
+    /// called like a manifest is none, such as a link to nothing: leaving it out would be a shorter
+    /// answer.
+    pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<Meant>, InputError> {
+        let named = || Meant {
+            source: self.clone(),
+            way: Way::Named,
+        };
         match self {
-            Self::Path(path) if path.is_dir() => files_of(path),
-            Self::Path(_) | Self::Stdin => Ok(vec![self.clone()]),
+            Self::Path(path) if path.is_dir() => {
+                let mut listing = Listing {
+                    most: limits.files,
+                    root: path.clone(),
+                    ..Listing::default()
+                };
+                listing.add(path, 0)?;
+                listing.finish()
+            }
+            Self::Path(_) | Self::Stdin => Ok(vec![named()]),
         }
     }
 }
 
-fn files_of(directory: &Path) -> Result<Vec<FileSource>, InputError> {
-    let mut files = list(directory).map_err(|source| InputError::Read {
-        file: directory.display().to_string(),
-        source,
-    })?;
-    if files.is_empty() {
-        return Err(InputError::EmptyDirectory {
-            directory: directory.display().to_string(),
-        });
-    }
-    files.sort();
-    Ok(files.into_iter().map(FileSource::Path).collect())
+/// The files of a directory, as far as they were found.
+#[derive(Default)]
+struct Listing {
+    root: PathBuf,
+    most: usize,
+    files: Vec<PathBuf>,
+    /// Files and directories by their true names.
+    seen: BTreeSet<PathBuf>,
 }
 
-fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let path = entry?.path();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) && path.is_file() {
-            files.push(path);
+impl Listing {
+    fn add(&mut self, directory: &Path, depth: usize) -> Result<(), InputError> {
+        let failed = |path: &Path, source| InputError::Read {
+            file: path.display().to_string(),
+            source,
+        };
+        if depth > DEEPEST {
+            return Err(self.too_much(format!("directories are nested deeper than {DEEPEST}")));
+        }
+        let mut entries: Vec<PathBuf> = fs::read_dir(directory)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(|source| failed(directory, source))?;
+        entries.sort();
+        for path in entries {
+            let found = match fs::metadata(&path) {
+                Ok(found) => found,
+                // A link to nothing, or one that nobody may follow.
+                Err(source) if is_manifest(&path) => return Err(failed(&path, source)),
+                Err(_) => continue,
+            };
+            if !found.is_dir() && !is_manifest(&path) {
+                continue;
+            }
+            let true_name = fs::canonicalize(&path).map_err(|source| failed(&path, source))?;
+            if !self.seen.insert(true_name) {
+                continue;
+            }
+            if found.is_dir() {
+                self.add(&path, depth + 1)?;
+            } else if found.is_file() {
+                if self.files.len() == self.most {
+                    return Err(self.too_much(format!("it holds more than {} files", self.most)));
+                }
+                self.files.push(path);
+            } else {
+                let source = io::Error::other("it is neither a file nor a directory");
+                return Err(failed(&path, source));
+            }
+        }
+        Ok(())
+    }
+
+    fn too_much(&self, problem: String) -> InputError {
+        InputError::TooLarge {
+            file: self.root.display().to_string(),
+            problem,
         }
     }
-    Ok(files)
+
+    fn finish(self) -> Result<Vec<Meant>, InputError> {
+        if self.files.is_empty() {
+            return Err(InputError::EmptyDirectory {
+                directory: self.root.display().to_string(),
+            });
+        }
+        let listed = |path| Meant {
+            source: FileSource::Path(path),
+            way: Way::Listed,
+        };
+        Ok(self.files.into_iter().map(listed).collect())
+    }
+}
+
+/// Whether a file is called like one that holds objects, in upper or lower case.
+fn is_manifest(path: &Path) -> bool {
+    let Some(name) = path.file_name() else {
+        return false;
+    };
+    let name = name.to_string_lossy().to_lowercase();
+    match name.rsplit_once('.') {
+        Some((rest, "gz")) => {
+            let inner = rest.rsplit_once('.').map_or("", |(_, inner)| inner);
+            !OTHERS.contains(&inner)
+        }
+        Some((_, extension)) => EXTENSIONS.contains(&extension),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(directory: &Path, limits: &Limits) -> Result<Vec<String>, String> {
+        let files = FileSource::Path(directory.to_owned()).files(limits);
+        let files = files.map_err(|error| match std::error::Error::source(&error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })?;
+        let names = files.iter().map(|meant| meant.source.name());
+        let within = directory.display().to_string();
+        Ok(names
+            .map(|name| name[within.len() + 1..].to_owned())
+            .collect())
+    }
+
+    fn folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for file in files {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, "").expect("a file");
+        }
+        folder
+    }
+
+    #[test]
+    fn manifests_are_found_however_deep_and_however_spelled() {
+        let folder = folder(&[
+            "pods2.JSON",
+            "slices.YAML.GZ",
+            "namespaces/ml/core/pods.yaml",
+            "cluster-scoped-resources/resource.k8s.io/resourceslices/a.yml",
+            "notes.txt",
+            "audit.log.gz",
+            "version",
+            "all.gz",
+        ]);
+        assert_eq!(
+            listed(folder.path(), &Limits::default()).expect("files"),
+            [
+                "all.gz",
+                "cluster-scoped-resources/resource.k8s.io/resourceslices/a.yml",
+                "namespaces/ml/core/pods.yaml",
+                "pods2.JSON",
+                "slices.YAML.GZ",
+            ]
+        );
+    }
+
+    #[test]
+    fn directory_is_bounded() {
+        let folder = folder(&["a.json", "b/c.json"]);
+        let limits = Limits {
+            files: 1,
+            ..Limits::default()
+        };
+        let error = listed(folder.path(), &limits).expect_err("too many");
+        assert!(error.ends_with("it holds more than 1 files"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_once_and_those_to_nothing_are_told() {
+        use std::os::unix::fs::symlink;
+
+        let folder = folder(&["real/a.json"]);
+        let within = |name: &str| folder.path().join(name);
+        symlink(folder.path(), within("real/again")).expect("a link");
+        symlink(within("real/a.json"), within("b.json")).expect("a link");
+        symlink(within("nowhere"), within("log")).expect("a link");
+        let files = listed(folder.path(), &Limits::default()).expect("files");
+        assert_eq!(files, ["b.json"]);
+        symlink(within("nowhere"), within("pods.json")).expect("a link");
+        let error = listed(folder.path(), &Limits::default()).expect_err("a link to nothing");
+        assert!(error.contains("pods.json: No such file"), "{error}");
+    }
 }

@@ -268,6 +268,7 @@ pub(in crate::cluster) fn failure(error: &DecodeError) -> Failure {
         DecodeError::Field { .. }
         | DecodeError::Version { .. }
         | DecodeError::NotAnObject { .. }
+        | DecodeError::Foreign { .. }
         | DecodeError::ContentEncoding { .. }
         | DecodeError::UnexpectedKind { .. } => Failure::Unreadable(error.to_string()),
     }

@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::support::{data, in_one_line, read_content, read_files};
+use crate::cluster::{FileSource, Limits, read};
 
 /// A pod that uses a claim.
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-0","namespace":"ml","uid":"1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}]}}"#;
@@ -369,13 +370,129 @@ fn gzip_that_is_cut_off_or_damaged_is_an_error() {
 #[test]
 fn gzip_bomb_is_an_error() {
     let zeros = gzip(&vec![0; 100 << 20]);
-    assert!(error("input.json.gz", zeros).ends_with("it is compressed, but not text"));
+    assert!(error("input.json.gz", zeros).ends_with("it is not text: byte 0x00 at offset 0"));
     let spaces = gzip(&vec![b' '; 100 << 20]);
     let line = error("input.json.gz", spaces);
     assert_eq!(
         line,
         "input.json.gz is too large: it holds more than 64 MiB"
     );
+}
+
+#[test]
+fn folder_of_a_program_is_read_whatever_else_it_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, content: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, content).expect("a file");
+    };
+    let gather = "must-gather.local.1/image-sha256-1";
+    put(
+        &format!("{gather}/namespaces/ml/core/pods.yaml"),
+        list(&[POD]).as_bytes(),
+    );
+    put(
+        &format!("{gather}/namespaces/ml/pods/train-0/train-0.yaml"),
+        POD.as_bytes(),
+    );
+    put(
+        &format!("{gather}/cluster-scoped-resources/resource.k8s.io/resourceslices/slice.json"),
+        SLICE.as_bytes(),
+    );
+    put(&format!("{gather}/event-filter.json"), b"[1, 2]");
+    put(&format!("{gather}/values.yaml"), b"replicas: 3\n");
+    put(&format!("{gather}/empty.yaml"), b"");
+    put(&format!("{gather}/audit_logs/x.gz"), &gzip(&[0; 512]));
+    put(
+        &format!("{gather}/audit_logs/node.log.gz"),
+        &gzip(b"no: [YAML"),
+    );
+    put(&format!("{gather}/timestamp"), b"now");
+    let reading = read_files(&[folder.path().to_owned()]).expect("a folder");
+    assert_eq!(reading.snapshot.pods.len(), 1);
+    assert_eq!(reading.snapshot.slices.len(), 1);
+    let warnings: Vec<_> = reading
+        .warnings
+        .iter()
+        .map(|found| &*found.message)
+        .collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].ends_with("and 3 more files hold no Kubernetes objects and did not count"),
+        "{warnings:?}"
+    );
+    // What is cut off may have held objects.
+    put(
+        &format!("{gather}/pods.json"),
+        &list(&[POD]).as_bytes()[..40],
+    );
+    let error = read_files(&[folder.path().to_owned()]).expect_err("cut off");
+    assert!(in_one_line(&error).contains("not valid JSON: EOF"));
+}
+
+#[test]
+fn long_json_is_decoded_while_it_is_unpacked() {
+    let mut text = String::from(r#"{"apiVersion":"v1","kind":"List","items":["#);
+    for number in 0..10_000 {
+        text.push_str(&POD.replace("train-0", &format!("train-{number}")));
+        text.push(',');
+    }
+    text.push_str(SLICE);
+    text.push_str("]}");
+    let limits = Limits {
+        held: 1 << 16,
+        ..Limits::default()
+    };
+    let packed = gzip(text.as_bytes());
+    let read_all = |packed: &[u8]| read(&[FileSource::Stdin], &mut { packed }, &limits);
+    let reading = read_all(&packed).expect("a dump");
+    assert_eq!(reading.snapshot.pods.len(), 10_000);
+    assert_eq!(reading.snapshot.slices.len(), 1);
+    let error = read_all(&packed[..packed.len() - 20]).expect_err("cut off");
+    assert!(in_one_line(&error).starts_with("cannot read stdin: "));
+    let broken = gzip(text.replace("train-9999", "").as_bytes());
+    let error = read_all(&broken).expect_err("no name");
+    assert_eq!(
+        in_one_line(&error),
+        "cannot read stdin: Pod at items[9999]: metadata.name: is missing"
+    );
+}
+
+#[test]
+fn saved_list_that_lacks_the_pods_is_incomplete_whatever_it_says() {
+    let claim = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"gpu","namespace":"ml","uid":"2"},
+        "status":{"reservedFor":[{"resource":"pods","name":"train-0","uid":"1"}]}}"#;
+    let kinds = "ResourceSlice,ResourceClaim,DeviceTaintRule,DeviceClass";
+    for (name, kinds, items, missing) in [
+        ("not said", kinds.to_owned(), &[SLICE, claim][..], true),
+        (
+            "said, and lost",
+            format!("{kinds},Pod"),
+            &[SLICE, claim],
+            true,
+        ),
+        (
+            "said, and there",
+            format!("{kinds},Pod"),
+            &[SLICE, claim, POD],
+            false,
+        ),
+        (
+            "said, and none needed",
+            format!("{kinds},Pod"),
+            &[SLICE],
+            false,
+        ),
+    ] {
+        let text = list(items).replace(
+            r#""kind":"List""#,
+            &format!(r#""kind":"List","metadata":{{"annotations":{{"kubectl-devicetaint/kinds":"{kinds}"}}}}"#),
+        );
+        let gaps = read_content("input.json", text).expect("a list").gaps;
+        let told = gaps.iter().any(|gap| gap.what == "pods");
+        assert_eq!(told, missing, "{name}: {gaps:?}");
+    }
 }
 
 #[test]
