@@ -10,6 +10,7 @@ use futures::channel::oneshot;
 
 use super::context::Context;
 use super::work::connect::connect;
+use super::work::source::read_files;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
@@ -29,6 +30,10 @@ use crate::model::Kind;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {
+    /// Save what these files hold instead of the cluster, such as a dump by kubectl, to redact it: a file, a directory, or `-` for stdin; repeatable
+    #[arg(long, value_name = "FILENAME", help_heading = "Source")]
+    from: Vec<PathBuf>,
+
     /// File to write; default, and `-`: standard output
     #[arg(short, long, value_name = "FILENAME", help_heading = "Output")]
     output: Option<PathBuf>,
@@ -53,18 +58,14 @@ Examples:
   kubectl devicetaint devices --from cluster.json.gz
 
   # Something to show to others
-  kubectl devicetaint snapshot --redact > cluster.json";
+  kubectl devicetaint snapshot --redact > cluster.json
+
+  # The same of a dump that was made elsewhere
+  kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
 
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let destination = args.destination()?;
-    let live = connect(context).await?;
-    let saved = cluster::read_everything(&live.client, &live.served)
-        .await
-        .map_err(|error| live.failed(error))?;
-    let notes = SavedNotes {
-        observed_at: live.client.server_time(),
-        server_version: live.served.git_version.clone(),
-    };
+    let (saved, notes) = args.gather(context).await?;
     let saved = if args.redact {
         Redaction::random()
             .and_then(|redaction| redaction.redact(saved))
@@ -73,7 +74,6 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         saved
     };
     context.printer.progress().finish();
-    live.tell(&context.printer);
     for warning in &saved.warnings {
         context.printer.warn(&warning.message);
     }
@@ -103,6 +103,24 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
 }
 
 impl SnapshotArgs {
+    /// All that is to be saved, from the files that were named or from the cluster.
+    async fn gather(&self, context: &Context) -> Result<(Saved, SavedNotes), Failure> {
+        if !self.from.is_empty() {
+            return read_files(&self.from, cluster::read_saved).await;
+        }
+        let live = connect(context).await?;
+        let saved = cluster::read_everything(&live.client, &live.served)
+            .await
+            .map_err(|error| live.failed(error))?;
+        let notes = SavedNotes {
+            observed_at: live.client.server_time(),
+            server_version: live.served.git_version.clone(),
+        };
+        context.printer.progress().finish();
+        live.tell(&context.printer);
+        Ok((saved, notes))
+    }
+
     fn destination(&self) -> Result<Option<(PathBuf, Destination)>, Failure> {
         let Some(path) = self
             .output

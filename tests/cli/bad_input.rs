@@ -52,7 +52,7 @@ fn files_that_are_something_else() {
     assert_snapshot!(preview_of("empty.yaml", "").shown(), @"
     [stderr]
     error: nothing that an answer could be made from in empty.yaml: no objects at all
-    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
     assert_snapshot!(preview_of("empty.json", "{}").shown(), @"
@@ -68,7 +68,7 @@ fn list_of_the_wrong_thing() {
     assert_snapshot!(preview_of("secrets.yaml", secrets).shown(), @"
     [stderr]
     error: nothing that an answer could be made from in secrets.yaml: only 1 × Secret
-    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
 }
@@ -177,7 +177,7 @@ fn files_that_are_not_there() {
     assert_snapshot!(preview("empty").shown(), @"
     [stderr]
     error: empty holds no *.json, *.yaml, *.yml or *.gz file
-    hint: make a dump with: kubectl get resourceslices,resourceclaims,devicetaintrules,deviceclasses,pods -A -o json > cluster.json
+    hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
 }

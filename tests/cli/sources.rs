@@ -364,3 +364,43 @@ mod silent_pipe {
         }
     }
 }
+
+#[test]
+fn a_dump_is_redacted_and_answers_as_it_did() {
+    let folder = Folder::new().with("dump/cluster.yaml", example());
+    let run = folder.devicetaint("snapshot --redact --from dump -o redacted.json.gz");
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    let again = folder.devicetaint("snapshot --from dump -o -");
+    assert!(!again.stdout.contains("managedFields"));
+    let counts = |from: &str| {
+        let line = format!("preview gpu.example.com a:NoExecute -o json --from {from}");
+        folder.devicetaint(&line).json()["summary"].clone()
+    };
+    assert_eq!(counts("redacted.json.gz"), counts("dump"));
+    let packed = std::fs::read(folder.path("redacted.json.gz")).expect("a file");
+    let mut text = String::new();
+    std::io::Read::read_to_string(
+        &mut flate2::read::GzDecoder::new(packed.as_slice()),
+        &mut text,
+    )
+    .expect("gzip");
+    assert!(!text.contains("notebook-anna") && text.contains("DeviceTaintRule"));
+}
+
+#[test]
+fn a_snapshot_without_rules_is_a_complete_dump() {
+    let mut objects = objects(|kind| kind != "DeviceTaintRule");
+    objects.retain(|object| object["kind"] != "Event");
+    let kinds =
+        "ResourceSlice,ResourceClaim,DeviceTaintRule,DeviceClass,Pod,Node,PodDisruptionBudget";
+    let noted = json!({"apiVersion": "v1", "kind": "List", "items": objects,
+        "metadata": {"annotations": {"kubectl-devicetaint/kinds": kinds}}});
+    let folder = Folder::new()
+        .with("noted.json", noted.to_string())
+        .with("kubectl.json", list(&objects));
+    let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --strict -o name";
+    let run = folder.devicetaint(&format!("{line} --from noted.json"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let run = folder.devicetaint(&format!("{line} --from kubectl.json"));
+    assert_eq!(run.code, 6, "{}", run.stderr);
+}
