@@ -21,6 +21,7 @@ pub mod labels;
 pub mod nearest;
 pub mod pod;
 pub mod rule;
+pub mod shell;
 mod suggest;
 pub mod taint;
 pub mod validate;

@@ -1,5 +1,7 @@
 //! How is a pod named so that kubectl takes it?
 
+use super::shell::word;
+
 /// The pod as arguments of kubectl: `pod/NAME -n NAMESPACE`.
 ///
 /// kubectl's own `-o name` leaves the namespace out, so that what `get pods --all-namespaces` prints
@@ -9,16 +11,6 @@
 #[must_use]
 pub fn arguments(namespace: &str, name: &str) -> String {
     format!("{} -n {}", word(&format!("pod/{name}")), word(namespace))
-}
-
-/// The text as one word of a shell, and of xargs.
-fn word(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

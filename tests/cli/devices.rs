@@ -124,7 +124,7 @@ fn unknown_device_gets_the_nearest() {
     [stderr]
     error: no device matches gpu.example.com/node-7/gpu-9: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
 }

@@ -340,7 +340,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     [stderr]
     error: no device matches gpu.exmple.com/node-7/gpu-0: none is published or allocated
     hint: did you mean gpu.example.com/node-7/gpu-0?
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
@@ -348,7 +348,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     [stderr]
     error: no device matches gpu.example.com/nod-7/gpu-0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-1/gpu-0, gpu.example.com/node-2/gpu-0?
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
@@ -356,7 +356,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     [stderr]
     error: no device matches gpu.example.com/node-7/gpu0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");
@@ -364,7 +364,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     [stderr]
     error: no device matches */node-70/*: none is published or allocated
     hint: did you mean one of */node-10/*, */node-7/*, */node-1/*?
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]
     ");

@@ -275,6 +275,7 @@ impl Shown {
     pub(crate) fn refuse_missing<'a>(
         &self,
         known: impl Iterator<Item = &'a DeviceId> + Clone,
+        advice: &str,
     ) -> Result<(), Failure> {
         let mut selectors = self.any.iter().chain(&self.also);
         let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
@@ -282,6 +283,7 @@ impl Shown {
             Some(selector) => Err(no_such_device(
                 selector,
                 &known.cloned().collect::<Vec<_>>(),
+                advice,
             )),
             None => Ok(()),
         }
@@ -319,7 +321,7 @@ pub(crate) fn wrong_name(error: NamingError) -> Failure {
 }
 
 /// No device of that name is published or allocated.
-fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
+fn no_such_device(selector: &DeviceSelector, known: &[DeviceId], advice: &str) -> Failure {
     let name = device::format(selector);
     let failure = Failure::new(
         ExitStatus::Failed,
@@ -331,7 +333,7 @@ fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     };
-    failure.hint("list what there is with `kubectl devicetaint devices`")
+    failure.hint(advice.to_owned())
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
@@ -347,7 +349,8 @@ pub(crate) fn refuse_missing(considered: &[ConsideredTaint], look: &Look) -> Res
         let all = engine::devices(look.snapshot(), &look.semantics).devices;
         let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
         return Err(
-            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
+            no_such_device(selector, &known, &look.how_to_list_devices())
+                .hint("if it will be there later, add --allow-missing"),
         );
     }
     Ok(())
@@ -645,11 +648,11 @@ mod tests {
             );
         }
         let known = [seven];
-        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter());
+        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter(), "");
         assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
         assert!(
             chosen(&["*/node-7/*"], Some(&flags))
-                .refuse_missing(known.iter())
+                .refuse_missing(known.iter(), "")
                 .is_ok()
         );
     }

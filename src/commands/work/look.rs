@@ -46,6 +46,8 @@ pub(crate) struct Aside {
     doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     live: Option<Live>,
+    /// The flags that name the files.
+    from: String,
 }
 
 impl Aside {
@@ -115,6 +117,7 @@ impl Look {
             aside: Aside {
                 doubts,
                 live: Some(live),
+                from: String::new(),
             },
             version,
         })
@@ -137,7 +140,11 @@ impl Look {
             reading,
             semantics,
             now,
-            aside: Aside { doubts, live: None },
+            aside: Aside {
+                doubts,
+                live: None,
+                from: source.from_flags(),
+            },
             version: source.version,
         })
     }
@@ -262,6 +269,12 @@ impl Look {
     /// What there is to say beside what was read.
     pub(crate) fn aside(&self) -> &Aside {
         &self.aside
+    }
+
+    /// How to list the devices of what was looked at.
+    pub(crate) fn how_to_list_devices(&self) -> String {
+        let from = &self.aside.from;
+        format!("list what there is with `kubectl devicetaint devices{from}`")
     }
 
     /// Says what there is to say beside what was read.
