@@ -19,7 +19,7 @@ pub(in crate::cluster) enum Content<'a> {
     /// All of it.
     Text(String),
     /// JSON that is too long to be held: what has been read of it, and the rest.
-    Json(Vec<u8>, Bytes<'a>),
+    Json(Vec<u8>, Box<Bytes<'a>>),
 }
 
 /// Reads one file, or only its beginning if it is JSON and longer than `limits` allow to be held.
@@ -46,7 +46,7 @@ pub(in crate::cluster) fn content<'a>(
             let without_mark = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
             if without_mark.trim_ascii_start().starts_with(b"{") {
                 let without_mark = without_mark.to_vec();
-                return Ok(Content::Json(without_mark, bytes));
+                return Ok(Content::Json(without_mark, Box::new(bytes)));
             }
             return Err(bytes.too_long(held));
         }

@@ -14,7 +14,7 @@ use super::sources::{Meant, Way};
 use super::{FileSource, InputError, Limits};
 use crate::cluster::{Saved, SavedList};
 use crate::model::{Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning};
-use crate::wire::{Decoded, Documents, ListHeader, TypeMeta, versions_of};
+use crate::wire::{DecodeError, Decoded, Documents, ListHeader, TypeMeta, versions_of};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
 ///
@@ -118,6 +118,20 @@ fn named(sources: &[FileSource]) -> String {
     names.join(", ")
 }
 
+/// Adds what is in `text`, in JSON or YAML; kubectl looks at the first character too.
+fn decode_text(documents: &mut Documents, text: &str) -> Result<(), DecodeError> {
+    if text.trim_start().starts_with('{') {
+        documents.decode_json(text)
+    } else {
+        documents.decode_yaml(text)
+    }
+}
+
+/// What is wrong with `text`, where nothing has to be kept as it is written.
+fn mistake_in(text: &str) -> Option<DecodeError> {
+    decode_text(&mut Documents::new(), text).err()
+}
+
 /// The objects of one file, as `documents` wants them.
 pub(in crate::cluster) fn decode_file(
     file: &FileSource,
@@ -130,11 +144,12 @@ pub(in crate::cluster) fn decode_file(
         source,
     };
     match bytes::content(file, stdin, limits)? {
-        // kubectl looks at the first character too.
-        Content::Text(text) if text.trim_start().starts_with('{') => {
-            documents.decode_json(&text).map_err(failed)?;
+        Content::Text(text) => {
+            let decoded = decode_text(&mut documents, &text);
+            // Whoever keeps objects as they are written has them from a copy, which knows no places: a
+            // mistake is told as it stands in the text.
+            decoded.map_err(|error| failed(mistake_in(&text).unwrap_or(error)))?;
         }
-        Content::Text(text) => documents.decode_yaml(&text).map_err(failed)?,
         Content::Json(head, mut rest) => {
             let decoded = documents.decode_json_from(bytes::joined(head, &mut rest));
             // What the parser calls an error may be one of reading.

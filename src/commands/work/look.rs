@@ -143,7 +143,7 @@ impl Look {
             aside: Aside {
                 doubts,
                 live: None,
-                from: source.from_flags(),
+                from: source.flags(),
             },
             version: source.version,
         })

@@ -27,7 +27,7 @@ pub(crate) struct Source {
 impl Source {
     /// The flags that name the files, each with a blank in front, for commands that look at the same;
     /// nothing for the cluster itself.
-    pub(crate) fn from_flags(&self) -> String {
+    pub(crate) fn flags(&self) -> String {
         let flag = |path: &PathBuf| format!(" --from {}", word(&path.to_string_lossy()));
         self.from.iter().map(flag).collect()
     }
