@@ -303,7 +303,13 @@ fn missing_permission_to_create_is_named() {
         &format!("{driver} --publish --kubeconfig {kubeconfig}"),
     );
     assert_eq!(output.status.code(), Some(1));
-    for part in ["cannot create devicetaintrules", "verbs: [create]"] {
+    for part in [
+        "cannot create devicetaintrules",
+        "name: kubectl-devicetaint-publish",
+        "verbs: [create",
+    ] {
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
+    let said = stderr(&output);
+    assert!(!said.contains("stay"), "nothing was made: {said}");
 }

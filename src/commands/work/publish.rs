@@ -7,13 +7,14 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
 use super::changer::state;
 use super::connect::{Live, failed};
-use crate::cluster::{Change, Made, Next, Rules, StoredRule, WriteMode};
+use crate::cluster::{Change, ClusterError, Made, Next, Rules, StoredRule, WriteMode};
 use crate::decide::RuleDraft;
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -32,6 +33,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) struct Publication {
     rules: Rules,
     drafts: Vec<RuleDraft>,
+    /// Whether any of the rules may be there: nobody was denied from making the first.
+    may_stay: AtomicBool,
 }
 
 impl Publication {
@@ -55,6 +58,7 @@ impl Publication {
         Ok(Self {
             rules: Rules::new(&live.client, &live.served).map_err(failed)?,
             drafts: in_one_batch(drafts, considered),
+            may_stay: AtomicBool::new(false),
         })
     }
 
@@ -83,7 +87,11 @@ impl Publication {
             .change(&draft.name, first, WriteMode::Store, |found| {
                 Next::End(found.map(|stored| stored.fact.taint.to_string()))
             });
-        match made.await.map_err(failed)? {
+        let made = made.await;
+        if !matches!(made, Err(ClusterError::Forbidden { .. })) {
+            self.may_stay.store(true, Ordering::Relaxed);
+        }
+        match made.map_err(failed)? {
             Made::Done(_) => Ok(()),
             Made::Ended(found) => Err(Failure::new(
                 ExitStatus::Failed,
@@ -166,8 +174,11 @@ impl Publication {
         }
     }
 
-    /// Says on standard error that the rules stay.
+    /// Says on standard error that the rules stay, if any was made.
     pub(crate) fn tell_what_stays(&self, printer: &Printer<'_>) {
+        if !self.may_stay.load(Ordering::Relaxed) {
+            return;
+        }
         printer.note(&format!(
             "the rules have effect None and stay; remove them with --cleanup, or with kubectl delete devicetaintrules -l {}",
             self.batch()
