@@ -2,7 +2,8 @@
 
 use clap::ValueEnum;
 
-use crate::commands::work::changer::{Change, DryRun, Lines};
+use crate::commands::work::changer::Lines;
+use crate::commands::work::dry_run::{Change, DryRun};
 use crate::error::Failure;
 use crate::render::Format;
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::connect::failed;
+use super::dry_run::Change;
 use super::ledger::Wish;
 use crate::cluster::{self, ClusterError, Made, Next, Rules, State, StoredRule, WriteMode};
 use crate::commands::context::Context;
@@ -20,54 +21,9 @@ use crate::decide::{
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::render::{Format, Page, render};
+use crate::report::ChangeReport;
 use crate::report::change::{ChangeOutcome, ChangedRule};
 use crate::report::wait::WaitReport;
-use crate::report::{self, ChangeReport};
-
-/// How a command changes rules.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    /// Who pretends.
-    pub(crate) dry_run: DryRun,
-    /// Whether it is worth an exit code of its own that there was nothing to change.
-    pub(crate) error_unchanged: bool,
-}
-
-/// Who pretends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DryRun {
-    /// Nobody: it is done.
-    None,
-    /// This plugin.
-    Client,
-    /// The server.
-    Server,
-}
-
-impl DryRun {
-    /// How a change is sent, if it is.
-    pub(crate) fn mode(self) -> Option<WriteMode> {
-        match self {
-            Self::None => Some(WriteMode::Store),
-            Self::Server => Some(WriteMode::DryRun),
-            Self::Client => None,
-        }
-    }
-
-    /// Whether anything is stored.
-    pub(crate) fn is_real(self) -> bool {
-        self == Self::None
-    }
-
-    /// Who pretends, as reports say it.
-    fn told(self) -> report::change::DryRun {
-        match self {
-            Self::None => report::change::DryRun::None,
-            Self::Client => report::change::DryRun::Client,
-            Self::Server => report::change::DryRun::Server,
-        }
-    }
-}
 
 /// Whether each change is printed as it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

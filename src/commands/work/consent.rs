@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::changer::DryRun;
+use super::dry_run::DryRun;
 use crate::commands::context::Context;
 use crate::decide::consent::{Asking, Audience, check_count, may_ask};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};

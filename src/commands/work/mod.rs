@@ -7,6 +7,7 @@ pub(crate) mod choice;
 mod clock;
 pub(crate) mod connect;
 pub(crate) mod consent;
+pub(crate) mod dry_run;
 pub(crate) mod eyes;
 pub(crate) mod follow;
 mod glance;
