@@ -428,7 +428,11 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
         "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]},
     });
     let folder = Folder::new()
-        .with("cluster.yaml", example())
+        // A dump without nodes.
+        .with(
+            "cluster.yaml",
+            example().replace("kind: Node\n", "kind: Other\n"),
+        )
         .with("rule.json", rule.to_string())
         .with("node.json", node.to_string())
         .with("other.json", node.to_string().replace("node-7", "node-8"));
