@@ -6,9 +6,19 @@ use serde_json::Value;
 pub fn text(shown: &str) -> String {
     let lines = shown.lines().map(|line| {
         let words: Vec<String> = line.split_whitespace().map(word).collect();
-        words.join(" ")
+        in_one_order(words.join(" "))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A row with its causes in one order: which of two is the earlier may differ by the second in which
+/// the rule was made.
+fn in_one_order(row: String) -> String {
+    let rule_first = row.strip_suffix(", this taint");
+    match rule_first.and_then(|row| row.rsplit_once(" rule ")) {
+        Some((front, rule)) => format!("{front} this taint, rule {rule}"),
+        None => row,
+    }
 }
 
 /// `TIME` or `LONG` for a time or a duration, whatever stands around it.
@@ -78,6 +88,9 @@ fn without_passing(value: &mut Value) {
             fields
                 .retain(|name, _| !name.ends_with("Seconds") && !PASSING.contains(&name.as_str()));
             fields.values_mut().for_each(without_passing);
+            if let Some(Value::Array(causes)) = fields.get_mut("causes") {
+                causes.sort_by_key(Value::to_string);
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(without_passing),
         Value::String(shown) => *shown = text(shown),

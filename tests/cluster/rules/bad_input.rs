@@ -20,7 +20,8 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
         .run(&format!("add GPU1 {KEY}=x"))
         .ended(1)
         .saying("cannot create devicetaintrules.resource.k8s.io")
-        .saying("verbs: [create]")
+        .saying("name: kubectl-devicetaint-add")
+        .saying("verbs: [create, get, list, patch]")
         .saying("not changed:");
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))

@@ -133,7 +133,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "Reason: update",
             "Ticket: OPS-7",
             "Expires: TIME",
-            "Pods: 7, 6 of them terminating",
+            "Pods: 1 (+6 terminating)",
             "",
             "Condition EvictionInProgress:",
             "True, PodsPendingEviction",
