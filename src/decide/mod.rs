@@ -8,7 +8,7 @@
 //! | Which rules are meant? | [`chooser`] |
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
 //! | May this effect become that one? | [`effect`] |
-//! | Whose rule is it? | [`owner`] |
+//! | Whose rule is it? | [`mod@owner`] |
 //! | Is it more than anybody would expect? | [`broad`] |
 //! | Who has to agree? | [`mod@consent`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |

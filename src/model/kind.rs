@@ -16,12 +16,12 @@ use super::Affects;
 ///
 /// - `plural`: the resource, as it is spelled in URLs and permissions
 /// - `group`: the API group; empty for the core group
-/// - `scope`: [`Scope`](super::Scope)
-/// - `need`: [`Need`](super::Need)
-/// - `affects`: [`Affects`](super::Affects), how far an answer about evictions depends on it
+/// - `scope`: [`Scope`]
+/// - `need`: [`Need`]
+/// - `affects`: [`Affects`], how far an answer about evictions depends on it
 /// - `without`: what its absence means, to follow a reason and a colon
-/// - `read`: [`Encoding`](super::Encoding) of live reads
-/// - `saved`: [`Saving`](super::Saving)
+/// - `read`: [`Encoding`] of live reads
+/// - `saved`: [`Saving`]
 /// - `versions`: the newest first: group and version as in objects; the first minor version of
 ///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
 ///   are laid out, which is `wire`'s business
