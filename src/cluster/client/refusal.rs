@@ -151,6 +151,13 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
     let path = read.path.clone();
     let about = is_about(&path, account.details.as_ref());
     let message = account.message;
+    let names_something = account
+        .details
+        .is_some_and(|details| !details.name.is_empty() || !details.kind.is_empty());
+    if status == StatusCode::NOT_FOUND && names_something && !about {
+        // The answer to another request, so that nobody knows what became of this one.
+        return Failure::Foreign(format!("{status} and a Status that says {message:?}"));
+    }
     Failure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
@@ -294,8 +301,11 @@ mod tests {
         };
         let found = |body: &str| judge(RULE, 404, &[], body, PROVEN);
         assert_eq!(found(&about("a", "devicetaintrules")), "NotFound");
-        assert_eq!(found(&about("b", "devicetaintrules")), "Refused");
-        assert_eq!(found(&about("a", "pods")), "Refused");
+        assert_eq!(found(&about("b", "devicetaintrules")), "Foreign");
+        assert_eq!(found(&about("a", "pods")), "Foreign");
+        // A change that was answered so may have been made.
+        let created = judge(RULES, 404, &[], &about("other", "configmaps"), PROVEN);
+        assert_eq!(created, "Foreign");
         assert_eq!(
             found(&status(404, "NotFound", r#","details":{}"#)),
             "Refused"
