@@ -163,16 +163,31 @@ impl<'a> Lane<'a> {
     }
 
     /// One try; what is wrong with it, as text.
+    ///
+    /// A violation has to show again under the same faults: answers are compared with those of a calm
+    /// run a few seconds earlier, and a second that ends between two looks may order two causes otherwise.
     fn attempt(&self, seed: u64, number: usize) -> Option<String> {
         let mut random = Random::new(seed, number);
         let command = random.below(COMMANDS.len());
-        let (requests, calm) = &self.calm[command];
-        let faults = misfortune(&mut random, *requests);
-        let spoiled = self.spoil(command, faults.clone());
+        let faults = misfortune(&mut random, self.calm[command].0);
+        let first = self.violation(command, &faults)?;
+        let again = self.violation(command, &faults);
+        if again.is_none() {
+            say(&format!(
+                "cluster: try {number} of seed {seed} broke the law once and not again: {first}"
+            ));
+        }
+        again.map(|again| format!("try {number}: {again}"))
+    }
+
+    /// What is wrong with a run of that command under these faults.
+    fn violation(&self, command: usize, faults: &[(At, Fault)]) -> Option<String> {
+        let (_, calm) = &self.calm[command];
+        let spoiled = self.spoil(command, faults.to_vec());
         let violations = self.judged(command, &spoiled, calm);
         (!violations.is_empty()).then(|| {
             format!(
-                "try {number}: {violations:?}\n  {}\n  {faults:?}\n  code {}\n{}{}{}",
+                "{violations:?}\n  {}\n  {faults:?}\n  code {}\n{}{}{}",
                 self.line(command),
                 spoiled.run.code,
                 indented(&spoiled.run.stdout),
