@@ -90,9 +90,7 @@ impl Try<'_> {
         if self.before != self.after || self.calm.stdout.contains(" created") {
             return true;
         }
-        if normal::answer(&self.run.stdout, &self.ours)
-            == normal::answer(&self.calm.stdout, &self.ours)
-        {
+        if normal::says_the_same(&self.run.stdout, &self.calm.stdout, &self.ours) {
             return true;
         }
         let marked = match serde_json::from_str::<Value>(&self.run.stdout) {

@@ -104,10 +104,26 @@ pub fn is_cautious(line: &str) -> bool {
     words.iter().any(|word| line.contains(word))
 }
 
-/// An answer in whatever form; `ours` are the names of whom it is about.
-pub fn answer(shown: &str, ours: &[&str]) -> String {
+/// An answer in whatever form, and the warnings in it if it is data; `ours` are the names of whom it is
+/// about.
+fn answer(shown: &str, ours: &[&str]) -> (String, Vec<String>) {
     match serde_json::from_str::<Value>(shown) {
-        Ok(value) if value.is_object() => document(value, ours).to_string(),
-        _ => text(shown),
+        Ok(value) if value.is_object() => {
+            let mut value = document(value, ours);
+            let warnings = value.as_object_mut().and_then(|it| it.remove("warnings"));
+            let warnings = match warnings {
+                Some(Value::Array(warnings)) => warnings.iter().map(Value::to_string).collect(),
+                _ => Vec::new(),
+            };
+            (value.to_string(), warnings)
+        }
+        _ => (text(shown), Vec::new()),
     }
+}
+
+/// Whether a run says what the calm one says. It may warn of more, as of a server without a clock,
+/// and of nothing less.
+pub fn says_the_same(shown: &str, calm: &str, ours: &[&str]) -> bool {
+    let ((shown, warnings), (calm, known)) = (answer(shown, ours), answer(calm, ours));
+    shown == calm && known.iter().all(|warning| warnings.contains(warning))
 }
