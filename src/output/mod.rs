@@ -11,8 +11,10 @@
 //! | Who writes? | [`printer`] |
 //! | Which words stand out on a terminal? | [`mark`] |
 //! | What shows that something is going on? | [`progress`] |
+//! | What is told of something that goes on for long? | [`account`] |
 //! | What does the user have to say to it? | [`question`] |
 
+pub mod account;
 pub mod environment;
 pub mod escape;
 pub mod mark;
@@ -20,7 +22,8 @@ pub mod printer;
 pub mod progress;
 pub mod question;
 
+pub use account::Account;
 pub use environment::{ColorChoice, Environment, Verbosity};
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
-pub use progress::{Account, Progress};
+pub use progress::Progress;

@@ -3,10 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{json, markdown, text, yaml};
-use crate::output::{Mark, MarkColor, escape};
-use crate::report::View;
-use crate::report::table::{Shown, Tone};
+use crate::report::table::Shown;
 
 /// A format that a report can be printed in; the values of `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,17 +96,6 @@ impl FromStr for Format {
 #[error("unknown output format \"{0}\", known are: table, wide, json, yaml, markdown, name")]
 pub struct UnknownFormat(pub String);
 
-/// A report that cannot be written as data; not to be expected of reports made of plain fields.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// JSON has no such value.
-    #[error("cannot write the report as JSON")]
-    Json(#[from] serde_json::Error),
-    /// YAML has no such value.
-    #[error("cannot write the report as YAML")]
-    Yaml(#[from] serde_yaml::SerializeError),
-}
-
 /// What a report is printed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
@@ -118,59 +104,6 @@ pub struct Page {
     /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
     /// absent means that lines are as long as they need to be, as for a pipe.
     pub width: Option<u16>,
-}
-
-/// The report as text.
-///
-/// # Errors
-///
-/// When the report holds a value that the format cannot express.
-pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
-    match page.format {
-        Format::Table | Format::Wide => Ok(text::render(&view.sections(), page)),
-        Format::Markdown => Ok(markdown::render(&view.sections(), page.format)),
-        Format::Json => Ok(json::render(view)?),
-        Format::Yaml => yaml::render(view),
-        Format::Name => Ok(names(&view.names())),
-    }
-}
-
-/// The words of a report that stand out on a terminal; none in formats that programs read.
-#[must_use]
-pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
-    let for_people = match format {
-        Format::Table | Format::Wide => true,
-        Format::Json | Format::Yaml | Format::Markdown | Format::Name => false,
-    };
-    let tones = view.tones().iter().filter(|_| for_people);
-    tones
-        .map(|(word, tone)| Mark {
-            word,
-            color: match tone {
-                Tone::Bad => MarkColor::Red,
-                Tone::Doubtful => MarkColor::Yellow,
-                Tone::Good => MarkColor::Green,
-            },
-        })
-        .collect()
-}
-
-/// What the format cannot say about a report that is incomplete, one line each; empty when the format
-/// has room for it, or nothing is missing from what it shows. It has to be said beside the result.
-#[must_use]
-pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
-    if format.carries_incompleteness() {
-        Vec::new()
-    } else {
-        view.missing_from_names()
-    }
-}
-
-fn names(names: &[String]) -> String {
-    names
-        .iter()
-        .map(|name| format!("{}\n", escape::line(name)))
-        .collect()
 }
 
 #[cfg(test)]
@@ -192,12 +125,5 @@ mod tests {
             error,
             format!(r#"unknown output format "xml", known are: {known}"#)
         );
-    }
-
-    #[test]
-    fn names_stand_one_in_a_line() {
-        let listed = names(&["a/b".to_owned(), "c\nd".to_owned()]);
-        assert_eq!(listed, "a/b\nc\\nd\n");
-        assert_eq!(names(&[]), "");
     }
 }

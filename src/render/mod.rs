@@ -10,8 +10,10 @@
 //! | `markdown` | [`markdown`] |
 //! | `json` | [`json`] |
 //! | `yaml` | [`yaml`] |
-//! | `name` | [`mod@format`] |
+//! | `name` | [`answer`], which chooses among them |
 
+pub mod answer;
+pub mod error;
 pub mod format;
 pub mod json;
 pub mod markdown;
@@ -21,4 +23,6 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub use format::{Format, Page, RenderError, UnknownFormat, marks, render, unsaid};
+pub use answer::{marks, render, unsaid};
+pub use error::RenderError;
+pub use format::{Format, Page, UnknownFormat};

@@ -20,6 +20,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 mod budget;
+mod by_name;
 mod feed;
 mod index;
 mod pods;

@@ -11,7 +11,6 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use tokio::time::Instant;
@@ -30,27 +29,6 @@ const ONE_BY_ONE: usize = 50;
 const NODE_BY_NODE: usize = 24;
 /// Requests at a time.
 const AT_ONCE: usize = 8;
-/// Pods are asked for by name once in so long at most.
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// The pods that are asked for by name.
-#[derive(Debug, Default)]
-pub(super) struct PodsByName {
-    /// Which pods no feed tells of.
-    wanted: BTreeMap<NamespacedName, BTreeSet<Uid>>,
-    asked: Option<Instant>,
-    /// Pods that are gone: no other pod is ever given their UID.
-    gone: BTreeSet<Uid>,
-    /// The user may not list pods in places.
-    confined: bool,
-}
-
-impl PodsByName {
-    /// These pods are gone, and will not be asked for.
-    pub(super) fn gone(&mut self, uids: Vec<Uid>) {
-        self.gone.extend(uids);
-    }
-}
 
 /// Which pods matter, and where they are.
 struct Wanted {
@@ -178,7 +156,7 @@ impl Watched {
         &mut self,
         missing: BTreeMap<NamespacedName, BTreeSet<Uid>>,
     ) -> Result<(), ClusterError> {
-        let recent = self.by_name.asked.is_some_and(|at| at.elapsed() < INTERVAL);
+        let recent = self.by_name.is_fresh();
         if recent && missing == self.by_name.wanted {
             return Ok(());
         }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::{FutureExt, select_all};
 use futures::stream::StreamExt;
 
+use super::by_name::PodsByName;
 use super::feed::{Feed, News, Range, Subject};
 use super::index::Index;
-use super::pods::PodsByName;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::kind::for_each_kind;
 use crate::model::{Kind, Pod, Reading, Snapshot, Source, Uid};

@@ -1,0 +1,169 @@
+//! How is a guard written?
+
+use std::str::FromStr;
+
+use super::comparison::Operator;
+use super::error::GuardError;
+use super::signal::{Signal, Whole};
+
+/// A limit that must not be exceeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    pub(super) expression: String,
+    pub(super) signal: Signal,
+    pub(super) operator: Operator,
+    pub(super) quantity: Quantity,
+}
+
+impl Guard {
+    /// Whether it compares with a share of all pods of the selected devices' drivers.
+    #[must_use]
+    pub fn needs_whole(&self) -> bool {
+        match self.quantity {
+            Quantity::Number(_) => false,
+            Quantity::Percent { .. } => true,
+        }
+    }
+}
+
+impl FromStr for Guard {
+    type Err = GuardError;
+
+    fn from_str(text: &str) -> Result<Self, GuardError> {
+        let guard = || text.to_owned();
+        let at = text
+            .find(['<', '>', '=', '!'])
+            .ok_or_else(|| GuardError::NoOperator { guard: guard() })?;
+        let (signal, rest) = text.split_at(at);
+        let (operator, quantity) =
+            Operator::strip(rest).ok_or_else(|| GuardError::NoOperator { guard: guard() })?;
+        let signal = known_signal(signal.trim())?;
+        let quantity = Quantity::parse(quantity.trim(), signal, text)?;
+        Ok(Self {
+            expression: guard(),
+            signal,
+            operator,
+            quantity,
+        })
+    }
+}
+
+fn known_signal(name: &str) -> Result<Signal, GuardError> {
+    Signal::from_name(name).ok_or_else(|| GuardError::UnknownSignal {
+        signal: name.to_owned(),
+    })
+}
+
+/// What the signal is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    Number(u64),
+    Percent { percent: u64, of: Whole },
+}
+
+impl Quantity {
+    fn parse(text: &str, signal: Signal, guard: &str) -> Result<Self, GuardError> {
+        let no_quantity = || GuardError::NoQuantity {
+            guard: guard.to_owned(),
+        };
+        let Some(percent) = text.strip_suffix('%') else {
+            return Ok(Self::Number(whole_number(text).ok_or_else(no_quantity)?));
+        };
+        let percent = whole_number(percent)
+            .filter(|percent| *percent <= 100)
+            .ok_or_else(no_quantity)?;
+        let of = signal.whole().ok_or_else(|| GuardError::NoWhole {
+            guard: guard.to_owned(),
+            signal,
+        })?;
+        Ok(Self::Percent { percent, of })
+    }
+}
+
+/// A number of decimal digits only; the standard parser would take a sign too.
+fn whole_number(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_guard_is_told_with_what_to_write_instead() {
+        for (guard, message, hint) in [
+            (
+                "pods.evicted",
+                r#"guard "pods.evicted" has no operator"#,
+                "<signal><operator><quantity>",
+            ),
+            (
+                "pods.evicted=2",
+                r#"guard "pods.evicted=2" has no operator"#,
+                "> >= < <= == !=",
+            ),
+            ("", r#"guard "" has no operator"#, "'pods.evicted>20'"),
+            (
+                "pod.evicted>2",
+                r#"unknown signal "pod.evicted""#,
+                "did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected",
+            ),
+            (
+                "device.selected>2",
+                r#"unknown signal "device.selected""#,
+                "did you mean devices.selected?",
+            ),
+            (
+                "x>2",
+                r#"unknown signal "x""#,
+                "known signals: pods.evicted,",
+            ),
+            (">2", r#"unknown signal """#, "known signals:"),
+            (
+                "pods.evicted>",
+                r#"guard "pods.evicted>" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "pods.evicted>-1",
+                r#"guard "pods.evicted>-1" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "pods.evicted>+1",
+                r#"guard "pods.evicted>+1" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "pods.evicted>1.5",
+                r#"guard "pods.evicted>1.5" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "pods.evicted>>1",
+                r#"guard "pods.evicted>>1" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "pods.evicted>101%",
+                r#"guard "pods.evicted>101%" has no number or percentage after the operator"#,
+                "0% to 100%",
+            ),
+            (
+                "pods.evicted>99999999999999999999",
+                r#"guard "pods.evicted>99999999999999999999" has no number or percentage after the operator"#,
+                "whole number",
+            ),
+            (
+                "namespaces.affected>50%",
+                r#"guard "namespaces.affected>50%" cannot have a percentage"#,
+                "'namespaces.affected>1'",
+            ),
+        ] {
+            let error = guard.parse::<Guard>().unwrap_err();
+            assert_eq!(error.to_string(), message);
+            assert!(error.hint().contains(hint), "{guard}: {}", error.hint());
+        }
+    }
+}

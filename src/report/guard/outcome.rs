@@ -1,0 +1,63 @@
+//! What became of a guard?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What became of a guard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GuardResult {
+    /// The guard as it was given.
+    pub expression: String,
+    /// What the signal counts here; null when that is not known.
+    pub value: Option<usize>,
+    /// What a percentage is taken of; null when the guard names a number, or when it is not known.
+    pub whole: Option<usize>,
+    /// Whether the comparison holds, or may hold as far as is known, so that nothing may be changed.
+    pub tripped: bool,
+    /// The lowest value that is possible; only when value is null.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<usize>,
+    /// The highest value that is possible; only when value is null, and there is a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<usize>,
+    /// What is missing, so that value or whole is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown_without: Option<String>,
+}
+
+impl GuardResult {
+    /// What the value is, as far as that is known, with what a percentage is taken of.
+    #[must_use]
+    pub fn value_in_words(&self) -> String {
+        let whole = self
+            .whole
+            .map_or_else(String::new, |whole| format!(" of {whole}"));
+        let known = match (self.value, self.at_least, self.at_most) {
+            (Some(value), _, _) if self.unknown_without.is_none() => {
+                return format!("the value is {value}{whole}");
+            }
+            (Some(value), _, _) => format!("the value is {value} of an unknown number"),
+            (None, Some(least), Some(most)) => {
+                format!("the value is not known, it is {least} to {most}{whole}")
+            }
+            (None, Some(least), None) if least > 0 => {
+                format!("the value is not known, it is at least {least}{whole}")
+            }
+            (None, _, _) => "the value is not known".to_owned(),
+        };
+        match &self.unknown_without {
+            Some(missing) => format!("{known} (missing: {missing})"),
+            None => known,
+        }
+    }
+
+    /// The guard with why it tripped, where its value does not say so itself.
+    pub(in crate::report) fn reason(&self) -> String {
+        if self.unknown_without.is_some() {
+            format!("{}, {}", self.expression, self.value_in_words())
+        } else {
+            self.expression.clone()
+        }
+    }
+}

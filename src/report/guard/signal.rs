@@ -1,0 +1,104 @@
+//! What can a guard look at?
+
+use std::fmt;
+
+use crate::report::knowledge::Subject;
+
+/// What a guard looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// Pods that would be evicted, now or later.
+    PodsEvicted,
+    /// Pods that would be evicted at once.
+    PodsEvictedNow,
+    /// Namespaces of the pods that would be evicted.
+    NamespacesAffected,
+    /// Devices that the taints select.
+    DevicesSelected,
+}
+
+impl Signal {
+    /// Every signal.
+    pub const ALL: [Self; 4] = [
+        Self::PodsEvicted,
+        Self::PodsEvictedNow,
+        Self::NamespacesAffected,
+        Self::DevicesSelected,
+    ];
+
+    /// The signal as it is written in a guard.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PodsEvicted => "pods.evicted",
+            Self::PodsEvictedNow => "pods.evicted.now",
+            Self::NamespacesAffected => "namespaces.affected",
+            Self::DevicesSelected => "devices.selected",
+        }
+    }
+
+    /// What the signal counts, in one line for `help guards`.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::PodsEvicted => {
+                "pods evicted now or later; % of the pods that use devices of the same drivers"
+            }
+            Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
+            Self::NamespacesAffected => "namespaces of the evicted pods",
+            Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
+        }
+    }
+
+    /// The signal of that name, if there is one.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+
+    /// The known signal that `name` resembles most, if it resembles one at all.
+    pub(super) fn nearest(name: &str) -> Option<Self> {
+        let similarity = |signal: &Self| strsim::jaro_winkler(signal.name(), name);
+        Self::ALL
+            .into_iter()
+            .filter(|signal| similarity(signal) > 0.7)
+            .max_by(|left, right| similarity(left).total_cmp(&similarity(right)))
+    }
+
+    /// What it is counted from.
+    pub(super) fn subjects(self) -> &'static [Subject] {
+        match self {
+            Self::PodsEvicted | Self::NamespacesAffected => &[Subject::Pods],
+            Self::PodsEvictedNow => &[Subject::Pods, Subject::Times],
+            Self::DevicesSelected => &[Subject::Selected],
+        }
+    }
+
+    /// What the whole of its percentages is counted from.
+    pub(super) fn subject(self) -> Subject {
+        match self {
+            Self::PodsEvicted | Self::NamespacesAffected | Self::PodsEvictedNow => Subject::Pods,
+            Self::DevicesSelected => Subject::Selected,
+        }
+    }
+
+    pub(super) fn whole(self) -> Option<Whole> {
+        match self {
+            Self::PodsEvicted | Self::PodsEvictedNow => Some(Whole::Pods),
+            Self::DevicesSelected => Some(Whole::Devices),
+            Self::NamespacesAffected => None,
+        }
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// What a percentage is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    Pods,
+    Devices,
+}
