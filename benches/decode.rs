@@ -5,6 +5,7 @@
 //! 5.4 kB as JSON and 3.9 kB as protobuf; claim 2.0 and 1.2 kB; pod 8.9 and 6.1 kB).
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -4,6 +4,7 @@
 //! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -10,6 +10,13 @@
 //! who may use whom.
 
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::panic))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        reason = "a sum that overflows in a test fails that test"
+    )
+)]
 
 pub mod cluster;
 pub mod commands;

@@ -3,6 +3,7 @@
 //! `UPDATE_GENERATED=1 cargo test --test generated` writes them anew.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

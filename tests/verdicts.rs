@@ -1,6 +1,7 @@
 //! A dump of a real cluster, and what the real controller said about 40 rules there.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -178,7 +178,8 @@ impl Drop for Tidying {
 fn counts(saved: &Saved) -> String {
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     for list in &saved.lists {
-        *counts.entry(list.kind).or_default() += list.items.len();
+        let count = counts.entry(list.kind).or_default();
+        *count = count.saturating_add(list.items.len());
     }
     let counts: Vec<String> = counts
         .into_iter()

@@ -1,8 +1,5 @@
 //! `wait`: until a rule has done what it does.
 
-// Times and counts are what users and servers say: no arithmetic on them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::time::Duration;
 
 use clap::ValueEnum;

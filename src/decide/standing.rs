@@ -1,8 +1,5 @@
 //! What is the case with rules that are waited for, for whoever has to go on from there?
 
-// Times and counts are what users and servers say: no arithmetic on them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use crate::engine::settle::{Never, Patience, Shortfall};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};

@@ -178,7 +178,7 @@ impl<'a> Directory<'a> {
         let place = self.place_of(key);
         let entry = &mut self.entries[place as usize];
         entry.published.get_or_insert(published);
-        entry.times_published += 1;
+        entry.times_published = entry.times_published.saturating_add(1);
     }
 
     fn place_of(&mut self, key: DeviceKey<'a>) -> u32 {
@@ -238,7 +238,7 @@ pub(crate) fn pool_warnings<'a>(
         let (count, _) = present
             .entry(pool_of(slice))
             .or_insert((0, slice.pool.slice_count));
-        *count += 1;
+        *count = count.saturating_add(1);
     }
     let mut warnings = Vec::new();
     let mut reported: Option<(&str, &str)> = None;

@@ -4,9 +4,6 @@
 //! why, and which devices can be allocated again once it is gone? Takes rules and the answer of a
 //! preview, and decides nothing that the controller decides.
 
-// Times and counts are what users and servers say: no arithmetic on them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};

@@ -124,14 +124,14 @@ fn count<'a>(
     let mut counts = vec![Counts::default(); considered.len()];
     for entry in &devices.entries {
         for place in considered_places(entry, considered.len()) {
-            counts[place].published_devices += entry.times_published;
+            add(&mut counts[place].published_devices, entry.times_published);
         }
     }
     for affected in &claims.affected {
         for selected in &affected.selected {
             let entry = devices.entry(selected.device);
             for place in considered_places(entry, considered.len()) {
-                counts[place].allocated_devices += 1;
+                add(&mut counts[place].allocated_devices, 1);
             }
         }
     }
@@ -139,7 +139,7 @@ fn count<'a>(
     let mut terminating = vec![0; considered.len()];
     for pod in pods.iter().filter(|impact| impact.pod.deletion.is_some()) {
         for place in places_of(pod, devices, claims, considered.len()) {
-            terminating[place] += 1;
+            add(&mut terminating[place], 1);
         }
     }
     considered
@@ -179,6 +179,10 @@ fn considered_places(entry: &DeviceEntry<'_>, len: usize) -> impl Iterator<Item 
         .take_while(move |place| *place < len)
 }
 
+fn add(count: &mut usize, more: usize) {
+    *count = count.saturating_add(more);
+}
+
 /// Adds the pods, which are ordered by namespace, and their namespaces.
 fn count_pods(pods: &[PodImpact<'_>], counts: &mut [Counts]) {
     let mut last: Vec<Option<&Namespace>> = vec![None; counts.len()];
@@ -187,10 +191,10 @@ fn count_pods(pods: &[PodImpact<'_>], counts: &mut [Counts]) {
         places.sort_unstable();
         places.dedup();
         for place in places {
-            counts[place].pods += 1;
+            add(&mut counts[place].pods, 1);
             let namespace = Some(&impact.pod.name.namespace);
             if last[place] != namespace {
-                counts[place].namespaces += 1;
+                add(&mut counts[place].namespaces, 1);
                 last[place] = namespace;
             }
         }

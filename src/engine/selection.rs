@@ -43,7 +43,8 @@ pub fn selection(
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut counts = vec![0; considered.len()];
     for place in table.entries.iter().flat_map(|entry| &entry.rules) {
-        counts[*place as usize] += 1;
+        let count: &mut usize = &mut counts[*place as usize];
+        *count = count.saturating_add(1);
     }
     let selected = table.entries.iter().filter(|entry| !entry.rules.is_empty());
     Selection {

@@ -16,9 +16,6 @@
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.
 
-// Times are what users and servers say: no sum of them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::time::Duration;
 
 use foldhash::{HashSet, HashSetExt};

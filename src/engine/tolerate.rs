@@ -1,8 +1,5 @@
 //! For how long is a taint put up with?
 
-// Times and counts are what users and servers say: no arithmetic on them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::{Effect, Operator, Taint, Toleration};

@@ -67,7 +67,7 @@ fn split(text: &str) -> Vec<&str> {
             ')' => within = false,
             ',' if !within => {
                 parts.push(&text[start..place]);
-                start = place + 1;
+                start = place.saturating_add(1);
             }
             _ => {}
         }

@@ -172,7 +172,8 @@ fn short(text: &str) -> String {
     }
     // Only ASCII is left by now.
     let half = LONGEST_PART / 2;
-    let (head, tail) = (&text[..half - 1], &text[text.len() - half..]);
+    let (head, _) = text.split_at(half.saturating_sub(1));
+    let (_, tail) = text.split_at(text.len().saturating_sub(half));
     format!("{}-{}", head.trim_matches('-'), tail.trim_matches('-'))
 }
 

@@ -29,21 +29,26 @@ pub fn suggest(selector: &DeviceSelector, known: &[DeviceId]) -> Vec<String> {
     let right = |candidate: &&Parts<'_>, parts: usize| candidate[..parts] == wanted[..parts];
     // The first part that is not right together with those before it.
     let wrong = (0..wanted.len())
-        .find(|part| !candidates.iter().any(|found| right(&found, part + 1)))
+        .find(|part| {
+            !candidates
+                .iter()
+                .any(|found| right(&found, part.saturating_add(1)))
+        })
         .unwrap_or_default();
     let close: Vec<&Parts<'_>> = candidates
         .iter()
         .filter(|found| right(found, wrong))
         .collect();
+    let behind = wrong.saturating_add(1);
     let one_off: Vec<&Parts<'_>> = close
         .iter()
-        .filter(|found| found[wrong + 1..] == wanted[wrong + 1..])
+        .filter(|found| found[behind..] == wanted[behind..])
         .copied()
         .collect();
     if one_off.is_empty() {
         return most_similar(&wanted[wrong..], &close, wrong..wanted.len());
     }
-    most_similar(&wanted[wrong..=wrong], &one_off, wrong..wrong + 1)
+    most_similar(&wanted[wrong..behind], &one_off, wrong..behind)
 }
 
 /// The device as an argument with the same `*` as `wanted`.

@@ -50,7 +50,7 @@ fn replace(text: &str, hostile: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&hostile) {
         return Cow::Borrowed(text);
     }
-    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         if hostile(character) {
             push_escape(&mut escaped, character);

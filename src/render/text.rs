@@ -56,9 +56,12 @@ fn escaped_line(text: &str) -> String {
 fn wrapped(text: &str, indent: &str, width: Option<u16>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = indent.to_owned();
+    let is_too_long = |line: &str, word: &str| {
+        let length = line.chars().chain([' ']).chain(word.chars()).count();
+        width.is_some_and(|width| length > usize::from(width))
+    };
     for (place, word) in text.split(' ').enumerate() {
-        let length = line.chars().count() + 1 + word.chars().count();
-        if place > 0 && width.is_some_and(|width| length > usize::from(width)) {
+        if place > 0 && is_too_long(&line, word) {
             lines.push(std::mem::replace(&mut line, indent.repeat(2)));
         } else if place > 0 {
             line.push(' ');
@@ -114,15 +117,19 @@ fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
         return;
     };
     let widths = text.column_max_content_widths();
-    let names: usize = widths.iter().map(|width| usize::from(*width)).sum();
-    let names = names - usize::from(widths[prose]);
-    let gaps = usize::from(GAP) * (widths.len() - 1);
-    let room = usize::from(width).saturating_sub(names + gaps);
-    let room = u16::try_from(room).unwrap_or(u16::MAX);
+    let others = widths
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != prose);
+    let room = others.fold(width, |room, (_, other)| {
+        room.saturating_sub(*other).saturating_sub(GAP)
+    });
     if (NARROWEST_PROSE..widths[prose]).contains(&room)
         && let Some(column) = text.column_mut(prose)
     {
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(room + GAP)));
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(
+            room.saturating_add(GAP),
+        )));
     }
 }
 

@@ -61,7 +61,7 @@ pub fn progress_line(remaining: &[Remaining<'_>], all: usize) -> String {
         .iter()
         .filter(|left| left.obstacle.is_terminating())
         .count();
-    let waiting = remaining.len() - terminating;
+    let waiting = remaining.len().saturating_sub(terminating);
     let gone = all.saturating_sub(remaining.len());
     format!("{gone} gone, {terminating} terminating, {waiting} left")
 }

@@ -1,8 +1,5 @@
 //! What did a wait come to, and what is left?
 
-// Times and counts are what users and servers say: no arithmetic on them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

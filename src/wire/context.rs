@@ -81,7 +81,7 @@ impl Context {
         for oddity in self.found.drain(..) {
             let told = self.oddities.entry(oddity);
             let (first, times) = told.or_insert_with(|| (name.clone(), 0));
-            *times += 1;
+            *times = times.saturating_add(1);
             if name < *first {
                 first.clone_from(&name);
             }
@@ -93,7 +93,7 @@ impl Context {
         self.oddities
             .iter()
             .map(|(oddity, (name, times))| {
-                let more = match times - 1 {
+                let more = match times.saturating_sub(1) {
                     0 => String::new(),
                     others => format!(" (and {others} more like it)"),
                 };

@@ -136,7 +136,7 @@ impl Documents {
     fn begin_document(&mut self) {
         self.found.position.clear();
         self.found.position.push(self.documents);
-        self.documents += 1;
+        self.documents = self.documents.saturating_add(1);
     }
 
     /// Says which object of which name the parser's `problem` is about.
@@ -181,6 +181,6 @@ fn shortened(problem: &str) -> String {
         return problem.to_owned();
     }
     let head: String = problem.chars().take(KEPT).collect();
-    let tail: String = problem.chars().skip(length - KEPT).collect();
+    let tail: String = problem.chars().skip(length.saturating_sub(KEPT)).collect();
     format!("{head}…{tail}")
 }

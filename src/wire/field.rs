@@ -41,7 +41,7 @@ pub(super) fn read_field(input: &[u8]) -> Result<Option<Field>, DecodeError> {
     };
     Ok((rest.len() >= length).then_some(Field {
         number: key >> 3,
-        header: key_length + length,
+        header: key_length.saturating_add(length),
         value,
     }))
 }
@@ -49,10 +49,11 @@ pub(super) fn read_field(input: &[u8]) -> Result<Option<Field>, DecodeError> {
 /// A number of variable length and the length, or `None` if more bytes are needed.
 fn read_number(input: &[u8]) -> Result<Option<(u64, usize)>, DecodeError> {
     let mut number = 0;
-    for (index, byte) in input.iter().take(10).enumerate() {
-        number |= u64::from(byte & 0x7f) << (7 * index).min(63);
+    let shifts = (0..u64::BITS).step_by(7);
+    for ((length, byte), shift) in (1..).zip(input).zip(shifts) {
+        number |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            return Ok(Some((number, index + 1)));
+            return Ok(Some((number, length)));
         }
     }
     if input.len() < 10 {

@@ -90,10 +90,11 @@ impl Found {
 /// A position in words, such as `items[3]`.
 pub(super) fn place(position: &[usize]) -> String {
     let (document, indices) = position.split_first().unwrap_or((&0, &[]));
+    let number = document.saturating_add(1);
     let mut place = match (document, indices) {
-        (document, []) => return format!("document {}", document + 1),
+        (_, []) => return format!("document {number}"),
         (0, _) => String::new(),
-        (document, _) => format!("document {}, ", document + 1),
+        (_, _) => format!("document {number}, "),
     };
     for (depth, index) in indices.iter().enumerate() {
         let dot = if depth == 0 { "" } else { "." };

@@ -141,7 +141,7 @@ impl ProtobufList {
             let buffer = std::mem::take(&mut self.buffer);
             let mut used = 0;
             while let Step::Done(length, item) = self.step(&buffer[used..])? {
-                used += length;
+                used = used.saturating_add(length);
                 items.extend(item.map(|item| *item));
             }
             self.buffer = buffer;
@@ -216,7 +216,7 @@ impl ProtobufList {
             4 => {}
             _ => return Err(self.trailing()),
         }
-        Ok(Step::Done(field.header + bytes.len(), None))
+        Ok(Step::Done(field.header.saturating_add(bytes.len()), None))
     }
 
     /// Passes `field` on, or tells what else follows a complete list.
@@ -292,13 +292,14 @@ impl ProtobufList {
         let Some(bytes) = complete(input, field.header, length) else {
             return Ok(Step::Starved);
         };
-        self.state = State::List(left - whole);
+        self.state = State::List(left.saturating_sub(whole));
         let item = match (field.number, field.value) {
             (1, Value::Length(_)) => self.list_metadata(bytes)?,
             (2, Value::Length(_)) => self.object(bytes)?,
             _ => None,
         };
-        Ok(Step::Done(field.header + bytes.len(), item.map(Box::new)))
+        let length = field.header.saturating_add(bytes.len());
+        Ok(Step::Done(length, item.map(Box::new)))
     }
 
     fn list_metadata(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
@@ -311,7 +312,7 @@ impl ProtobufList {
 
     fn object(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
         let index = self.objects;
-        self.objects += 1;
+        self.objects = self.objects.saturating_add(1);
         let (version, detail) = (self.version, self.detail);
         object(&mut self.converter, version, detail, bytes, || {
             format!("{} at items[{index}]", version.kind)

@@ -117,7 +117,8 @@ impl Visitor<'_> for TimeVisitor {
             }
         };
         // Floor, not truncation towards zero: Go counts whole seconds since the epoch downwards too.
-        let seconds = timestamp.as_second() - i64::from(timestamp.subsec_nanosecond() < 0);
+        let begun = i64::from(timestamp.subsec_nanosecond() < 0);
+        let seconds = timestamp.as_second().saturating_sub(begun);
         Ok(Time {
             seconds: Some(seconds),
         })

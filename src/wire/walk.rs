@@ -198,7 +198,8 @@ impl Found {
             }
             Lookup::NotRead => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
         }
-        *self.objects.entry(type_meta).or_default() += 1;
+        let count = self.objects.entry(type_meta).or_default();
+        *count = count.saturating_add(1);
         Ok(())
     }
 

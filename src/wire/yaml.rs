@@ -27,7 +27,7 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     let mut start = 0;
     let mut first_line = 0;
     for (line_end, _) in text.match_indices("\n---") {
-        let marker = line_end + 1;
+        let marker = line_end.saturating_add(1);
         let before = &text[start..marker];
         if is_marker(&text[marker..]) && has_content(before) {
             documents.push(Document {
@@ -35,7 +35,8 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
                 first_line,
             });
             start = marker;
-            first_line += before.bytes().filter(|byte| *byte == b'\n').count();
+            let lines = before.bytes().filter(|byte| *byte == b'\n').count();
+            first_line = lines.saturating_add(first_line);
         }
     }
     documents.push(Document {
@@ -103,7 +104,10 @@ pub(super) fn describe(error: &Error, lines: usize) -> String {
     let text = in_words(innermost(error));
     match lines {
         0 => text,
-        lines => format!("{text} of the document that begins at line {}", lines + 1),
+        lines => format!(
+            "{text} of the document that begins at line {}",
+            lines.saturating_add(1)
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Is the house in order? ARCHITECTURE.md as tests.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

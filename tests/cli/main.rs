@@ -1,6 +1,7 @@
 //! The command line: what a user types, and what stands on the terminal afterwards.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

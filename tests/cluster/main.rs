@@ -3,6 +3,7 @@
 //! They need Go, or `KUBEBUILDER_ASSETS`; see `README.md` in this folder.
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

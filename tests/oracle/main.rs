@@ -11,6 +11,7 @@
 //! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
 
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,

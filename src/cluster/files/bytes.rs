@@ -220,12 +220,15 @@ fn check(bytes: &[u8], place: usize) -> Result<usize, String> {
     }
     let news = &bytes[place..];
     if let Some(found) = news.iter().position(|byte| *byte == 0) {
-        return Err(nul(place + found));
+        return Err(nul(place.saturating_add(found)));
     }
-    match std::str::from_utf8(news) {
-        Ok(_) => Ok(bytes.len()),
-        Err(error) if error.error_len().is_none() => Ok(place + error.valid_up_to()),
-        Err(error) => Err(not_utf8(bytes, place + error.valid_up_to())),
+    let Err(error) = std::str::from_utf8(news) else {
+        return Ok(bytes.len());
+    };
+    let valid = place.saturating_add(error.valid_up_to());
+    match error.error_len() {
+        None => Ok(valid),
+        Some(_) => Err(not_utf8(bytes, valid)),
     }
 }
 

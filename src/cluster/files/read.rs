@@ -201,7 +201,8 @@ impl Input {
     }
 
     fn leave_out(&mut self, file: String) {
-        self.left_out.get_or_insert((file, 0)).1 += 1;
+        let (_, more) = self.left_out.get_or_insert((file, 0));
+        *more = more.saturating_add(1);
     }
 
     fn add(&mut self, file: &str, decoded: Decoded, way: Way) -> Result<(), InputError> {
@@ -214,7 +215,8 @@ impl Input {
         for (type_meta, count) in decoded.found {
             self.present
                 .extend(needed_kind(&type_meta.kind, &type_meta));
-            *self.found.entry(type_meta).or_default() += count;
+            let so_far = self.found.entry(type_meta).or_default();
+            *so_far = so_far.saturating_add(count);
         }
         for item in decoded.items {
             self.gathering.add(item);
@@ -304,9 +306,9 @@ fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
 
 /// Says that files of a directory were not used.
 fn left_out((first, count): (String, usize)) -> Warning {
-    let (subject, verb) = match count {
-        1 => (first, "holds"),
-        count => (format!("{first} and {} more files", count - 1), "hold"),
+    let (subject, verb) = match count.saturating_sub(1) {
+        0 => (first, "holds"),
+        more => (format!("{first} and {more} more files"), "hold"),
     };
     Warning {
         code: "no-manifest",

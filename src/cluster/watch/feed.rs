@@ -8,9 +8,6 @@
 //!
 //! Upstream: `client-go/tools/cache/reflector.go`.
 
-// Times and counts are what servers say: no sum of them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::time::Duration;
 
 use futures::stream::{self, LocalBoxStream, StreamExt};

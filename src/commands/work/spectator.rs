@@ -48,7 +48,8 @@ impl Spectator {
     /// What is being read, or `None` while nothing is.
     fn progress(&self) -> Option<String> {
         let bytes = self.bytes();
-        let total = bytes.finished + bytes.under_way.values().sum::<u64>();
+        let under_way = bytes.under_way.values().copied();
+        let total = under_way.fold(bytes.finished, u64::saturating_add);
         let mut names: Vec<&str> = bytes.under_way.keys().map(|path| resource(path)).collect();
         names.sort_unstable();
         names.dedup();
@@ -74,7 +75,8 @@ impl Spectator {
             }
             Event::Finished { path, .. } | Event::Failed { path, .. } => {
                 let mut bytes = self.bytes();
-                bytes.finished += bytes.under_way.remove(*path).unwrap_or_default();
+                let read = bytes.under_way.remove(*path).unwrap_or_default();
+                bytes.finished = bytes.finished.saturating_add(read);
             }
             Event::Notice(_) => {}
         }

@@ -4,9 +4,6 @@
 //! Look ─▶ Eyes (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
 //! ```
 
-// Times are what users and servers say: no sum of them may panic.
-#![deny(clippy::arithmetic_side_effects)]
-
 use std::time::Duration;
 
 use tokio::time::Instant;

@@ -75,5 +75,5 @@ fn repetition(rest: &str) -> Option<usize> {
     let is_count = |text: &str| {
         !text.is_empty() && text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit())
     };
-    (is_count(least) && (most.is_empty() || is_count(most))).then_some(end + 1)
+    (is_count(least) && (most.is_empty() || is_count(most))).then_some(end.saturating_add(1))
 }

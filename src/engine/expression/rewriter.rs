@@ -357,9 +357,8 @@ impl Rewriter {
         };
         let before = self.nodes;
         let part = self.part(value)?;
-        self.within(name, part, self.nodes - before, |rewriter| {
-            rewriter.part(body)
-        })
+        let nodes = self.nodes.saturating_sub(before);
+        self.within(name, part, nodes, |rewriter| rewriter.part(body))
     }
 
     /// `[…].exists(name, predicate)`: the predicates of all elements with `||`; likewise `all`.

@@ -85,7 +85,7 @@ fn skip_string(
 /// anew; what follows the `?` of a condition is nested in it to the end.
 fn check_depth(code: &str) -> Result<(), ExpressionError> {
     let mut levels = vec![0_usize];
-    let (mut conditions, mut previous) = (0, ' ');
+    let (mut conditions, mut previous) = (0_usize, ' ');
     for character in code.chars() {
         let mut step = 0;
         match character {
@@ -98,7 +98,7 @@ fn check_depth(code: &str) -> Result<(), ExpressionError> {
                 levels.pop();
                 levels.push(1);
             }
-            '?' if !matches!(previous, '.' | '[') => conditions += 2,
+            '?' if !matches!(previous, '.' | '[') => conditions = conditions.saturating_add(2),
             '.' | '+' | '-' | '*' | '/' | '%' | '!' | '=' | '<' | '>' => step = 1,
             'n' if previous == 'i' => step = 1,
             _ => {}
@@ -108,8 +108,11 @@ fn check_depth(code: &str) -> Result<(), ExpressionError> {
                 "a bracket is closed that is not open",
             ));
         };
-        *level += step;
-        let depth = levels.iter().sum::<usize>() + conditions;
+        *level = level.saturating_add(step);
+        let depth = levels
+            .iter()
+            .copied()
+            .fold(conditions, usize::saturating_add);
         if levels.len() > MAXIMUM_BRACKETS + 1 || depth > MAXIMUM_DEPTH {
             return Err(ExpressionError::unsupported("deep nesting"));
         }

@@ -89,7 +89,7 @@ pub(super) fn depth(expr: &IdedExpr) -> usize {
         | Expr::Struct(_)
         | Expr::Unspecified => 0,
     };
-    below + 1
+    below.saturating_add(1)
 }
 
 /// Returns the text that `expr` writes out.

@@ -60,11 +60,12 @@ impl Range {
     }
 
     /// So many times what the count may be. Counts fit into 64 bits and factors are at most one
-    /// hundred, so that nothing overflows.
+    /// hundred, so that nothing is cut off.
     pub(super) fn of(count: Count, factor: u128) -> Self {
+        let times = |count: usize| (count as u128).saturating_mul(factor);
         Self {
-            least: count.least() as u128 * factor,
-            most: count.most().map(|most| most as u128 * factor),
+            least: times(count.least()),
+            most: count.most().map(times),
         }
     }
 

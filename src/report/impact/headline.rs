@@ -112,7 +112,10 @@ fn others(summary: &Summary) -> Option<String> {
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
-    let total = summary.pods_tolerating + summary.pods_terminating + summary.pods_not_evicted;
+    let total = summary
+        .pods_tolerating
+        .saturating_add(summary.pods_terminating)
+        .saturating_add(summary.pods_not_evicted);
     let exact = Bounds::count(&summary.bounds, "podsTolerating", summary.pods_tolerating);
     let at_least = if exact.exact().is_some() {
         ""
