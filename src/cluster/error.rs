@@ -45,6 +45,8 @@ pub enum ClusterError {
     NoConfiguration {
         /// Where was looked.
         searched: String,
+        /// What was to be done with the cluster.
+        purpose: Option<Purpose>,
     },
     /// A kubeconfig file cannot be read.
     #[error("cannot read the kubeconfig {path}", path = path.display())]
@@ -296,14 +298,24 @@ pub enum ClusterError {
     },
 }
 
+/// The advice, with the other way that there is for commands which answer from dumps too.
+fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
+    if purpose.is_some_and(Purpose::reads_dumps) {
+        format!("{advice}, or work from a dump: --from FILE")
+    } else {
+        advice.to_owned()
+    }
+}
+
 impl ClusterError {
     /// The way out, in the order in which to try; empty when the text says it all.
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         match self {
-            Self::NoConfiguration { .. } => vec![
-                "name a kubeconfig with --kubeconfig or KUBECONFIG, or work from a dump: --from FILE".to_owned(),
-            ],
+            Self::NoConfiguration { purpose, .. } => vec![or_from_a_dump(
+                "name a kubeconfig with --kubeconfig or KUBECONFIG",
+                *purpose,
+            )],
             Self::NotInKubeconfig { nearest, what, .. } if !nearest.is_empty() => {
                 vec![format!("{what}s that exist: {}", nearest.join(", "))]
             }
@@ -330,16 +342,21 @@ impl ClusterError {
             Self::Unresolved { .. } => vec![
                 "run the same command again: it finds out, and completes what is missing".to_owned(),
             ],
-            Self::Forbidden { permission, .. } if !permission.is_read() => vec![format!(
-                "ask for `{}` on {}",
-                permission.verb,
-                permission.full_resource()
-            )],
-            Self::Forbidden { permission, .. } => vec![format!(
-                "ask for `{}` on {}, or work from a dump: --from FILE",
-                permission.verb,
-                permission.full_resource()
-            )],
+            Self::Forbidden {
+                permission,
+                purpose,
+                ..
+            } => {
+                let advice = format!(
+                    "ask for `{}` on {}",
+                    permission.verb,
+                    permission.full_resource()
+                );
+                vec![or_from_a_dump(
+                    &advice,
+                    purpose.filter(|_| permission.is_read()),
+                )]
+            }
             Self::NotServed { advice, .. } => vec![advice.clone()],
             Self::Incomplete { .. } => vec![
                 "a proxy or the server cuts answers short; nothing is shown rather than a shorter list".to_owned(),

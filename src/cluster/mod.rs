@@ -36,7 +36,7 @@ pub use crate::wire::Detail;
 pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
-    parse_request_timeout,
+    parse_request_timeout, without_login,
 };
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};

@@ -79,6 +79,21 @@ impl Purpose {
         self.row().0
     }
 
+    /// Whether its command can answer from a dump instead, and is of use then.
+    #[must_use]
+    pub fn reads_dumps(self) -> bool {
+        match self {
+            Self::Preview | Self::List | Self::Describe | Self::Devices => true,
+            Self::Publish
+            | Self::Add
+            | Self::Escalate
+            | Self::Deescalate
+            | Self::Remove
+            | Self::Wait
+            | Self::Snapshot => false,
+        }
+    }
+
     /// All that a user must be allowed to do, whatever flags are given.
     #[must_use]
     pub fn permissions(self) -> Vec<Permission> {

@@ -10,6 +10,7 @@ use super::context::{Context, Surroundings};
 use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
+use super::flags::repeated::repeated;
 use super::flags::words;
 use super::{
     add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::cluster::Purpose;
 use crate::error::{ExitStatus, Failure};
-use crate::output::Printer;
+use crate::output::{Printer, Repeated};
 
 /// Taint DRA devices safely: see who will be hit, when, and how badly
 ///
@@ -76,12 +77,12 @@ enum Command {
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let surroundings = Surroundings::look();
-    let cli = match parse(&arguments) {
-        Ok(cli) => cli,
+    let (cli, repeated) = match parse(&arguments) {
+        Ok(parsed) => parsed,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let misplaced = cli.misplaced_namespace();
-    let mut context = Context::new(&surroundings, &cli.global, cli.connection);
+    let mut context = Context::new(&surroundings, &cli.global, cli.connection, repeated);
     context.connection.purpose = cli.command.purpose();
     let done = match misplaced {
         Some(failure) => Err(failure),
@@ -192,7 +193,15 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
 pub(super) async fn run_in(arguments: &[&str], context: &Context) -> Result<ExitStatus, Failure> {
     let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
     let arguments: Vec<OsString> = named.map(OsString::from).collect();
-    run_command(parse(&arguments)?.command, context).await
+    run_command(parse(&arguments)?.0.command, context).await
+}
+
+/// The flags of `arguments`, which are without the program's name, that printed commands repeat.
+#[cfg(test)]
+pub(super) fn repeated_by(arguments: &[&str]) -> Repeated {
+    let named = std::iter::once("kubectl-devicetaint").chain(arguments.iter().copied());
+    let arguments: Vec<OsString> = named.map(OsString::from).collect();
+    parse(&arguments).expect("a command").1
 }
 
 /// The definition of the command line, named as the user called the program.
@@ -208,11 +217,16 @@ fn definition(called: Option<&OsString>) -> clap::Command {
     examples::unbroken(Cli::command().bin_name(name))
 }
 
-fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = definition(arguments.first())
+/// What was typed, and those of its flags that printed commands repeat.
+fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
+    let mut program = definition(arguments.first());
+    program.build();
+    let matches = program
+        .clone()
         .try_get_matches_from(arguments)
         .map_err(by_meaning)?;
-    Cli::from_arg_matches(&matches)
+    let cli = Cli::from_arg_matches(&matches)?;
+    Ok((cli, repeated(&program, &matches)))
 }
 
 /// The mistake with what was meant, where the word for a command is known from elsewhere: the command
@@ -337,6 +351,9 @@ mod tests {
             assert!(!told(word).contains("'escalate'"), "{}", told(word));
         }
         let words = ["kubectl-devicetaint", "delete", "x"].map(OsString::from);
-        assert!(matches!(parse(&words).unwrap().command, Command::Remove(_)));
+        assert!(matches!(
+            parse(&words).unwrap().0.command,
+            Command::Remove(_)
+        ));
     }
 }

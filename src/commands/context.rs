@@ -9,7 +9,7 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
 use super::work::ledger::Ledger;
 use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
-use crate::output::{ColorChoice, Environment, Printer, Verbosity};
+use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
 
 /// Variables that the program listens to; no other part of the environment is ever read.
 const VARIABLES: [&str; 15] = [
@@ -95,6 +95,7 @@ impl Context {
         surroundings: &Surroundings,
         global: &GlobalArgs,
         connection: ConnectionArgs,
+        repeated: Repeated,
     ) -> Self {
         let verbosity = if global.quiet {
             Verbosity::Quiet
@@ -105,11 +106,10 @@ impl Context {
             cluster::Environment::from_variables(|name| surroundings.variables.get(name).cloned());
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
-            printer: Arc::new(Printer::standard(
-                global.color.into(),
-                &surroundings.streams,
-                verbosity,
-            )),
+            printer: Arc::new(
+                Printer::standard(global.color.into(), &surroundings.streams, verbosity)
+                    .repeating(repeated),
+            ),
             width: surroundings.streams.width,
             namespace: connection
                 .namespace

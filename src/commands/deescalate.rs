@@ -40,7 +40,7 @@ pub(super) struct DeescalateArgs {
     rules: RuleArgs,
 
     /// Effect from now on
-    #[arg(long, value_enum, value_name = "EFFECT")]
+    #[arg(long, value_enum, value_name = "None|NoSchedule")]
     to: Lower,
 
     #[command(flatten)]

@@ -53,8 +53,11 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let meant = chooser.meant(look.rules()?, look.now);
     let missing = meant.all_missing();
     if meant.rules.is_empty() {
-        context.printer.note("No resources found");
-        return missing.map_or(Ok(ExitStatus::Success), Err);
+        let Some(missing) = missing else {
+            context.printer.note("No resources found");
+            return Ok(ExitStatus::Success);
+        };
+        return Err(missing);
     }
     let considered: Vec<ConsideredTaint> = meant
         .rules

@@ -76,7 +76,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let look = Look::open(&args.source.source(), context).await?;
     let inventory = engine::devices(look.snapshot(), &look.semantics);
     let known = inventory.devices.iter().map(|state| &state.id);
-    shown.refuse_missing(known, &look.how_to_list_devices())?;
+    shown.refuse_missing(known)?;
     let question = Listed {
         args: &args,
         shown,

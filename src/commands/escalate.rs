@@ -42,7 +42,7 @@ pub(super) struct EscalateArgs {
     rules: RuleArgs,
 
     /// Effect from now on
-    #[arg(long, value_enum, value_name = "EFFECT")]
+    #[arg(long, value_enum, value_name = "NoSchedule|NoExecute")]
     to: Higher,
 
     /// Wait until everybody is gone whom it evicts

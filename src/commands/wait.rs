@@ -36,7 +36,7 @@ pub(super) struct WaitArgs {
     selector: Option<LabelSelector>,
 
     /// What to wait for
-    #[arg(long = "for", value_enum, value_name = "WHAT")]
+    #[arg(long = "for", value_enum, value_name = "evicted|observed|deleted")]
     what: What,
 
     /// How long to wait, such as 30s or 5m

@@ -10,6 +10,7 @@ use super::broad::Question;
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::naming::device;
+use crate::naming::shell::word;
 use crate::report::ImpactReport;
 use crate::report::impact::{Consent, ExpectedReport, Objection};
 
@@ -74,15 +75,9 @@ fn see_all(considered: &[ConsideredTaint]) -> Option<String> {
         if !by_name || !named.contains(&true) {
             return None;
         }
-        let name = device::format(selector);
-        let quoted = if name.contains('*') {
-            format!("'{name}'")
-        } else {
-            name
-        };
-        words.push(quoted);
+        words.push(word(&device::format(selector)));
     }
-    words.push(taint(first));
+    words.push(word(&taint(first)));
     Some(words.join(" "))
 }
 

@@ -81,9 +81,9 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
                     was.taint.effect,
                     by_whom(before, now)
                 )),
-                (Some(_) | None, Some(_) | None) => {
-                    failure.hint("to let it evict: kubectl devicetaint escalate")
-                }
+                (Some(_) | None, Some(_) | None) => failure.hint(format!(
+                    "to let it evict: kubectl devicetaint escalate {rule} --to NoExecute"
+                )),
             }
         }
         Never::Unknowable(gaps) => {
@@ -222,7 +222,7 @@ mod tests {
         let failure = ended(&harmless, &eased, &eased);
         assert_eq!(
             failure.hints(),
-            ["to let it evict: kubectl devicetaint escalate"]
+            ["to let it evict: kubectl devicetaint escalate a --to NoExecute"]
         );
 
         let gone = ended(&Never::Gone("a".into()), &before, &[]);

@@ -26,6 +26,10 @@ pub fn suggest(selector: &DeviceSelector, known: &[DeviceId]) -> Vec<String> {
     if !behind_a_driver.is_empty() {
         return behind_a_driver.into_iter().take(3).collect();
     }
+    let elsewhere = with_any_driver(&wanted, known);
+    if !elsewhere.is_empty() {
+        return elsewhere.into_iter().take(3).collect();
+    }
     let right = |candidate: &&Parts<'_>, parts: usize| candidate[..parts] == wanted[..parts];
     // The first part that is not right together with those before it.
     let wrong = (0..wanted.len())
@@ -73,6 +77,18 @@ fn with_driver(wanted: &Parts<'_>, known: &[DeviceId]) -> BTreeSet<String> {
     found
         .map(|id| argument(&[Some(id.driver.as_str()), Some(&pool), *device]))
         .collect()
+}
+
+/// The arguments that mean the pools or devices whose name `wanted` has for a driver's.
+fn with_any_driver(wanted: &Parts<'_>, known: &[DeviceId]) -> BTreeSet<String> {
+    let [Some(name), None, None] = wanted else {
+        return BTreeSet::new();
+    };
+    let is_pool = known.iter().any(|id| id.pool.as_str() == *name);
+    let is_device = known.iter().any(|id| id.device.as_str() == *name);
+    let pools = is_pool.then(|| format!("*/{name}/*"));
+    let devices = is_device.then(|| format!("*/*/{name}"));
+    pools.into_iter().chain(devices).collect()
 }
 
 /// The candidates whose parts in `place` look like `wanted`, or some of them if none does and there
@@ -143,6 +159,8 @@ mod tests {
                 &["gpu.example.com/node-7/gpu-0"][..],
             ),
             ("gpu.example.con", &["gpu.example.com", "nic.example.com"]),
+            ("node-7", &["*/node-7/*"]),
+            ("gpu-0", &["*/*/gpu-0"]),
             (
                 "gpu.example.com/nod-7/gpu-0",
                 &[

@@ -13,6 +13,7 @@
 //! | What shows that something is going on? | [`progress`] |
 //! | What is told of something that goes on for long? | [`account`] |
 //! | What does the user have to say to it? | [`question`] |
+//! | What has to stand in a printed command as well? | [`repeated`] |
 
 pub mod account;
 pub mod environment;
@@ -21,9 +22,11 @@ pub mod mark;
 pub mod printer;
 pub mod progress;
 pub mod question;
+pub mod repeated;
 
 pub use account::Account;
 pub use environment::{ColorChoice, Environment, Verbosity};
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;
+pub use repeated::{Repeated, RepeatedFlag};

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anstream::AutoStream;
 
 use super::mark::{Mark, marked};
-use super::{ColorChoice, Environment, Progress, Verbosity, escape};
+use super::{ColorChoice, Environment, Progress, Repeated, Verbosity, escape};
 
 /// A result that could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,7 @@ pub struct Printer<'a> {
     colored: bool,
     colored_results: bool,
     verbosity: Verbosity,
+    repeated: Repeated,
 }
 
 impl fmt::Debug for Printer<'_> {
@@ -80,7 +81,14 @@ impl<'a> Printer<'a> {
             colored: false,
             colored_results: false,
             verbosity: Verbosity::Normal,
+            repeated: Repeated::default(),
         }
+    }
+
+    /// The printer, with these flags in every command that its messages name.
+    #[must_use]
+    pub fn repeating(self, repeated: Repeated) -> Self {
+        Self { repeated, ..self }
     }
 
     /// The line that shows what the program is busy with. A result takes it away.
@@ -184,7 +192,8 @@ impl<'a> Printer<'a> {
 
     fn say(&self, prefix: Prefix, text: &str) {
         let (word, color) = prefix.parts();
-        let text = escape::line(text);
+        let text = self.repeated.in_commands_of(text);
+        let text = escape::line(&text);
         let line = if self.colored && !word.is_empty() {
             format!("{color}{word}\u{1b}[0m{text}\n")
         } else {

@@ -112,9 +112,9 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
 #[must_use]
 pub fn after_add(rules: &str, effect: &Effect) -> String {
     match effect {
-        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => format!(
-            "next: kubectl devicetaint escalate {rules} --to NoExecute --wait, which shows whom it hits first"
-        ),
+        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => {
+            format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
+        }
         Effect::NoExecute => {
             format!("next: kubectl devicetaint wait {rules} --for evicted")
         }

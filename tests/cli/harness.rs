@@ -53,9 +53,11 @@ fn run(command: &mut Command, words: &[String], input: &[u8]) -> Run {
         stderr,
     } = child.wait_with_output().expect("the program ends");
     let _ = writer.join();
+    let stderr = String::from_utf8(stderr).expect("UTF-8");
+    crate::advice::check(Path::new(PROGRAM), words, &stderr);
     Run {
         stdout: String::from_utf8(stdout).expect("UTF-8"),
-        stderr: String::from_utf8(stderr).expect("UTF-8"),
+        stderr,
         code: status.code().expect("no signal"),
     }
 }

@@ -9,6 +9,9 @@
     reason = "a test or benchmark, not the program"
 )]
 
+#[path = "../support/advice.rs"]
+mod advice;
+mod advice_in_the_source;
 mod bad_input;
 mod devices;
 mod formats;

@@ -363,7 +363,7 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     assert_snapshot!(preview("--pool node-70").shown(), @"
     [stderr]
     error: no device matches */node-70/*: none is published or allocated
-    hint: did you mean one of */node-10/*, */node-7/*, */node-1/*?
+    hint: did you mean one of '*/node-10/*', '*/node-7/*', '*/node-1/*'?
     hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     hint: if it will be there later, add --allow-missing
     [exit status: 1]
@@ -578,19 +578,38 @@ fn feature_gate_counts_the_pods_of_pod_groups() {
 }
 
 #[test]
+fn a_device_and_its_taint_in_one_word_are_told_apart() {
+    let told = preview("gpu.example.com/node-7/gpu-0:NoExecute").stderr;
+    let hint =
+        "hint: a device and its taint are two words: gpu.example.com/node-7/gpu-0 KEY:EFFECT";
+    assert!(told.contains(hint), "{told}");
+}
+
+#[test]
+fn the_bare_name_of_a_device_or_pool_is_told_what_selects_it() {
+    for (typed, meant) in [("gpu-0", "'*/*/gpu-0'"), ("node-7", "'*/node-7/*'")] {
+        let told = preview(typed).stderr;
+        let hint = format!("did you mean {meant}?");
+        assert!(told.contains(&hint), "{told}");
+        let understood = preview(&format!("{meant} a:NoExecute"));
+        assert_eq!(understood.code, 0, "{}", understood.stderr);
+    }
+}
+
+#[test]
 fn question_about_nothing_or_two_things_is_a_usage_error() {
     assert_snapshot!(preview("").shown(), @"
     [stderr]
     error: no devices: whom would it hit?
     hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     assert_snapshot!(preview("a:NoExecute").shown(), @"
     [stderr]
     error: no devices: whom would it hit?
     hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
-    hint: list what there is with `kubectl devicetaint devices`
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     assert_snapshot!(preview("gpu.example.com a:NoExecute b:NoExecute").shown(), @"
@@ -625,7 +644,7 @@ fn wrong_arguments_are_usage_errors() {
     assert_snapshot!(preview("node-7/gpu-0").shown(), @r#"
     [stderr]
     error: device "node-7/gpu-0" has two segments, where a device has three: DRIVER/POOL/DEVICE
-    hint: did you mean node-7/gpu-0/* or */node-7/gpu-0?
+    hint: did you mean 'node-7/gpu-0/*' or '*/node-7/gpu-0'?
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com//gpu-0").shown(), @r#"

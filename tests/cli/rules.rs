@@ -61,13 +61,49 @@ fn add_says_what_is_missing_or_wrong() {
 }
 
 #[test]
+fn advice_about_files_is_about_these_files_and_this_moment() {
+    let told = devicetaint(
+        "describe gpu.example.com/node-7/gpu-0 a --from examples/cluster.yaml --now 2026-11-20T10:00:00Z --kubernetes 1.36",
+    );
+    let hint = "hint: list what there is with `kubectl devicetaint list --from examples/cluster.yaml \
+                --now 2026-11-20T10:00:00Z --kubernetes 1.36`";
+    assert!(told.stderr.contains(hint), "{}", told.stderr);
+    assert!(
+        !told.stderr.contains("No resources found"),
+        "{}",
+        told.stderr
+    );
+}
+
+#[test]
+fn only_commands_that_read_files_advise_to_read_one() {
+    for (line, advises) in [
+        ("list", true),
+        ("devices", true),
+        ("describe a", true),
+        ("preview gpu.example.com", true),
+        ("preview gpu.example.com --publish", false),
+        ("wait a --for deleted", false),
+        ("remove a", false),
+        ("escalate a --to NoExecute", false),
+        ("deescalate a --to None", false),
+        ("add gpu.example.com a:None", false),
+        ("snapshot", false),
+    ] {
+        let told = devicetaint(line).stderr;
+        assert!(told.contains("no cluster is configured"), "{line}: {told}");
+        assert_eq!(told.contains("--from FILE"), advises, "{line}: {told}");
+    }
+}
+
+#[test]
 fn the_other_commands_say_what_is_missing_or_wrong() {
     for (line, wanted) in [
         ("escalate --to NoExecute", "no rules: which are meant?"),
         ("escalate a/b/c --to NoExecute", "is not the name of a rule"),
         ("escalate pod/a --to NoExecute", "no devices"),
         ("deescalate --to None", "no rules: which are meant?"),
-        ("escalate a", "--to <EFFECT>"),
+        ("escalate a", "--to <NoSchedule|NoExecute>"),
         (
             "escalate a --to None",
             "possible values: NoSchedule, NoExecute",
@@ -89,7 +125,7 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
         ("remove -l a>b", "label selector"),
         ("list --sort-by colour", "possible values: name"),
         ("describe", "no rules: which are meant?"),
-        ("wait a", "--for <WHAT>"),
+        ("wait a", "--for <evicted|observed|deleted>"),
         (
             "wait a --for ever",
             "possible values: evicted, observed, deleted",

@@ -29,6 +29,12 @@ pub(in crate::cluster) fn parted(address: &str) -> (String, Option<Login>) {
     (address, Some(login).filter(|login| !login.name.is_empty()))
 }
 
+/// The address as it may be shown and used again: without the login that it holds.
+#[must_use]
+pub fn without_login(address: &str) -> String {
+    parted(address).0
+}
+
 /// An address that cannot be understood, as far as it can be shown: without anything before an `@`,
 /// wherever that stands.
 pub(in crate::cluster) fn shown(address: &str) -> String {

@@ -63,6 +63,7 @@ impl Connection {
             None => {
                 in_cluster::choose(environment).ok_or_else(|| ClusterError::NoConfiguration {
                     searched: loaded.searched(),
+                    purpose: options.purpose,
                 })?
             }
         };

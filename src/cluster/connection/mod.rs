@@ -20,6 +20,7 @@ pub(in crate::cluster) mod proxy;
 pub(in crate::cluster) mod renewal;
 pub(in crate::cluster) mod timeout;
 
+pub use address::without_login;
 pub use load::Connection;
 pub use options::{ConnectionOptions, Environment};
 pub(in crate::cluster) use renewal::Renewal;

@@ -9,6 +9,7 @@ pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod output;
 pub(crate) mod publish;
+pub(crate) mod repeated;
 pub(crate) mod rules;
 pub(crate) mod safety;
 pub(crate) mod source;

@@ -7,6 +7,7 @@ use super::look::Look;
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Taint, Warning};
+use crate::naming::shell::word;
 use crate::naming::{Argument, NamingError, device, rule, suggest, taint};
 use crate::report::life::after_add;
 
@@ -135,7 +136,7 @@ impl Choice {
             (By::Selectors(selectors), Some(taint)) => {
                 let devices = selectors.iter().map(named_for_add);
                 let devices = devices.collect::<Option<Vec<_>>>()?;
-                format!("{} {}", devices.join(" "), quoted(&taint.to_string()))
+                format!("{} {}", devices.join(" "), word(&taint.to_string()))
             }
             (By::Rules(names), _) => {
                 let effects = names.iter().map(|name| effect_of(name));
@@ -148,7 +149,7 @@ impl Choice {
             }
             (By::Manifests(files), _) => {
                 let files = files.iter().map(|file| file.display().to_string());
-                let files = files.map(|file| format!("-f {}", quoted(&file)));
+                let files = files.map(|file| format!("-f {}", word(&file)));
                 files.collect::<Vec<_>>().join(" ")
             }
         };
@@ -158,17 +159,7 @@ impl Choice {
 
 /// The devices as `add` takes them; all devices have no name there.
 fn named_for_add(selector: &DeviceSelector) -> Option<String> {
-    (*selector != DeviceSelector::default()).then(|| quoted(&device::format(selector)))
-}
-
-/// The word as a shell takes it for itself.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "./=:-_,@+".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    (*selector != DeviceSelector::default()).then(|| word(&device::format(selector)))
 }
 
 impl By {
@@ -275,7 +266,6 @@ impl Shown {
     pub(crate) fn refuse_missing<'a>(
         &self,
         known: impl Iterator<Item = &'a DeviceId> + Clone,
-        advice: &str,
     ) -> Result<(), Failure> {
         let mut selectors = self.any.iter().chain(&self.also);
         let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
@@ -283,7 +273,6 @@ impl Shown {
             Some(selector) => Err(no_such_device(
                 selector,
                 &known.cloned().collect::<Vec<_>>(),
-                advice,
             )),
             None => Ok(()),
         }
@@ -305,7 +294,15 @@ pub(crate) fn wrong_name(error: NamingError) -> Failure {
     let hint = match &error {
         NamingError::TwoSegments { suggestions, .. } => Some(format!(
             "did you mean {} or {}?",
-            suggestions[0], suggestions[1]
+            word(&suggestions[0]),
+            word(&suggestions[1])
+        )),
+        NamingError::Invalid {
+            field: "taint key",
+            value,
+            ..
+        } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
+            "a device and its taint are two words: {value} KEY:EFFECT"
         )),
         NamingError::Everything { .. } => Some("if that is meant, say --all-devices".to_owned()),
         NamingError::UnknownEffect {
@@ -321,19 +318,22 @@ pub(crate) fn wrong_name(error: NamingError) -> Failure {
 }
 
 /// No device of that name is published or allocated.
-fn no_such_device(selector: &DeviceSelector, known: &[DeviceId], advice: &str) -> Failure {
+fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
     let name = device::format(selector);
     let failure = Failure::new(
         ExitStatus::Failed,
         format!("no device matches {name}: none is published or allocated"),
     );
-    let similar = suggest(selector, known);
+    let similar: Vec<String> = suggest(selector, known)
+        .iter()
+        .map(|name| word(name))
+        .collect();
     let failure = match similar.as_slice() {
         [] => failure,
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     };
-    failure.hint(advice.to_owned())
+    failure.hint("list what there is with `kubectl devicetaint devices`")
 }
 
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
@@ -349,8 +349,7 @@ pub(crate) fn refuse_missing(considered: &[ConsideredTaint], look: &Look) -> Res
         let all = engine::devices(look.snapshot(), &look.semantics).devices;
         let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
         return Err(
-            no_such_device(selector, &known, &look.how_to_list_devices())
-                .hint("if it will be there later, add --allow-missing"),
+            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
         );
     }
     Ok(())
@@ -574,9 +573,7 @@ mod tests {
             (
                 "a rule that does nothing yet",
                 rules(&["quiet", "evicting"]),
-                Some(
-                    "escalate quiet evicting --to NoExecute --wait, which shows whom it hits first",
-                ),
+                Some("escalate quiet evicting --to NoExecute --wait"),
             ),
             (
                 "one that evicts",
@@ -648,11 +645,11 @@ mod tests {
             );
         }
         let known = [seven];
-        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter(), "");
+        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter());
         assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
         assert!(
             chosen(&["*/node-7/*"], Some(&flags))
-                .refuse_missing(known.iter(), "")
+                .refuse_missing(known.iter())
                 .is_ok()
         );
     }

@@ -46,8 +46,6 @@ pub(crate) struct Aside {
     doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     live: Option<Live>,
-    /// The flags that name the files.
-    from: String,
 }
 
 impl Aside {
@@ -117,7 +115,6 @@ impl Look {
             aside: Aside {
                 doubts,
                 live: Some(live),
-                from: String::new(),
             },
             version,
         })
@@ -140,11 +137,7 @@ impl Look {
             reading,
             semantics,
             now,
-            aside: Aside {
-                doubts,
-                live: None,
-                from: source.flags(),
-            },
+            aside: Aside { doubts, live: None },
             version: source.version,
         })
     }
@@ -269,12 +262,6 @@ impl Look {
     /// What there is to say beside what was read.
     pub(crate) fn aside(&self) -> &Aside {
         &self.aside
-    }
-
-    /// How to list the devices of what was looked at.
-    pub(crate) fn how_to_list_devices(&self) -> String {
-        let from = &self.aside.from;
-        format!("list what there is with `kubectl devicetaint devices{from}`")
     }
 
     /// Says what there is to say beside what was read.

@@ -11,7 +11,6 @@ use crate::cluster::{self, Detail, FileSource, InputError, Limits};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor, Warning};
-use crate::naming::shell::word;
 
 /// Where the cluster's state comes from, and how it is understood.
 #[derive(Clone, Debug)]
@@ -22,15 +21,6 @@ pub(crate) struct Source {
     pub(crate) version: Version,
     /// The time of the question, where files are asked.
     pub(crate) now: Option<Timestamp>,
-}
-
-impl Source {
-    /// The flags that name the files, each with a blank in front, for commands that look at the same;
-    /// nothing for the cluster itself.
-    pub(crate) fn flags(&self) -> String {
-        let flag = |path: &PathBuf| format!(" --from {}", word(&path.to_string_lossy()));
-        self.from.iter().map(flag).collect()
-    }
 }
 
 /// How the cluster behaves, as far as that was said.

@@ -41,13 +41,13 @@ impl ImpactReport {
         let rules: Option<Vec<String>> = self
             .taints
             .iter()
-            .map(|taint| Some(format!(" --rule {}", taint.rule.as_ref()?)))
+            .map(|taint| Some(format!("--rule {}", taint.rule.as_ref()?)))
             .collect();
         match rules {
             Some(rules) if !rules.is_empty() => {
                 format!(
-                    "; all of them: kubectl devicetaint preview{}",
-                    rules.concat()
+                    "; all of them: kubectl devicetaint preview {}",
+                    rules.join(" ")
                 )
             }
             Some(_) | None => String::new(),

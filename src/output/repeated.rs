@@ -1,0 +1,117 @@
+//! What has to stand in a printed command as well, so that it can be pasted?
+//!
+//! Advice is written without the flags that this run was given to find its cluster or its files.
+//! Pasted like that, it would reach another cluster, or ask another user's rights. They are put in on
+//! the way out, at one place, into every command of a message.
+
+use std::borrow::Cow;
+
+/// How every command of this program begins where it is printed.
+const PROGRAM: &str = "kubectl devicetaint ";
+
+/// A flag of this run that other commands need too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedFlag {
+    /// The flag, such as `--context`; a command that has it already keeps its own.
+    pub flag: &'static str,
+    /// The flag with its value as words of a shell, such as `--context prod`.
+    pub words: String,
+    /// The subcommands that take it.
+    pub commands: Vec<String>,
+}
+
+/// The flags of this run that printed commands repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repeated(pub Vec<RepeatedFlag>);
+
+impl Repeated {
+    /// The text with these flags in every command that takes them, behind the name of the subcommand.
+    #[must_use]
+    pub fn in_commands_of<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.0.is_empty() || !text.contains(PROGRAM) {
+            return Cow::Borrowed(text);
+        }
+        let mut parts = text.split(PROGRAM);
+        let mut complete = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let subcommand: String = part.chars().take_while(is_of_name).collect();
+            complete.push_str(PROGRAM);
+            complete.push_str(&subcommand);
+            let rest = &part[subcommand.len()..];
+            let own = rest.split('`').next().unwrap_or_default();
+            for flag in self.missing_in(&subcommand, own) {
+                complete.push(' ');
+                complete.push_str(&flag.words);
+            }
+            complete.push_str(rest);
+        }
+        Cow::Owned(complete)
+    }
+
+    /// The flags that `subcommand` takes and does not have among its `own` words.
+    fn missing_in<'a>(
+        &'a self,
+        subcommand: &'a str,
+        own: &'a str,
+    ) -> impl Iterator<Item = &'a RepeatedFlag> {
+        self.0.iter().filter(move |flag| {
+            let mut words = own.split([' ', '=']);
+            let takes_it = flag.commands.iter().any(|command| command == subcommand);
+            takes_it && words.all(|word| word != flag.flag)
+        })
+    }
+}
+
+/// Whether names of subcommands have this character.
+fn is_of_name(character: &char) -> bool {
+    character.is_ascii_lowercase() || *character == '-'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flag(flag: &'static str, words: &str, commands: &[&str]) -> RepeatedFlag {
+        RepeatedFlag {
+            flag,
+            words: words.to_owned(),
+            commands: commands.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn flags_are_put_into_commands_that_take_them_and_lack_them() {
+        let repeated = Repeated(vec![
+            flag("--context", "--context prod", &["list", "add", "devices"]),
+            flag(
+                "--from",
+                "--from a.json --from b.json",
+                &["list", "devices"],
+            ),
+        ]);
+        for (text, complete) in [
+            (
+                "see `kubectl devicetaint list`, or not",
+                "see `kubectl devicetaint list --context prod --from a.json --from b.json`, or not",
+            ),
+            (
+                "next: kubectl devicetaint add a k:None",
+                "next: kubectl devicetaint add --context prod a k:None",
+            ),
+            (
+                "kubectl devicetaint devices --from=c and `kubectl devicetaint list --context x`",
+                "kubectl devicetaint devices --context prod --from=c and \
+                 `kubectl devicetaint list --from a.json --from b.json --context x`",
+            ),
+            (
+                "kubectl devicetaint help guards",
+                "kubectl devicetaint help guards",
+            ),
+            ("kubectl-devicetaint/batch=1", "kubectl-devicetaint/batch=1"),
+            ("kubectl devicetaint ", "kubectl devicetaint "),
+        ] {
+            assert_eq!(repeated.in_commands_of(text), complete);
+            assert_eq!(Repeated::default().in_commands_of(text), text);
+        }
+    }
+}
