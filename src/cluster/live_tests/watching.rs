@@ -237,6 +237,74 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     assert_eq!(server.count(path), 2);
 }
 
+/// One claim on a device that is nowhere, reserved for this consumer.
+fn claim_for(server: &Server, consumer: &str) {
+    let claim = encode::claim("claim-1", "nowhere", "gpu-0", consumer);
+    let claims = encode::list("resource.k8s.io/v1", "ResourceClaim", &[claim], "");
+    server.answer(CLAIMS, [Answer::ok(claims)]);
+}
+
+const PODS_OF_ML: &str = "/api/v1/namespaces/ml/pods";
+
+fn pod_list(pods: &[Vec<u8>]) -> Answer {
+    Answer::ok(encode::list("v1", "Pod", pods, ""))
+}
+
+#[tokio::test]
+async fn a_pod_that_is_not_called_what_its_reservation_says_is_kept_by_its_uid() {
+    let server = Server::start().await;
+    claim_for(&server, "pod-1");
+    let renamed = encode::renamed("renamed", "pod-1", "node-1", "claim-1");
+    let other = encode::pod("other", "node-1", "claim-2");
+    server.answer(PODS_OF_ML, [pod_list(&[other, renamed.clone()])]);
+    let (mut watched, _) = watched(&server, 5).await;
+    watched.keep_pods(|_| true).await.expect("pods");
+    assert_eq!(pods(&watched), ["ml/renamed"]);
+    assert!(watched.asks_by_name());
+
+    // From now on its own name is asked for, and nobody is listed for it.
+    let renamed = encode::object("v1", "Pod", &renamed);
+    let path = format!("{PODS_OF_ML}/renamed");
+    server.answer(
+        &path,
+        [Answer::ok(renamed), Answer::absent("pods", "renamed")],
+    );
+    for expected in [&["ml/renamed"][..], &[]] {
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        watched.keep_pods(|_| true).await.expect("pods");
+        assert_eq!(pods(&watched), expected);
+    }
+    watched.keep_pods(|_| true).await.expect("pods");
+    assert!(!watched.asks_by_name());
+    assert_eq!((server.count(&path), server.count(PODS_OF_ML)), (2, 4));
+}
+
+#[tokio::test]
+async fn whoever_may_not_look_for_a_uid_is_told_that_somebody_may_be_left() {
+    let server = Server::start().await;
+    claim_for(&server, "pod-1");
+    server.answer(PODS_OF_ML, [Answer::forbidden("eve")]);
+    let (mut watched, _) = watched(&server, 5).await;
+    watched.keep_pods(|_| true).await.expect("pods");
+    assert_eq!(watched.reading().gaps.len(), 1);
+    assert!(watched.asks_by_name(), "nobody knows whether it is gone");
+}
+
+#[tokio::test]
+async fn pods_of_a_group_are_kept_also_for_who_may_only_list_their_namespace() {
+    let server = Server::start().await;
+    claim_for(&server, "group/gang");
+    server.answer(PODS, [Answer::forbidden("eve")]);
+    let member = encode::member("worker-0", "claim-1", "gang");
+    let other = encode::pod("other", "node-1", "claim-2");
+    server.answer(PODS_OF_ML, [pod_list(&[member, other])]);
+    let (mut watched, _) = watched(&server, 5).await;
+    watched.keep_pods(|_| true).await.expect("pods");
+    assert_eq!(pods(&watched), ["ml/worker-0"]);
+    assert!(watched.reading().gaps.is_empty());
+    assert!(watched.asks_by_name());
+}
+
 #[tokio::test]
 async fn what_something_on_the_way_says_of_a_pod_does_not_make_it_gone() {
     let server = Server::start().await;

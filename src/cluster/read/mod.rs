@@ -13,12 +13,12 @@ pub(in crate::cluster) mod list;
 pub(in crate::cluster) mod lists;
 mod nodes;
 mod optional;
-mod pods;
+pub(in crate::cluster) mod pods;
+pub(in crate::cluster) mod wanted;
 
 pub use devices::{read_devices, read_for_preview};
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;
 pub use optional::read_optional;
-pub(in crate::cluster) use pods::nodes_of;
 pub use pods::read_pods;

@@ -18,10 +18,10 @@ use futures::stream::{self, StreamExt};
 
 use super::list::List;
 use super::lists::{self, Listing, Selection};
+use super::wanted::Wanted;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
-    DeviceId, Gap, Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading,
-    ResourceClaim, Snapshot, Uid, Warning,
+    DeviceId, Gap, Kind, Namespace, NamespacedName, Pod, Reading, Snapshot, Uid, Warning,
 };
 use crate::wire::{Detail, Version};
 
@@ -55,7 +55,7 @@ pub async fn read_pods(
         version,
         wanted: &wanted,
     };
-    let found = reader.read().await?;
+    let found = reader.read(&reading.snapshot).await?;
     reading.snapshot.pods = found.pods.into_values().collect();
     reading.warnings.extend(found.warnings);
     reading.gaps.extend(found.gap);
@@ -68,97 +68,13 @@ pub async fn read_pods(
     Ok(reading)
 }
 
-/// Which pods to read.
-#[derive(Debug, Default)]
-struct Wanted {
-    names: BTreeSet<NamespacedName>,
-    uids: BTreeSet<(Namespace, Uid)>,
-    groups: BTreeSet<(Namespace, ObjectName)>,
-    /// Where the devices are, if all of them are local to a node.
-    nodes: Option<BTreeSet<NodeName>>,
-}
-
-impl Wanted {
-    fn new(snapshot: &Snapshot, selects: impl Fn(&DeviceId) -> bool) -> Self {
-        let mut wanted = Self::default();
-        let mut held = BTreeSet::new();
-        for claim in &snapshot.claims {
-            let results = claim
-                .allocation
-                .iter()
-                .flat_map(|allocation| &allocation.results);
-            let mut selected = results
-                .map(|result| &result.device)
-                .filter(|id| selects(id))
-                .peekable();
-            if selected.peek().is_some() {
-                held.extend(selected);
-                wanted.add_consumers(claim);
-            }
-        }
-        if wanted.names.len() > ONE_BY_ONE {
-            wanted.nodes = nodes_of(snapshot, &held);
-        }
-        wanted
-    }
-
-    fn add_consumers(&mut self, claim: &ResourceClaim) {
-        let namespace = &claim.name.namespace;
-        for consumer in &claim.reserved_for {
-            match (&*consumer.api_group, &*consumer.resource) {
-                ("", "pods") => {
-                    self.names.insert(NamespacedName {
-                        namespace: namespace.clone(),
-                        name: consumer.name.clone(),
-                    });
-                    self.uids.insert((namespace.clone(), consumer.uid.clone()));
-                }
-                ("scheduling.k8s.io", "podgroups") => {
-                    self.groups
-                        .insert((namespace.clone(), consumer.name.clone()));
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn contains(&self, pod: &Pod) -> bool {
-        let uid = || (pod.name.namespace.clone(), pod.uid.clone());
-        self.names.contains(&pod.name) || self.uids.contains(&uid()) || self.is_in_group(pod)
-    }
-
-    fn is_in_group(&self, pod: &Pod) -> bool {
-        let group = pod.pod_group.as_ref();
-        group.is_some_and(|group| {
-            self.groups
-                .contains(&(pod.name.namespace.clone(), group.clone()))
-        })
-    }
-}
-
-/// The nodes of all of `devices`, or `None` when one of them is not local to a node.
-pub(in crate::cluster) fn nodes_of(
-    snapshot: &Snapshot,
-    devices: &BTreeSet<&DeviceId>,
-) -> Option<BTreeSet<NodeName>> {
-    let mut nodes: BTreeMap<DeviceId, Option<NodeName>> = BTreeMap::new();
-    for slice in &snapshot.slices {
-        for device in &slice.devices {
-            let id = slice.id_of(device);
-            if devices.contains(&id) {
-                nodes.insert(id, slice.node_of(device).cloned());
-            }
-        }
-    }
-    devices.iter().map(|id| nodes.get(*id)?.clone()).collect()
-}
-
 /// What was read.
 #[derive(Debug, Default)]
-struct Found {
-    pods: BTreeMap<NamespacedName, Pod>,
-    warnings: Vec<Warning>,
-    gap: Option<Gap>,
+pub(in crate::cluster) struct Found {
+    pub(in crate::cluster) pods: BTreeMap<NamespacedName, Pod>,
+    pub(in crate::cluster) warnings: Vec<Warning>,
+    /// Why somebody may be missing.
+    pub(in crate::cluster) gap: Option<Gap>,
     resource_version: Option<String>,
 }
 
@@ -170,18 +86,19 @@ impl Found {
     }
 }
 
-struct Reader<'a> {
-    client: &'a ApiClient,
-    version: &'static Version,
-    wanted: &'a Wanted,
+/// Reads the pods that are wanted.
+pub(in crate::cluster) struct Reader<'a> {
+    pub(in crate::cluster) client: &'a ApiClient,
+    pub(in crate::cluster) version: &'static Version,
+    pub(in crate::cluster) wanted: &'a Wanted,
 }
 
 impl Reader<'_> {
-    async fn read(&self) -> Result<Found, ClusterError> {
+    async fn read(&self, snapshot: &Snapshot) -> Result<Found, ClusterError> {
         let wanted = self.wanted;
         let mut found = Found::default();
-        if wanted.names.len() > ONE_BY_ONE {
-            match &wanted.nodes {
+        if wanted.pods.len() > ONE_BY_ONE {
+            match wanted.nodes(snapshot) {
                 Some(nodes) if nodes.len() <= NODE_BY_NODE => {
                     let on_nodes = nodes.iter().map(|node| Selection::on_node(node.as_str()));
                     self.lists(on_nodes, &mut found).await?;
@@ -209,30 +126,44 @@ impl Reader<'_> {
         {
             return Ok(all);
         }
-        let groups = wanted.groups.iter().map(|(namespace, _)| namespace);
-        let mut namespaces: BTreeSet<&Namespace> = groups.collect();
-        // Whoever may not read pods by name knows by now that somebody may be missing.
-        if found.gap.is_none() {
-            namespaces.extend(self.astray(&found));
-        }
-        let namespaces = namespaces.into_iter().map(|name| name.as_str().to_owned());
-        self.lists(namespaces.map(Selection::Namespace), &mut found)
-            .await?;
+        self.in_namespaces(&BTreeSet::new(), &mut found).await?;
         Ok(found)
     }
 
+    /// The pods of the groups that are wanted, and those that are not called what their reservations
+    /// say; nobody looks for those that are known to be `gone`.
+    ///
+    /// # Errors
+    ///
+    /// As any list, unless permission is missing, which is a gap.
+    pub(in crate::cluster) async fn in_namespaces(
+        &self,
+        gone: &BTreeSet<Uid>,
+        found: &mut Found,
+    ) -> Result<(), ClusterError> {
+        let groups = self.wanted.groups.iter().map(|(namespace, _)| namespace);
+        let mut namespaces: BTreeSet<&Namespace> = groups.collect();
+        // Whoever may not read pods by name knows by now that somebody may be missing.
+        if found.gap.is_none() {
+            namespaces.extend(self.astray(gone, found));
+        }
+        let namespaces = namespaces.into_iter().map(|name| name.as_str().to_owned());
+        self.lists(namespaces.map(Selection::Namespace), found)
+            .await
+    }
+
     /// Where a UID is wanted that no pod has that was found: the pod is gone, or has another name.
-    fn astray(&self, found: &Found) -> BTreeSet<&Namespace> {
+    fn astray(&self, gone: &BTreeSet<Uid>, found: &Found) -> BTreeSet<&Namespace> {
         let known: BTreeSet<&Uid> = found.pods.values().map(|pod| &pod.uid).collect();
-        let wanted = self.wanted.uids.iter();
+        let wanted = self.wanted.uids();
         wanted
-            .filter(|(_, uid)| !known.contains(uid))
+            .filter(|(_, uid)| !known.contains(uid) && !gone.contains(*uid))
             .map(|(namespace, _)| namespace)
             .collect()
     }
 
     fn missing(&self, found: &Found) -> Vec<&NamespacedName> {
-        let names = self.wanted.names.iter();
+        let names = self.wanted.pods.keys();
         names
             .filter(|name| !found.pods.contains_key(*name))
             .collect()
@@ -285,7 +216,12 @@ impl Reader<'_> {
         }
     }
 
-    async fn by_name(
+    /// The pods of these names, as far as there are any.
+    ///
+    /// # Errors
+    ///
+    /// As any read, unless permission is missing, which is a gap.
+    pub(in crate::cluster) async fn by_name(
         &self,
         names: Vec<&NamespacedName>,
         found: &mut Found,

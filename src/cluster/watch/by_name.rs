@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::{NamespacedName, Uid};
+use crate::cluster::read::wanted::Wanted;
+use crate::model::{NamespacedName, Pod, Uid};
 
 /// Pods are asked for by name once in so long at most.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -14,10 +15,12 @@ const INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct PodsByName {
     /// Which pods no feed tells of.
-    pub(super) wanted: BTreeMap<NamespacedName, BTreeSet<Uid>>,
+    pub(super) wanted: Wanted,
     pub(super) asked: Option<Instant>,
+    /// What those are called that were seen: a reservation may say another name.
+    seen: BTreeMap<Uid, NamespacedName>,
     /// Pods that are gone: no other pod is ever given their UID.
-    pub(super) gone: BTreeSet<Uid>,
+    gone: BTreeSet<Uid>,
     /// The user may not list pods in places.
     pub(super) confined: bool,
 }
@@ -28,8 +31,49 @@ impl PodsByName {
         self.asked.is_some_and(|at| at.elapsed() < INTERVAL)
     }
 
+    /// What a pod is to be asked for by whose reservation says `name`; nothing when it is gone.
+    pub(super) fn name_of<'a>(
+        &'a self,
+        name: &'a NamespacedName,
+        uid: &Uid,
+    ) -> Option<&'a NamespacedName> {
+        (!self.gone.contains(uid)).then(|| self.seen.get(uid).unwrap_or(name))
+    }
+
+    /// Those that will never be there again.
+    pub(super) fn known_to_be_gone(&self) -> &BTreeSet<Uid> {
+        &self.gone
+    }
+
     /// These pods are gone, and will not be asked for.
     pub(super) fn gone(&mut self, uids: Vec<Uid>) {
         self.gone.extend(uids);
+    }
+
+    /// These pods are there; of the wanted ones, those are gone that were seen before and are not
+    /// called any more what they were called, since a pod keeps its name.
+    pub(super) fn saw(&mut self, wanted: &Wanted, pods: &BTreeMap<NamespacedName, Pod>) {
+        let there: BTreeMap<&Uid, &NamespacedName> =
+            pods.values().map(|pod| (&pod.uid, &pod.name)).collect();
+        for (_, uid) in wanted.uids() {
+            match there.get(uid) {
+                Some(name) => {
+                    self.seen.insert(uid.clone(), (*name).clone());
+                }
+                None if self.seen.contains_key(uid) => {
+                    self.gone.insert(uid.clone());
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// No wanted pod is there but these, under whatever name.
+    pub(super) fn saw_all(&mut self, wanted: &Wanted, pods: &BTreeMap<NamespacedName, Pod>) {
+        self.saw(wanted, pods);
+        let wanted = wanted.uids().map(|(_, uid)| uid);
+        let missing = wanted.filter(|uid| !self.seen.contains_key(*uid));
+        let missing: Vec<Uid> = missing.cloned().collect();
+        self.gone.extend(missing);
     }
 }

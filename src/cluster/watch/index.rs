@@ -61,9 +61,9 @@ impl Index {
         }
     }
 
-    /// Whether the feed knows an object of that name.
-    pub(super) fn contains(&self, feed: usize, name: &str) -> bool {
-        self.places.contains_key(&(feed, Arc::from(name)))
+    /// The feeds from which the objects come, in the order of the list.
+    pub(super) fn feeds(&self) -> impl Iterator<Item = usize> {
+        self.keys.iter().map(|(feed, _)| *feed)
     }
 
     fn add(&mut self, key: Key) {

@@ -16,6 +16,9 @@ use crate::wire::{Change, Detail, Fact, Object, WatchEvent};
 /// So much news at most is taken in one go, so that whoever looks gets to look.
 const AT_ONCE: usize = 256;
 
+/// Stands for those whom no feed tells of.
+const BY_NAME: usize = usize::MAX;
+
 /// A reading that is kept as the cluster is.
 pub struct Watched {
     pub(super) client: ApiClient,
@@ -175,17 +178,21 @@ impl Watched {
         lines.any(|line| line.kind == kind && line.range == *range)
     }
 
-    /// Whether a feed knows a pod of that name.
-    pub(super) fn knows_pod(&self, name: &str) -> bool {
-        let index = self.indexes.get(&Kind::Pod);
-        index.is_some_and(|index| (0..self.lines.len()).any(|number| index.contains(number, name)))
+    /// The pods that feeds tell of, by their UIDs.
+    pub(super) fn told_pods(&self) -> BTreeSet<Uid> {
+        let feeds = self.indexes.get(&Kind::Pod).into_iter();
+        let pods = self.reading.snapshot.pods.iter();
+        let told = pods
+            .zip(feeds.flat_map(Index::feeds))
+            .filter(|(_, feed)| *feed != BY_NAME);
+        told.map(|(pod, _)| pod.uid.clone()).collect()
     }
 
     /// Changes the pods that no feed tells of.
     pub(super) fn pods_by_name(&mut self, change: impl FnOnce(&mut Shelf<'_>)) {
         change(&mut Shelf {
             kind: Kind::Pod,
-            number: usize::MAX,
+            number: BY_NAME,
             index: self.indexes.entry(Kind::Pod).or_default(),
             snapshot: &mut self.reading.snapshot,
         });
