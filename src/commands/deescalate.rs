@@ -272,7 +272,7 @@ async fn pending(
     let left = remaining(&impact, &BTreeMap::new(), look.now);
     let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
     let gaps = look.reading.gaps.iter().chain(&impact.gaps);
-    let unknown = gaps.filter(|gap| gap.affects == Affects::Evictions);
+    let unknown = gaps.filter(|gap| look.semantics.affects(gap) == Affects::Evictions);
     Ok(braked_line(&Braked {
         cancelled: cancelled.len(),
         still: still.len(),

@@ -1,6 +1,6 @@
 //! Which Kubernetes version behaves how?
 
-use crate::model::Minor;
+use crate::model::{Affects, Gap, Kind, Minor};
 
 /// How one Kubernetes version treats device taints, where versions differ.
 ///
@@ -110,6 +110,17 @@ impl Semantics {
             untainted_claims_are_followed: false,
             evicts_extended_resources: false,
             honours_pod_groups: false,
+        }
+    }
+
+    /// How far answers depend on what `gap` says is missing. Where a taint reaches only devices that
+    /// are published, slices decide who is evicted.
+    #[must_use]
+    pub fn affects(&self, gap: &Gap) -> Affects {
+        let slices_decide = !self.reaches_unpublished && gap.kind() == Some(Kind::ResourceSlice);
+        match gap.affects {
+            Affects::Details if slices_decide => Affects::Evictions,
+            affects @ (Affects::Evictions | Affects::Details | Affects::Nothing) => affects,
         }
     }
 

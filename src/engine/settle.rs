@@ -21,6 +21,7 @@ use std::time::Duration;
 use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
+use super::Semantics;
 use super::life::{Evicting, Remaining};
 use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Uid};
 
@@ -182,27 +183,25 @@ pub struct Observation<'a> {
 pub struct Settle {
     goal: Goal,
     patience: Patience,
-    /// Whether the controller tells about rules at all.
-    has_condition: bool,
+    semantics: Semantics,
     subjects: Vec<(ObjectName, Uid)>,
     seen: HashSet<Uid>,
     quiet_since: Option<Duration>,
 }
 
 impl Settle {
-    /// A wait for `rules`, as they are when it begins, in a version whose controller writes a condition
-    /// or does not.
+    /// A wait for `rules`, as they are when it begins, in a version that behaves like this.
     #[must_use]
     pub fn new(
         goal: Goal,
         rules: &[DeviceTaintRule],
         patience: Patience,
-        controller: ControllerTells,
+        semantics: &Semantics,
     ) -> Self {
         Self {
             goal,
             patience,
-            has_condition: controller == ControllerTells::Condition,
+            semantics: *semantics,
             subjects: rules
                 .iter()
                 .map(|rule| (rule.name.clone(), rule.uid.clone()))
@@ -293,7 +292,7 @@ impl Settle {
                 });
             }
         }
-        let hides = facts.unread.iter().filter(|gap| hides_evictions(gap));
+        let hides = facts.unread.iter().filter(|gap| self.hides_evictions(gap));
         let hidden: Vec<Gap> = hides.filter(|_| waits_for_being).cloned().collect();
         (!hidden.is_empty()).then_some(Never::Unknowable(hidden))
     }
@@ -317,7 +316,8 @@ impl Settle {
             Goal::Evicted => {
                 let pods = facts.left.iter().map(Open::Pod);
                 let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));
-                let gaps = facts.unevaluated.iter().filter(|gap| hides_evictions(gap));
+                let gaps = facts.unevaluated.iter();
+                let gaps = gaps.filter(|gap| self.hides_evictions(gap));
                 pods.chain(unsettled)
                     .chain(gaps.map(Open::Unevaluated))
                     .collect()
@@ -325,9 +325,17 @@ impl Settle {
         }
     }
 
+    /// Whether somebody may be left because of what is not known.
+    fn hides_evictions(&self, gap: &Gap) -> bool {
+        match self.semantics.affects(gap) {
+            Affects::Evictions => true,
+            Affects::Details | Affects::Nothing => false,
+        }
+    }
+
     /// The controller's word about a rule, unless it is that it is done.
     fn unsettled<'a>(&self, rule: &'a DeviceTaintRule, facts: &Facts<'a>) -> Option<Open<'a>> {
-        if !self.has_condition {
+        if !self.semantics.has_condition {
             return None;
         }
         let evicting = Evicting::of(rule, facts.left.len());
@@ -340,25 +348,6 @@ impl Settle {
     }
 }
 
-/// Whether the eviction controller writes a condition to rules, which it does since 1.35.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ControllerTells {
-    /// It does.
-    Condition,
-    /// Only what becomes of the pods shows what it does.
-    Nothing,
-}
-
-impl From<&super::Semantics> for ControllerTells {
-    fn from(semantics: &super::Semantics) -> Self {
-        if semantics.has_condition {
-            Self::Condition
-        } else {
-            Self::Nothing
-        }
-    }
-}
-
 fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a DeviceTaintRule> {
     rules.iter().find(|rule| rule.name == *name)
 }
@@ -367,12 +356,4 @@ fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a Devic
 fn is_observed(rule: &DeviceTaintRule) -> bool {
     let condition = rule.condition.as_ref();
     condition.is_some_and(|condition| condition.observed_generation == rule.generation)
-}
-
-/// Whether somebody may be left because of what is not known.
-fn hides_evictions(gap: &Gap) -> bool {
-    match gap.affects {
-        Affects::Evictions => true,
-        Affects::Details | Affects::Nothing => false,
-    }
 }

@@ -42,7 +42,7 @@ struct Doubt {
 #[derive(Clone, Debug)]
 pub struct Knowledge<'a> {
     gaps: Vec<&'a Gap>,
-    slices_decide: bool,
+    semantics: Semantics,
 }
 
 impl<'a> Knowledge<'a> {
@@ -58,8 +58,7 @@ impl<'a> Knowledge<'a> {
         }
         Self {
             gaps: kept,
-            // Up to 1.34 a taint reaches only devices that are published.
-            slices_decide: !semantics.reaches_unpublished,
+            semantics: *semantics,
         }
     }
 
@@ -99,11 +98,7 @@ impl<'a> Knowledge<'a> {
     /// How far the answer depends on `gap`; a version may depend on more than others.
     #[must_use]
     pub fn affects(&self, gap: &Gap) -> Affects {
-        if self.concerns(gap, Subject::Pods) {
-            Affects::Evictions
-        } else {
-            gap.affects
-        }
+        self.semantics.affects(gap)
     }
 
     fn doubt(&self, subject: Subject) -> Doubt {
@@ -129,7 +124,7 @@ impl<'a> Knowledge<'a> {
                     Subject::Times,
                     Subject::Inventory,
                     Subject::Taints,
-                ]) || (self.slices_decide && subject == Subject::Pods)
+                ]) || (subject == Subject::Pods && self.affects(gap) == Affects::Evictions)
             }
             (Some(Kind::ResourceClaim), _) => {
                 !is(&[Subject::Published, Subject::Inventory, Subject::Taints])

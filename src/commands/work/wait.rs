@@ -14,9 +14,8 @@ use super::glance::Glance;
 use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::standing;
-use crate::engine::settle::{
-    ControllerTells, Freshness, Goal, Never, Patience, Settle, Shortfall, Step,
-};
+use crate::engine::Semantics;
+use crate::engine::settle::{Freshness, Goal, Never, Patience, Settle, Shortfall, Step};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::output::Account;
@@ -73,14 +72,14 @@ impl Wait<'_> {
     ///
     /// When that cannot come true any more, and when the cluster cannot be asked any more.
     pub(crate) async fn for_pods(&self, look: Look, context: &Context) -> Result<Waited, Failure> {
-        let controller = ControllerTells::from(&look.semantics);
+        let semantics = look.semantics;
         let names = self.names();
         let eyes = Eyes::on_pods(look, names)?;
         if self.patience.is_too_short_to_settle() {
             let text = standing::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(eyes, controller, context).await
+        self.wait(eyes, &semantics, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -94,7 +93,8 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<Waited, Failure> {
         let eyes = Eyes::on_rules(live.clone(), self.names()).await?;
-        self.wait(eyes, ControllerTells::Condition, context).await
+        // What rules themselves become is the same in every version that has them.
+        self.wait(eyes, &Semantics::newest(), context).await
     }
 
     /// What the rules are called.
@@ -108,11 +108,11 @@ impl Wait<'_> {
     async fn wait(
         &self,
         mut eyes: Eyes,
-        controller: ControllerTells,
+        semantics: &Semantics,
         context: &Context,
     ) -> Result<Waited, Failure> {
         let began = Instant::now();
-        let mut settle = Settle::new(self.goal, self.rules, self.patience, controller);
+        let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics);
         let mut progress = Account::new(&context.printer);
         let mut freshness = Freshness::Kept;
         let mut warned = false;

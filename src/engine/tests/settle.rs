@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use super::world::{GPU_0, NOW, World, at, considered, one_pod, semantics};
 use crate::engine::life::{Evicting, Remaining, remaining};
 use crate::engine::settle::{
-    ControllerTells, Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
+    Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
 };
-use crate::model::{Affects, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap};
+use crate::model::{Affects, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap, Kind};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 const PATIENCE: Patience = Patience {
@@ -53,7 +53,7 @@ fn quiet(rules: &[DeviceTaintRule]) -> Facts<'_> {
 }
 
 fn wait(goal: Goal, rules: &[DeviceTaintRule]) -> Settle {
-    Settle::new(goal, rules, PATIENCE, ControllerTells::Condition)
+    Settle::new(goal, rules, PATIENCE, &semantics(37))
 }
 
 /// The next step after so many seconds.
@@ -215,7 +215,7 @@ fn the_controllers_word_counts_only_about_the_rule_as_it_is() {
         assert_eq!(evicting, expected, "{name}");
         assert_eq!(step(&mut wait, &facts, 60), Step::TimedOut, "{name}");
 
-        let mut old = Settle::new(Goal::Evicted, &rules, PATIENCE, ControllerTells::Nothing);
+        let mut old = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(34));
         assert_eq!(step(&mut old, &facts, 0), until(10), "{name}, up to 1.34");
     }
 }
@@ -244,6 +244,25 @@ fn what_hides_evictions_ends_the_wait_at_once_and_details_do_not_matter() {
 }
 
 #[test]
+fn slices_hide_evictions_where_only_published_devices_are_reached() {
+    let rules = [drain()];
+    let slices = Gap::of(Kind::ResourceSlice, "cannot list them");
+    let facts = Facts {
+        unread: std::slice::from_ref(&slices),
+        ..quiet(&rules)
+    };
+    for (minor, expected) in [
+        (33, Step::Never(Never::Unknowable(vec![slices.clone()]))),
+        (34, Step::Never(Never::Unknowable(vec![slices.clone()]))),
+        (35, until(10)),
+        (37, until(10)),
+    ] {
+        let mut wait = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(minor));
+        assert_eq!(step(&mut wait, &facts, 0), expected, "1.{minor}");
+    }
+}
+
+#[test]
 fn what_cannot_be_evaluated_is_left_until_it_can() {
     let rules = [drain()];
     let gaps = [gap(Affects::Evictions), gap(Affects::Details)];
@@ -266,7 +285,7 @@ fn a_wait_that_is_shorter_than_its_settle_time_runs_out() {
         timeout: Duration::from_secs(5),
         ..PATIENCE
     };
-    let mut wait = Settle::new(Goal::Evicted, &rules, patience, ControllerTells::Condition);
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
     assert_eq!(step(&mut wait, &facts, 0), until(5));
     let seen = wait.observe(&facts, Duration::from_secs(5));
     assert_eq!(seen.step, Step::TimedOut);
@@ -281,7 +300,7 @@ fn times_beyond_all_reason_are_waited_for_as_they_are() {
         settle: Duration::MAX,
         timeout: Duration::MAX,
     };
-    let mut wait = Settle::new(Goal::Evicted, &rules, patience, ControllerTells::Condition);
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
     let forever = Step::WaitUntil(Duration::MAX);
     assert_eq!(step(&mut wait, &quiet(&rules), 7), forever);
 }
