@@ -3,7 +3,20 @@
 //! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.33 to
 //! 1.37.
 
-use crate::model::Minor;
+use crate::model::{Kind, Minor};
+
+/// How to get a kind from a server of version `minor` that does not serve it.
+pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> String {
+    match kind {
+        Kind::DeviceTaintRule => how_to_serve_rules(minor),
+        Kind::ResourceSlice | Kind::ResourceClaim | Kind::DeviceClass => {
+            how_to_serve_devices(minor)
+        }
+        Kind::Pod | Kind::Event | Kind::Node | Kind::PodDisruptionBudget => {
+            "every Kubernetes serves them: look at --runtime-config of kube-apiserver".to_owned()
+        }
+    }
+}
 
 /// How to get slices and claims from a server of version `minor` that has none.
 pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
@@ -55,6 +68,20 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_kind_is_advised_on_by_itself() {
+        let version = Some(Minor {
+            minor: 36,
+            patch: None,
+        });
+        for kind in Kind::ALL {
+            let advice = how_to_serve(kind, version);
+            assert!(advice.contains("--runtime-config"), "{kind}: {advice}");
+            let about_rules = advice.contains("DRADeviceTaintRules");
+            assert_eq!(about_rules, kind == Kind::DeviceTaintRule, "{kind}");
+        }
+    }
 
     #[test]
     fn what_is_missing_depends_on_the_version() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::list::List;
 use super::lists::{Listing, Selection};
+use crate::cluster::discovery::enablement;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Gap, Kind, Need, Warning};
 use crate::wire::{Detail, Fact, Version};
@@ -83,7 +84,7 @@ impl<'a> Reader<'a> {
         version.ok_or_else(|| ClusterError::NotServed {
             server: Arc::clone(self.client.server()),
             kind: T::KIND,
-            advice: "look at --runtime-config of kube-apiserver".to_owned(),
+            advice: enablement::how_to_serve(T::KIND, self.served.version),
         })
     }
 

@@ -57,7 +57,7 @@ impl<T: Fact> Objects<T> {
             None => Err(ClusterError::NotServed {
                 server: Arc::clone(client.server()),
                 kind: T::KIND,
-                advice: enablement::how_to_serve_rules(served.version),
+                advice: enablement::how_to_serve(T::KIND, served.version),
             }),
         }
     }
