@@ -48,7 +48,7 @@ pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
-    Saved, SavedList, eviction_events, node_health, read_devices, read_everything,
+    Saved, SavedList, Told, eviction_events, node_health, read_devices, read_everything,
     read_for_preview, read_optional, read_pods, rule_events,
 };
 pub use role::cluster_role_for;

@@ -8,13 +8,13 @@ use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::connect::Live;
 use super::work::look::Look;
-use super::work::nodes::{gap_of, nodes_in, nodes_of};
+use super::work::nodes::{NodesKnown, gap_of, nodes_in, nodes_of};
 use super::work::present::present;
-use crate::cluster::{ClusterError, eviction_events, rule_events};
+use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{Cause, ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{self, DeviceTaintRule, Gap, Kind, NamespacedName, NodeHealth, NodeName, Uid};
+use crate::model::{self, DeviceTaintRule, Gap, Kind, NamespacedName, Uid, Warning};
 use crate::report::description::{Event, RuleDescription, Subject};
 use crate::report::time::Time;
 use crate::report::{Knowledge, RuleDescriptions};
@@ -102,14 +102,25 @@ impl Question<'_> {
 
 fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescription {
     let Question { rule, impact } = question;
-    let gaps = [&look.reading.gaps, &impact.gaps, &beside.gaps];
+    let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
+    let gaps = look
+        .reading
+        .gaps
+        .iter()
+        .chain(&impact.gaps)
+        .chain(beside_it);
     RuleDescription::new(
         &Subject {
             rule,
             impact,
-            remaining: &remaining(impact, &beside.nodes, look.now),
-            warnings: &look.reading.warnings,
-            knowledge: &Knowledge::new(gaps.into_iter().flatten(), &look.semantics),
+            remaining: &remaining(impact, &beside.nodes.health, look.now),
+            warnings: &[
+                &look.reading.warnings[..],
+                &beside.warnings,
+                &beside.nodes.warnings,
+            ]
+            .concat(),
+            knowledge: &Knowledge::new(gaps, &look.semantics),
         },
         beside.events_of(question),
         look.now,
@@ -121,8 +132,10 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
 struct Beside {
     /// What was reported about the rules, and about evictions.
     events: Vec<model::Event>,
-    nodes: BTreeMap<NodeName, NodeHealth>,
+    nodes: NodesKnown,
     gaps: Vec<Gap>,
+    /// What is odd about the events.
+    warnings: Vec<Warning>,
 }
 
 impl Beside {
@@ -133,22 +146,22 @@ impl Beside {
             .flat_map(|question| remaining(&question.impact, &BTreeMap::new(), look.now))
             .collect();
         let Some(live) = look.live() else {
-            let (nodes, unknown) = nodes_in(&look.reading, &left);
-            let events = look.reading.without(Kind::Event);
             return Self {
                 events: look.reading.snapshot.events.clone(),
-                nodes,
-                gaps: events.into_iter().chain(unknown).collect(),
+                nodes: nodes_in(&look.reading, &left),
+                gaps: look.reading.without(Kind::Event).into_iter().collect(),
+                warnings: Vec::new(),
             };
         };
         let mut beside = Self::default();
         match read_events(questions, live).await {
-            Ok(events) => beside.events = events,
+            Ok(told) => {
+                beside.events = told.facts;
+                beside.warnings = told.warnings;
+            }
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
-        let (nodes, unknown) = nodes_of(&left, live).await;
-        beside.nodes = nodes;
-        beside.gaps.extend(unknown);
+        beside.nodes = nodes_of(&left, live).await;
         beside
     }
 
@@ -176,14 +189,18 @@ impl Beside {
 async fn read_events(
     questions: &[Question<'_>],
     live: &Live,
-) -> Result<Vec<model::Event>, ClusterError> {
+) -> Result<Told<Vec<model::Event>>, ClusterError> {
     let Live { client, served } = live;
-    let mut events = Vec::new();
+    let mut events: Told<Vec<model::Event>> = Told::default();
+    let mut add = |told: Told<Vec<model::Event>>| {
+        events.facts.extend(told.facts);
+        events.warnings.extend(told.warnings);
+    };
     for question in questions {
-        events.extend(rule_events(client, served, question.rule.name.as_str()).await?);
+        add(rule_events(client, served, question.rule.name.as_str()).await?);
     }
     if questions.iter().any(|question| !question.hit().is_empty()) {
-        events.extend(eviction_events(client, served).await?);
+        add(eviction_events(client, served).await?);
     }
     Ok(events)
 }

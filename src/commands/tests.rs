@@ -179,3 +179,24 @@ async fn a_list_that_is_watched_is_shown_again_when_it_is_another() {
     );
     assert_eq!(run.stderr.text().matches("No resources found").count(), 1);
 }
+
+#[tokio::test]
+async fn what_is_odd_about_events_is_passed_on() {
+    let server = Server::start().await;
+    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
+    server.answer(RULES, [Answer::json(&format!(
+        r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"8"}},"items":[{rule}]}}"#
+    ))]);
+    let event = r#"{"metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"DeviceTaintRule","name":"drain"},"type":"Normal","reason":"Seen","message":"by somebody"}"#;
+    server.answer(
+        "/api/v1/events?fieldSelector=involvedObject.kind%3DDeviceTaintRule%2CinvolvedObject.name%3Ddrain&limit=1000",
+        [Answer::json(&format!(
+            r#"{{"apiVersion":"v1","kind":"EventList","metadata":{{}},"items":[{event},{event}]}}"#
+        ))],
+    );
+    let run = Run::on(&server);
+    let outcome = run.of("describe drain -o json").await;
+    assert!(outcome.is_ok(), "{outcome:?} {:?}", server.requests());
+    let told = run.stdout.text();
+    assert!(told.contains("duplicate-object"), "{told}");
+}

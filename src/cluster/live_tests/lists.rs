@@ -96,7 +96,11 @@ async fn events_are_read_in_pages_and_survive_any_time() {
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
     let events = eviction_events(&client, &served).await.expect("events");
+    // What is odd about them is not lost on the way.
+    let odd: Vec<&str> = events.warnings.iter().map(|odd| odd.code).collect();
+    assert_eq!(odd, ["time-out-of-range", "duplicate-object"]);
     let shown: Vec<_> = events
+        .facts
         .iter()
         .map(|event| {
             (
@@ -172,14 +176,16 @@ async fn few_nodes_are_asked_for_one_by_one_and_many_with_one_list() {
     let silent = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}"#;
     server.answer("/api/v1/nodes/node-1", [Answer::json(silent)]);
     let health = node_health(&client, &served, &names(3)).await;
-    let health: Vec<_> = health.expect("nodes").into_values().collect();
+    let health: Vec<_> = health.expect("nodes").facts.into_values().collect();
     let expected = [NodeHealth::Ready, NodeHealth::NotReady, NodeHealth::Gone];
     assert_eq!(health, expected);
     assert_eq!(server.count("/api/v1/nodes"), 3);
 
-    server.answer("/api/v1/nodes", [node_list(&["node-7", "other"])]);
+    server.answer("/api/v1/nodes", [node_list(&["node-7", "other", "other"])]);
     let health = node_health(&client, &served, &names(30)).await;
-    let health = health.expect("nodes");
+    let told = health.expect("nodes");
+    assert_eq!(told.warnings[0].code, "duplicate-object");
+    let health = told.facts;
     assert_eq!(health.len(), 30);
     assert_eq!(health[&NodeName::from("node-7")], NodeHealth::Ready);
     assert_eq!(health[&NodeName::from("node-8")], NodeHealth::Gone);

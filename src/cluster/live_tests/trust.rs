@@ -129,7 +129,7 @@ async fn node_is_gone_only_if_the_server_says_so() {
     let served = discover(&client).await.expect("discovery");
     let node = BTreeSet::from([NodeName::from("n")]);
     let health = node_health(&client, &served, &node).await;
-    let health: Vec<_> = health.expect("an absence").into_values().collect();
+    let health: Vec<_> = health.expect("an absence").facts.into_values().collect();
     assert_eq!(health, [NodeHealth::Gone]);
     let other = Answer::json(r#"{"kind":"Node","apiVersion":"v1","metadata":{"name":"m"}}"#);
     let strange = strange_absences().into_iter().chain(strange_successes());

@@ -1,7 +1,9 @@
 //! What was reported about a rule, and about the pods that are evicted.
 
 use super::kinds::Reader;
+use super::list::List;
 use super::lists::Selection;
+use super::told::Told;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::Event;
 use crate::wire::Detail;
@@ -15,7 +17,7 @@ pub async fn rule_events(
     client: &ApiClient,
     served: &Served,
     name: &str,
-) -> Result<Vec<Event>, ClusterError> {
+) -> Result<Told<Vec<Event>>, ClusterError> {
     let selector = format!("involvedObject.kind=DeviceTaintRule,involvedObject.name={name}");
     events(client, served, selector).await
 }
@@ -34,7 +36,7 @@ pub async fn rule_events(
 pub async fn eviction_events(
     client: &ApiClient,
     served: &Served,
-) -> Result<Vec<Event>, ClusterError> {
+) -> Result<Told<Vec<Event>>, ClusterError> {
     let selector = "involvedObject.kind=Pod,reason=DeviceTaintManagerEviction";
     events(client, served, selector.to_owned()).await
 }
@@ -43,13 +45,18 @@ async fn events(
     client: &ApiClient,
     served: &Served,
     selector: String,
-) -> Result<Vec<Event>, ClusterError> {
+) -> Result<Told<Vec<Event>>, ClusterError> {
     let reader = Reader {
         client,
         served,
         detail: Detail::Names,
     };
-    let mut events: Vec<Event> = reader.required(Selection::Fields(selector)).await?;
-    events.sort_by(|left, right| (left.last, &left.reason).cmp(&(right.last, &right.reason)));
-    Ok(events)
+    let mut events: List<Event> = reader.required(Selection::Fields(selector)).await?;
+    events
+        .items
+        .sort_by(|left, right| (left.last, &left.reason).cmp(&(right.last, &right.reason)));
+    Ok(Told {
+        facts: events.items,
+        warnings: events.warnings,
+    })
 }

@@ -64,14 +64,14 @@ impl<'a> Reader<'a> {
     pub(super) async fn required<T: Fact>(
         &self,
         selection: Selection,
-    ) -> Result<Vec<T>, ClusterError> {
+    ) -> Result<List<T>, ClusterError> {
         let listing = Listing {
             client: self.client,
             version: self.version::<T>()?,
             selection,
             detail: self.detail,
         };
-        Ok(listing.facts(|_: &T| true).await?.items)
+        listing.facts(|_: &T| true).await
     }
 
     /// The version of a kind.

@@ -14,6 +14,7 @@ pub(in crate::cluster) mod lists;
 mod nodes;
 mod optional;
 pub(in crate::cluster) mod pods;
+mod told;
 pub(in crate::cluster) mod wanted;
 
 pub use devices::{read_devices, read_for_preview};
@@ -22,3 +23,4 @@ pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;
 pub use optional::read_optional;
 pub use pods::read_pods;
+pub use told::Told;

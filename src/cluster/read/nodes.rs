@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::stream::{self, StreamExt};
 
 use super::kinds::Reader;
+use super::list::List;
 use super::lists::{self, Selection};
+use super::told::Told;
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName};
 use crate::wire::Detail;
@@ -24,7 +26,7 @@ pub async fn node_health(
     client: &ApiClient,
     served: &Served,
     names: &BTreeSet<NodeName>,
-) -> Result<BTreeMap<NodeName, NodeHealth>, ClusterError> {
+) -> Result<Told<BTreeMap<NodeName, NodeHealth>>, ClusterError> {
     let reader = Reader {
         client,
         served,
@@ -32,7 +34,7 @@ pub async fn node_health(
     };
     if names.len() > ONE_BY_ONE {
         match reader.required(Selection::All).await {
-            Ok(nodes) => return Ok(Node::health_of(&nodes, names)),
+            Ok(nodes) => return Ok(health_of(&nodes, names)),
             // Whoever may not list them may still be allowed to look at one.
             Err(ClusterError::Forbidden { .. }) => {}
             Err(error) => return Err(error),
@@ -47,9 +49,21 @@ pub async fn node_health(
         lists::object(client, version, &name).await
     }))
     .buffer_unordered(AT_ONCE);
-    let mut nodes = Vec::new();
+    let mut nodes: List<Node> = List::default();
     while let Some(answer) = answers.next().await {
-        nodes.extend(answer?.unwrap_or_default().of_kind::<Node>().items);
+        let node = answer?.unwrap_or_default().of_kind();
+        nodes.items.extend(node.items);
+        nodes.warnings.extend(node.warnings);
     }
-    Ok(Node::health_of(&nodes, names))
+    Ok(health_of(&nodes, names))
+}
+
+fn health_of(
+    nodes: &List<Node>,
+    names: &BTreeSet<NodeName>,
+) -> Told<BTreeMap<NodeName, NodeHealth>> {
+    Told {
+        facts: Node::health_of(&nodes.items, names),
+        warnings: nodes.warnings.clone(),
+    }
 }

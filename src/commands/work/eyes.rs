@@ -18,7 +18,7 @@ use crate::engine::life::remaining;
 use crate::engine::settle::{Facts, Freshness, Settle, Step};
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Kind, Reading};
+use crate::model::{DeviceTaintRule, Effect, Kind, Reading, Warning};
 
 /// How often is looked at what cannot be watched.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -93,6 +93,11 @@ impl Eyes {
     /// The cluster that is looked at.
     pub(crate) fn live(&self) -> &Live {
         &self.live
+    }
+
+    /// What is odd about what was asked for beside the reading.
+    pub(crate) fn oddities(&self) -> &[Warning] {
+        &self.nodes.known().warnings
     }
 
     /// Looks once, and tells `settle`, which waits since `began`.
@@ -261,7 +266,7 @@ impl Evidence<'_> {
         let left = remaining(&impact, &BTreeMap::new(), now);
         // Without the nodes, a pod that has not ended is still one that is left.
         nodes.ask(&left, live).await;
-        let left = remaining(&impact, nodes.known(), now);
+        let left = remaining(&impact, &nodes.known().health, now);
         let facts = Facts {
             rules: self.rules,
             left: &left,

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::connect::Live;
 use crate::cluster::{ClusterError, node_health};
 use crate::engine::life::{Obstacle, Remaining};
-use crate::model::{Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading};
+use crate::model::{Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, Warning};
 
 /// So many nodes are asked for at a time; what is said of a pod whose node is not known is true of it
 /// too, and less.
@@ -19,8 +19,19 @@ const BELIEVED: Duration = Duration::from_secs(10);
 /// What is known of nodes, and since when.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    known: BTreeMap<NodeName, NodeHealth>,
+    known: NodesKnown,
     asked: Option<Instant>,
+}
+
+/// How nodes are, as far as that is known.
+#[derive(Debug, Default)]
+pub(crate) struct NodesKnown {
+    /// Those that have said how they are.
+    pub(crate) health: BTreeMap<NodeName, NodeHealth>,
+    /// Why not all of them are known.
+    pub(crate) gap: Option<Gap>,
+    /// What is odd about them.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl Nodes {
@@ -32,39 +43,45 @@ impl Nodes {
             return;
         }
         let few: Vec<Remaining<'_>> = overdue.take(FEW).cloned().collect();
-        let (known, _) = nodes_of(&few, live).await;
-        self.known = known;
+        self.known = nodes_of(&few, live).await;
         self.asked = Some(Instant::now());
     }
 
-    /// Those that have said how they are.
-    pub(crate) fn known(&self) -> &BTreeMap<NodeName, NodeHealth> {
+    /// What they have said.
+    pub(crate) fn known(&self) -> &NodesKnown {
         &self.known
     }
 }
 
-/// How the nodes are of pods that should have ended, as far as that can be read, and why not of all.
-pub(crate) async fn nodes_of(
-    left: &[Remaining<'_>],
-    live: &Live,
-) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
+/// How the nodes are of pods that should have ended, as far as that can be read.
+pub(crate) async fn nodes_of(left: &[Remaining<'_>], live: &Live) -> NodesKnown {
     let Live { client, served } = live;
     match node_health(client, served, &names_of(left)).await {
-        Ok(nodes) => (nodes, None),
-        Err(error) => (BTreeMap::new(), Some(gap_of("nodes", &error))),
+        Ok(told) => NodesKnown {
+            health: told.facts,
+            gap: None,
+            warnings: told.warnings,
+        },
+        Err(error) => NodesKnown {
+            gap: Some(gap_of("nodes", &error)),
+            ..NodesKnown::default()
+        },
     }
 }
 
-/// How the nodes were of pods that should have ended, as far as saved files tell, and why not of all.
-pub(crate) fn nodes_in(
-    reading: &Reading,
-    left: &[Remaining<'_>],
-) -> (BTreeMap<NodeName, NodeHealth>, Option<Gap>) {
+/// How the nodes were of pods that should have ended, as far as saved files tell.
+pub(crate) fn nodes_in(reading: &Reading, left: &[Remaining<'_>]) -> NodesKnown {
     let names = names_of(left);
-    match reading.without(Kind::Node) {
-        Some(gap) if !names.is_empty() => (BTreeMap::new(), Some(gap)),
-        Some(_) => (BTreeMap::new(), None),
-        None => (Node::health_of(&reading.snapshot.nodes, &names), None),
+    let gap = reading.without(Kind::Node);
+    let health = match gap {
+        Some(_) => BTreeMap::new(),
+        None => Node::health_of(&reading.snapshot.nodes, &names),
+    };
+    NodesKnown {
+        health,
+        gap: gap.filter(|_| !names.is_empty()),
+        // What is odd about files is among the warnings of the reading.
+        warnings: Vec::new(),
     }
 }
 

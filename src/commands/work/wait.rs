@@ -19,6 +19,7 @@ use crate::engine::settle::{Freshness, Goal, Never, Patience, Settle, Shortfall,
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::output::Account;
+use crate::report::metadata::Warning as Oddity;
 use crate::report::wait::{Left, WaitReport};
 
 /// What is waited for, and what to say to whoever leaves.
@@ -118,6 +119,9 @@ impl Wait<'_> {
         let mut warned = false;
         loop {
             let glance = eyes.look(freshness, &mut settle, began).await?;
+            for odd in eyes.oddities() {
+                context.printer.warn(&Oddity::from(odd).line());
+            }
             context.ledger.advise((self.advice)(&glance.rules));
             context.ledger.left(&glance.line);
             match self.goal {
