@@ -45,7 +45,7 @@ impl Transport {
     ) -> Result<Self, kube::Error> {
         Ok(Self {
             current: Mutex::new(Access {
-                client: connect(config.clone())?,
+                client: connect(&config)?,
                 generation: 0,
                 accepted: false,
             }),
@@ -93,7 +93,7 @@ impl Transport {
         }
         let mut config = self.config.clone();
         config.auth_info = renewal.credentials(observer).await?;
-        let client = connect(config).map_err(|error| unusable(server, &error))?;
+        let client = connect(&config).map_err(|error| unusable(server, &error))?;
         *self.current() = Access {
             client,
             generation: current.generation.wrapping_add(1),

@@ -1,4 +1,4 @@
-//! A user whose key is on the curve P-521, with which kubectl gets in.
+//! Keys of users and servers on the curve P-521, which kubectl takes.
 
 use std::sync::Arc;
 
@@ -9,14 +9,19 @@ use p521::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p521::pkcs8::DecodePrivateKey;
 use tokio_rustls::rustls::client::danger::HandshakeSignatureValid;
 use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{
     DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+    SupportedProtocolVersion,
 };
 
+use super::proxies::proxies;
 use super::ways::{ask, serving};
-use crate::cluster::Environment;
+use crate::cluster::client::provider::provider;
+use crate::cluster::{ClusterError, Environment};
 
 /// Made with `openssl ecparam -name secp521r1 -genkey`, in both forms, and with a certificate.
 const PKCS8: &str = "\
@@ -38,6 +43,12 @@ EHs/5ND/7mTkLoeDQQBRDQFiDTwfjEVGQjhlDo/MmeOZmqrZLp2M12ZAKayVOlde
 zmGbBM/C3523bXS5zOAp/R6iHN7loofUwCTn6zC+Tw==
 -----END EC PRIVATE KEY-----
 ";
+/// What openssl writes above the key.
+const PARAMETERS: &str = "\
+-----BEGIN EC PARAMETERS-----
+BgUrgQQAIw==
+-----END EC PARAMETERS-----
+";
 const CERTIFICATE: &str = "\
 -----BEGIN CERTIFICATE-----
 MIIB/jCCAWCgAwIBAgIUPxbe19Yq8BZGi+3AgW6WonSfiQYwCgYIKoZIzj0EAwQw
@@ -53,6 +64,17 @@ ZOTlRt0GiBmxPNvteC7Se//sm1qW1QFFAsN6saM1uqutmbvUBvCV8pPFaWSlvzId
 y9IDtVO9MEd1MmYvebPueRT80fPTcHsZ7SvNd0nMFEgq+w==
 -----END CERTIFICATE-----
 ";
+
+/// Made with openssl, for localhost: a key in the form that names it EC, certificates of it that an
+/// authority on the curve has signed with each hash, and one that is its own authority.
+const SERVER_KEY: &str = include_str!("p521/server-key.pem");
+const AUTHORITY: &str = include_str!("p521/authority.pem");
+const SIGNED: [&str; 3] = [
+    include_str!("p521/signed-with-sha256.pem"),
+    include_str!("p521/signed-with-sha384.pem"),
+    include_str!("p521/signed-with-sha512.pem"),
+];
+const OWN_AUTHORITY: &str = include_str!("p521/own-authority.pem");
 
 fn key() -> SigningKey {
     let block = pem::parse(PKCS8).expect("PEM");
@@ -121,15 +143,20 @@ async fn key_on_the_curve_p521_opens_a_server_that_asks_for_one() {
         .with_single_cert(vec![server.cert.der().clone()], private)
         .expect("a certificate with its key");
     let address = serving(config).await;
+    let [tunnel, socks] = proxies(&address).await;
     for trust in [
         "insecure-skip-tls-verify: true".to_owned(),
         format!(
             "tls-server-name: localhost, certificate-authority-data: {}",
             STANDARD.encode(server.cert.pem())
         ),
+        format!("insecure-skip-tls-verify: true, proxy-url: '{tunnel}'"),
+        format!("insecure-skip-tls-verify: true, proxy-url: '{socks}'"),
     ] {
-        let cluster = format!("{{server: 'https://{address}', {trust}}}");
-        for key in [PKCS8, SEC1] {
+        let port = address.rsplit(':').next().expect("a port");
+        let cluster = format!("{{server: 'https://localhost:{port}', {trust}}}");
+        let with_parameters = format!("{PARAMETERS}{SEC1}");
+        for key in [PKCS8, SEC1, &with_parameters] {
             let user = format!(
                 "{{client-certificate-data: {}, client-key-data: {}}}",
                 STANDARD.encode(CERTIFICATE),
@@ -140,5 +167,98 @@ async fn key_on_the_curve_p521_opens_a_server_that_asks_for_one() {
         }
         let answer = ask(folder.path(), &cluster, "{}", &Environment::default()).await;
         answer.expect_err("nobody else is");
+    }
+}
+
+/// A server with that certificate and the key that belongs to it.
+async fn server_on_p521(certificate: &str, version: &'static SupportedProtocolVersion) -> String {
+    let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).expect("PEM");
+    let private = PrivateKeyDer::from_pem_slice(SERVER_KEY.as_bytes()).expect("a key");
+    let config = ServerConfig::builder_with_provider(Arc::new(provider()))
+        .with_protocol_versions(&[version])
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], private)
+        .expect("a certificate with its key");
+    serving(config).await
+}
+
+fn trusting(server: &str, authority: &str) -> String {
+    format!(
+        "{{server: '{server}', tls-server-name: localhost, certificate-authority-data: {}}}",
+        STANDARD.encode(authority)
+    )
+}
+
+#[tokio::test]
+async fn server_on_the_curve_p521_is_known_by_its_authority() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let environment = Environment::default();
+    for version in [&TLS12, &TLS13] {
+        for (certificate, authority) in SIGNED
+            .map(|certificate| (certificate, AUTHORITY))
+            .into_iter()
+            .chain([(OWN_AUTHORITY, OWN_AUTHORITY)])
+        {
+            let address = server_on_p521(certificate, version).await;
+            let direct = format!("https://{address}");
+            let [tunnel, socks] = proxies(&address).await;
+            let through = |proxy: &str| format!("https://api.example.com', proxy-url: '{proxy}");
+            for server in [direct.clone(), through(&tunnel), through(&socks)] {
+                let cluster = trusting(&server, authority);
+                let answer = ask(folder.path(), &cluster, "{}", &environment);
+                answer
+                    .await
+                    .unwrap_or_else(|error| panic!("{version:?} {server}: {error}"));
+            }
+            let insecure = format!("{{server: '{direct}', insecure-skip-tls-verify: true}}");
+            let answer = ask(folder.path(), &insecure, "{}", &environment).await;
+            answer.expect("nothing is asked for");
+            // The certificate alice has, which is no authority of this server.
+            let cluster = trusting(&direct, CERTIFICATE);
+            let answer = ask(folder.path(), &cluster, "{}", &environment);
+            let error = answer.await.expect_err("another's");
+            assert!(matches!(error, ClusterError::Tls { .. }), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn signature_on_p521_is_of_one_message_one_key_and_one_hash() {
+    let signed = b"a message";
+    let signature: Signature = p521::ecdsa::signature::Signer::sign(&key(), signed);
+    let (signature, other) = (signature.to_der(), SIGNED[2]);
+    let public = VerifyingKey::from(&key());
+    let public = public.to_sec1_point(false);
+    let algorithms = provider().signature_verification_algorithms.mapping;
+    let with = |scheme: SignatureScheme| {
+        let (_, found) = algorithms
+            .iter()
+            .find(|(found, _)| *found == scheme)
+            .expect("a scheme");
+        *found.last().expect("an algorithm")
+    };
+    let holds = |scheme, key: &[u8], message: &[u8], signature: &[u8]| {
+        with(scheme)
+            .verify_signature(key, message, signature)
+            .is_ok()
+    };
+    let sha512 = SignatureScheme::ECDSA_NISTP521_SHA512;
+    let (public, signature) = (public.as_bytes(), signature.as_bytes());
+    assert!(holds(sha512, public, signed, signature));
+    assert!(!holds(sha512, public, b"another message", signature));
+    assert!(!holds(sha512, &public[1..], signed, signature));
+    assert!(!holds(sha512, public, signed, other.as_bytes()));
+    assert!(!holds(
+        sha512,
+        public,
+        signed,
+        &signature[..signature.len() - 1]
+    ));
+    for scheme in [
+        SignatureScheme::ECDSA_NISTP256_SHA256,
+        SignatureScheme::ECDSA_NISTP384_SHA384,
+    ] {
+        assert!(!holds(scheme, public, signed, signature), "{scheme:?}");
     }
 }

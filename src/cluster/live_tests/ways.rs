@@ -1,17 +1,17 @@
 //! The ways to a server and into it that are kube's own: that what a kubeconfig says arrives there.
 
-use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use tokio_rustls::rustls::{RootCertStore, ServerConfig, crypto::ring, server};
 
+use super::proxies::proxy;
 use super::server::Server;
 use crate::cluster::client::document::document;
 use crate::cluster::{
@@ -53,33 +53,6 @@ pub(super) async fn ask(
 ) -> Result<serde_json::Value, ClusterError> {
     let client = client(folder, cluster, user, environment).await?;
     document(&client, PATH.to_owned()).await
-}
-
-/// A proxy that leads everything to `target`; gives its address, and what it was asked for.
-async fn proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    let asked = Arc::<Mutex<Vec<String>>>::default();
-    let noted = Arc::clone(&asked);
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let _ = pass(stream, &target, &noted).await;
-        }
-    });
-    (address, asked)
-}
-
-async fn pass(mut stream: TcpStream, target: &str, asked: &Mutex<Vec<String>>) -> io::Result<()> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await?);
-    }
-    let head = String::from_utf8_lossy(&head).into_owned();
-    asked.lock().expect("no panic").push(head);
-    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
-    let mut server = TcpStream::connect(target).await?;
-    tokio::spawn(async move { copy_bidirectional(&mut stream, &mut server).await });
-    Ok(())
 }
 
 fn address_of(server: &Server) -> String {
@@ -220,7 +193,7 @@ async fn client_certificate_opens_a_server_that_asks_for_one() {
 }
 
 /// A server whose certificate is its own authority, valid until `until`; gives its address and that.
-async fn self_made(until: i32) -> (String, String) {
+pub(super) async fn self_made(until: i32) -> (String, String) {
     let mut parameters =
         rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
     parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
