@@ -7,7 +7,7 @@
 use http::Method;
 
 use super::request::{Change, Read};
-use super::target::Target;
+use super::target::{Resource, Target};
 use crate::wire::{Identity, StatusDetails, identity, server_status};
 
 /// Why `body`, which came with success, does not answer `read` with its `change`; `None` if it does.
@@ -69,13 +69,7 @@ pub(in crate::cluster) fn is_about(path: &str, details: Option<&StatusDetails>) 
     };
     let says_nothing = details.name.is_empty() && details.kind.is_empty();
     match Target::of(path) {
-        Target::Object(resource, name) => {
-            let group = resource.api_version.rsplit_once('/');
-            let group = group.map_or("", |(group, _)| group);
-            details.name == name
-                && (details.kind == resource.name || resource.holds(&details.kind))
-                && (details.group.is_empty() || details.group == group)
-        }
+        Target::Object(resource, name) => is_about_object(&resource, &name, details),
         // The resource, the version or the group itself is not there.
         Target::Collection(_)
         | Target::Group(_)
@@ -83,6 +77,19 @@ pub(in crate::cluster) fn is_about(path: &str, details: Option<&StatusDetails>) 
         | Target::Version
         | Target::Other => says_nothing,
     }
+}
+
+/// Whether a status is about that object of that resource.
+pub(in crate::cluster) fn is_about_object(
+    resource: &Resource,
+    name: &str,
+    details: &StatusDetails,
+) -> bool {
+    let group = resource.api_version.rsplit_once('/');
+    let group = group.map_or("", |(group, _)| group);
+    details.name == name
+        && (details.kind == resource.name || resource.holds(&details.kind))
+        && (details.group.is_empty() || details.group == group)
 }
 
 /// What a body is that is no answer, in a few words and on one line.
@@ -168,6 +175,7 @@ mod tests {
 
     fn change(method: Method, body: &str) -> Change {
         Change {
+            name: "a".to_owned(),
             method,
             content_type: JSON,
             body: body.into(),

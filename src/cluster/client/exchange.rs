@@ -15,6 +15,7 @@ use super::pace::Pace;
 use super::refusal::{Asked, Refusal};
 use super::request::{Change, Read, request};
 use super::retry::Failure;
+use super::sending::Sending;
 use super::transport::Access;
 use crate::cluster::{ApiClient, ClusterError, Event};
 
@@ -128,7 +129,7 @@ impl ApiClient {
         }
         match reply {
             Reply::Success(head, body) => Ok((head, body)),
-            Reply::Refusal(refusal) => Err(self.judge(read, refusal)),
+            Reply::Refusal(refusal) => Err(self.judge(read, change, refusal)),
         }
     }
 
@@ -140,11 +141,15 @@ impl ApiClient {
         change: Option<&Change>,
         progress: &mut Progress,
     ) -> Result<Reply, Failure> {
-        let answer = access.client.send(request(read, change)?);
-        let response: Response<Body> = self
-            .in_time(read, answer)
-            .await?
-            .map_err(|error| failure::unanswered(&self.shared.server, &error))?;
+        let sending = Sending::default();
+        let answer = access.client.send(request(read, change, &sending)?);
+        let answer = self.in_time(read, answer).await.and_then(|answer| {
+            answer.map_err(|error| failure::unanswered(&self.shared.server, &error))
+        });
+        let response: Response<Body> = answer.map_err(|failure| match change {
+            Some(_) if !sending.has_begun() => failure.of_nothing_sent(),
+            Some(_) | None => failure,
+        })?;
         progress.status = Some(response.status().as_u16());
         self.heard(|heard| heard.hear(response.headers()));
         let (head, mut body) = response.into_parts();
@@ -182,11 +187,12 @@ impl ApiClient {
             .map_err(Failure::Unsent)
     }
 
-    fn judge(&self, read: &Read, refusal: Refusal) -> Failure {
+    fn judge(&self, read: &Read, change: Option<&Change>, refusal: Refusal) -> Failure {
         let proof = self.heard(|heard| heard.proof);
         let asked = Asked {
             server: &self.shared.server,
             read,
+            change,
             proof,
             purpose: self.purpose(),
         };

@@ -14,14 +14,14 @@ use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::response::Parts;
 
-use super::answer::{describe, is_about};
+use super::answer::{describe, is_about, is_about_object};
 use super::headers;
-use super::request::Read;
+use super::request::{Change, Read};
 use super::retry::{Failure, is_busy};
 use super::target::Target;
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Permission, Purpose};
-use crate::wire::{ServerStatus, server_status};
+use crate::wire::{ServerStatus, StatusDetails, server_status};
 
 /// What an API server says about a path that it does not know.
 ///
@@ -47,6 +47,8 @@ pub(in crate::cluster) struct Proof {
 pub(in crate::cluster) struct Asked<'a> {
     pub(in crate::cluster) server: &'a Arc<Server>,
     pub(in crate::cluster) read: &'a Read,
+    /// The change that was asked for, if any.
+    pub(in crate::cluster) change: Option<&'a Change>,
     /// What is known of the server.
     pub(in crate::cluster) proof: Proof,
     /// What is done with the cluster.
@@ -149,12 +151,17 @@ impl Refusal {
 fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Failure {
     let Asked { server, read, .. } = *asked;
     let path = read.path.clone();
-    let about = is_about(&path, account.details.as_ref());
+    let exists = (status, account.reason.as_str()) == (StatusCode::CONFLICT, "AlreadyExists");
+    let about = if exists {
+        is_about_made(asked, account.details.as_ref())
+    } else {
+        is_about(&path, account.details.as_ref())
+    };
     let message = account.message;
     let names_something = account
         .details
         .is_some_and(|details| !details.name.is_empty() || !details.kind.is_empty());
-    if status == StatusCode::NOT_FOUND && names_something && !about {
+    if (exists || status == StatusCode::NOT_FOUND) && names_something && !about {
         // The answer to another request, so that nobody knows what became of this one.
         return Failure::Foreign(format!("{status} and a Status that says {message:?}"));
     }
@@ -168,7 +175,7 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
             purpose: asked.purpose,
         },
         (StatusCode::NOT_FOUND, "NotFound") if about => ClusterError::NotFound { path },
-        (StatusCode::CONFLICT, "AlreadyExists") => ClusterError::AlreadyExists { path },
+        (StatusCode::CONFLICT, "AlreadyExists") if about => ClusterError::AlreadyExists { path },
         (StatusCode::CONFLICT, "Conflict") => ClusterError::Conflict { path, message },
         (StatusCode::UNPROCESSABLE_ENTITY, "Invalid") => ClusterError::Invalid { path, message },
         (StatusCode::GONE, "Expired" | "Gone") => return Failure::Expired,
@@ -183,6 +190,17 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
             path,
         },
     })
+}
+
+/// Whether `details` are about the object that was to be made; a status without details is, too.
+fn is_about_made(asked: &Asked<'_>, details: Option<&StatusDetails>) -> bool {
+    match (Target::of(&asked.read.path), asked.change, details) {
+        (_, _, None) => true,
+        (Target::Collection(resource), Some(change), Some(details)) => {
+            is_about_object(&resource, &change.name, details)
+        }
+        (_, _, Some(_)) => false,
+    }
 }
 
 /// The user in `… is forbidden: User "alice" cannot list …`.
@@ -222,6 +240,12 @@ mod tests {
             accept: JSON,
             permission: Permission::new("get", Kind::DeviceTaintRule),
         };
+        let change = Change {
+            name: "a".to_owned(),
+            method: http::Method::POST,
+            content_type: JSON,
+            body: Vec::new(),
+        };
         let mut response = http::Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
@@ -231,6 +255,7 @@ mod tests {
         let asked = Asked {
             server: &server,
             read: &read,
+            change: Some(&change),
             proof,
             purpose: None,
         };
@@ -310,6 +335,39 @@ mod tests {
             found(&status(404, "NotFound", r#","details":{}"#)),
             "Refused"
         );
+    }
+
+    #[test]
+    fn presence_of_something_else_is_no_presence() {
+        let about = |details: &str| {
+            let details = format!(r#","details":{{{details}}}"#);
+            let body = status(409, "AlreadyExists", &details);
+            judge(RULES, 409, &[], &body, PROVEN)
+        };
+        let group = r#""group":"resource.k8s.io""#;
+        for (details, meaning) in [
+            (
+                format!(r#""name":"a","kind":"devicetaintrules",{group}"#),
+                "AlreadyExists",
+            ),
+            (
+                r#""name":"a","kind":"devicetaintrules""#.to_owned(),
+                "AlreadyExists",
+            ),
+            (
+                format!(r#""name":"b","kind":"devicetaintrules",{group}"#),
+                "Foreign",
+            ),
+            (format!(r#""name":"a","kind":"pods",{group}"#), "Foreign"),
+            (
+                r#""name":"a","kind":"devicetaintrules","group":"apps""#.to_owned(),
+                "Foreign",
+            ),
+            (r#""kind":"devicetaintrules""#.to_owned(), "Foreign"),
+            (String::new(), "Refused"),
+        ] {
+            assert_eq!(about(&details), meaning, "{details}");
+        }
     }
 
     #[test]

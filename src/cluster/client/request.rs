@@ -5,6 +5,7 @@ use http::{Method, Request};
 use kube::client::Body;
 
 use super::retry::Failure;
+use super::sending::Sending;
 use crate::cluster::Permission;
 
 /// What the API server calls its compact encoding.
@@ -26,6 +27,8 @@ pub(in crate::cluster) struct Read {
 /// What a request wants to be changed.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Change {
+    /// What the object is called.
+    pub(in crate::cluster) name: String,
     /// Such as `PATCH`.
     pub(in crate::cluster) method: Method,
     /// The encoding of the body.
@@ -34,13 +37,16 @@ pub(in crate::cluster) struct Change {
     pub(in crate::cluster) body: Vec<u8>,
 }
 
-/// The HTTP request for `read`, with the change that it asks for, if any.
+/// The HTTP request for `read`, with the change that it asks for, if any, of which `sending` notes
+/// whether it leaves.
 pub(in crate::cluster) fn request(
     read: &Read,
     change: Option<&Change>,
+    sending: &Sending,
 ) -> Result<Request<Body>, Failure> {
     let request = Request::builder()
         .uri(&read.path)
+        .extension(sending.clone())
         .header(ACCEPT, read.accept);
     let request = match change {
         None => request.body(Body::empty()),

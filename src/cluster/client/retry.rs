@@ -46,6 +46,22 @@ pub(in crate::cluster) enum Failure {
     Foreign(String),
 }
 
+impl Failure {
+    /// What it means when nothing of the request has left.
+    pub(in crate::cluster) fn of_nothing_sent(self) -> Self {
+        match self {
+            Self::Final(error) => Self::Unsent(error),
+            Self::Broken(reason) => Self::Dropped(reason),
+            Self::Unsent(_)
+            | Self::Dropped(_)
+            | Self::Busy { .. }
+            | Self::Expired
+            | Self::Unreadable(_)
+            | Self::Foreign(_) => self,
+        }
+    }
+}
+
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
         Self::Final(error)
