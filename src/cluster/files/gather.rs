@@ -128,6 +128,30 @@ pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) ->
         .collect()
 }
 
+/// What is missing where claims are reserved for pods that are not there: the pods of some namespaces
+/// alone were saved, as by a must-gather. Only a moment ago may the cluster have lost such a pod.
+pub(in crate::cluster) fn missing_pods(snapshot: &Snapshot) -> Option<Gap> {
+    let known: BTreeSet<_> = snapshot.pods.iter().map(|pod| &pod.uid).collect();
+    let missing: BTreeSet<String> = snapshot
+        .claims
+        .iter()
+        .flat_map(|claim| {
+            let consumers = claim.reserved_for.iter();
+            let pods = consumers.filter(|consumer| &*consumer.resource == Kind::Pod.plural());
+            let missing = pods.filter(|consumer| !known.contains(&consumer.uid));
+            missing.map(|consumer| format!("{}/{}", claim.name.namespace, consumer.name))
+        })
+        .collect();
+    let first = missing.first()?;
+    let reason = match missing.len() {
+        1 => format!("the input lacks a pod for which a claim is reserved, {first}"),
+        several => {
+            format!("the input lacks {several} pods for which claims are reserved, such as {first}")
+        }
+    };
+    Some(Gap::of(Kind::Pod, &reason))
+}
+
 fn refers_to_class(snapshot: &Snapshot) -> bool {
     snapshot
         .rules

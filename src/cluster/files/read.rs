@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::bytes::{self, Content};
-use super::gather::{Gathering, Written, gaps};
+use super::gather::{Gathering, Written, gaps, missing_pods};
 use super::observed::{SavedNotes, notes, version_of};
 use super::sources::{Meant, Way};
 use super::{FileSource, InputError, Limits};
@@ -165,6 +165,8 @@ struct Input {
     gathering: Gathering,
     found: BTreeMap<TypeMeta, usize>,
     present: BTreeSet<Kind>,
+    /// The kinds that a snapshot has all of, as it says itself.
+    noted: BTreeSet<Kind>,
     resource_versions: BTreeMap<String, String>,
     /// As the annotations say.
     observed_at: Option<Timestamp>,
@@ -231,6 +233,7 @@ impl Input {
         self.observed_at = self.observed_at.max(notes.observed_at);
         self.version = self.version.or(notes.version);
         self.server_version = self.server_version.take().or(notes.server_version);
+        self.noted.extend(&notes.kinds);
         self.present.extend(notes.kinds);
         let kind = list.type_meta.kind.strip_suffix("List");
         let kind = kind.and_then(|kind| needed_kind(kind, &list.type_meta));
@@ -267,8 +270,17 @@ impl Input {
         if !has_pods && are_reserved_for_pods(&snapshot.claims) {
             self.present.remove(&Kind::Pod);
         }
+        let mut gaps = gaps(&self.present, &snapshot);
+        if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
+            gaps.extend(missing_pods(&snapshot));
+            gaps.sort_by_key(|gap| {
+                Kind::ALL
+                    .into_iter()
+                    .position(|kind| gap.what == kind.plural())
+            });
+        }
         let reading = Reading {
-            gaps: gaps(&self.present, &snapshot),
+            gaps,
             snapshot,
             source: Source::Files,
             observed_at: self.observed_at.or(self.newest),

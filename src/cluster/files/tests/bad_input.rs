@@ -460,6 +460,37 @@ fn long_json_is_decoded_while_it_is_unpacked() {
 }
 
 #[test]
+fn pods_of_some_namespaces_alone_are_not_all_pods() {
+    let claim = |pod: &str, uid: &str| {
+        format!(
+            r#"{{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{{"name":"{pod}","namespace":"ml","uid":"claim-{uid}"}},
+            "status":{{"reservedFor":[{{"resource":"pods","name":"{pod}","uid":"{uid}"}}]}}}}"#
+        )
+    };
+    let (there, gone, other) = (
+        claim("train-0", "1"),
+        claim("gone", "8"),
+        claim("other", "9"),
+    );
+    let lacks = |items: &[&str]| -> Option<String> {
+        let reading = read_content("pods.json", list(items)).expect("a dump");
+        let mut gaps = reading.gaps.into_iter();
+        gaps.find(|gap| gap.what == "pods").map(|gap| gap.why)
+    };
+    assert_eq!(lacks(&[SLICE, &there, POD]), None);
+    let one = lacks(&[SLICE, &there, &gone, POD]).expect("a gap");
+    assert!(
+        one.starts_with("the input lacks a pod for which a claim is reserved, ml/gone: "),
+        "{one}"
+    );
+    let two = lacks(&[SLICE, &there, &gone, &other, POD]).expect("a gap");
+    assert!(
+        two.starts_with("the input lacks 2 pods for which claims are reserved, such as ml/gone: "),
+        "{two}"
+    );
+}
+
+#[test]
 fn saved_list_that_lacks_the_pods_is_incomplete_whatever_it_says() {
     let claim = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"gpu","namespace":"ml","uid":"2"},
         "status":{"reservedFor":[{"resource":"pods","name":"train-0","uid":"1"}]}}"#;
