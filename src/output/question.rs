@@ -39,7 +39,7 @@ impl From<dialoguer::Error> for QuestionError {
 ///
 /// When there is no answer.
 pub fn confirm(prompt: &str) -> Result<bool, QuestionError> {
-    Ok(is_yes(&line(&format!("{prompt} [y/N]"))?))
+    Ok(is_yes(&answer(prompt, " [y/N]")?))
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -52,11 +52,41 @@ fn is_yes(answer: &str) -> bool {
 ///
 /// When there is no answer.
 pub fn line(prompt: &str) -> Result<String, QuestionError> {
-    let question = Input::<String>::new()
-        .with_prompt(escape::line(prompt))
-        .allow_empty(true);
+    answer(prompt, "")
+}
+
+/// Columns that an answer needs, with what stands before it.
+const ANSWER: usize = 8;
+
+fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let terminal = Term::stderr();
+    let width = terminal
+        .size_checked()
+        .map(|(_, columns)| columns)
+        .filter(|columns| *columns > 0);
+    let (above, prompt) = placed(&escape::line(prompt), choices, width);
+    if let Some(above) = above {
+        // A terminal that takes nothing has no answer either, which is told then.
+        let _ = terminal.write_line(&above);
+    }
+    let question = Input::<String>::new().with_prompt(prompt).allow_empty(true);
     answered(question.interact_text_on(&terminal), &terminal)
+}
+
+/// The line above the one with the answer, if there has to be one, and what stands before the answer.
+/// While one types, only the last line is written anew: a question that needs more than one would be
+/// seen twice.
+fn placed(prompt: &str, choices: &str, width: Option<u16>) -> (Option<String>, String) {
+    let whole = format!("{prompt}{choices}");
+    let needed = whole.chars().count().saturating_add(ANSWER);
+    if width.is_none_or(|width| needed <= usize::from(width)) {
+        return (None, whole);
+    }
+    let before = match choices.trim_start() {
+        "" => "Your answer",
+        choices => choices,
+    };
+    (Some(prompt.to_owned()), before.to_owned())
 }
 
 /// The answer; without one, the terminal is left as it was found.
@@ -73,6 +103,25 @@ fn answered<T>(answer: dialoguer::Result<T>, terminal: &Term) -> Result<T, Quest
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_that_is_wider_than_the_terminal_stands_above_the_answer() {
+        let above = |text: &str| Some(text.to_owned());
+        for (prompt, choices, width, expected) in [
+            ("Go on?", " [y/N]", Some(20), (None, "Go on? [y/N]")),
+            ("Go on?", " [y/N]", Some(19), (above("Go on?"), "[y/N]")),
+            (
+                "How many?",
+                "",
+                Some(16),
+                (above("How many?"), "Your answer"),
+            ),
+            ("How many?", "", None, (None, "How many?")),
+        ] {
+            let expected = (expected.0, expected.1.to_owned());
+            assert_eq!(placed(prompt, choices, width), expected, "{width:?}");
+        }
+    }
 
     #[test]
     fn only_a_yes_is_a_yes() {

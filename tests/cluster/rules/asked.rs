@@ -177,3 +177,25 @@ fn all_rules_are_shown_before_they_are_deleted() {
         assert_eq!(left, code != 0, "{keys:?}");
     }
 }
+
+#[test]
+fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        world.pod("train", "gpu-0").await;
+        let other = world.plane.namespace().await;
+        world.pod_in(&other, "infer", "gpu-0").await;
+    });
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    let narrow = ["stty", "rows", "50", "cols", "80"].map(str::to_owned);
+    terminal.command(&narrow);
+    terminal.ended(0);
+    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
+    terminal.until("Your answer: ");
+    for key in ["1", "2", ENTER] {
+        terminal.press(key);
+    }
+    let shown = terminal.ended(4);
+    assert_eq!(shown.matches("Type how many pods").count(), 1, "{shown}");
+}
