@@ -28,7 +28,10 @@ pub(crate) fn present(
         }
     }
     if answer.is_empty() {
-        printer.note("No resources found");
+        printer.note(&match &context.namespace {
+            Some(namespace) => format!("No resources found in namespace {namespace}"),
+            None => "No resources found".to_owned(),
+        });
     }
     let text = render(answer, page(wanted, context))?;
     printer.emit_marked(&text, &marks(answer, wanted.format))?;
