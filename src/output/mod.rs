@@ -29,4 +29,4 @@ pub use environment::{ColorChoice, Environment, Verbosity};
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;
-pub use repeated::{Repeated, RepeatedFlag};
+pub use repeated::{Owner, Repeated, RepeatedFlag};

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 /// How every command of this program begins where it is printed.
 const PROGRAM: &str = "kubectl devicetaint ";
 
+/// How kubectl's own commands begin, as far as any are advised.
+const VERBS: [&str; 4] = ["apply", "auth whoami", "create", "get"];
+
 /// A flag of this run that other commands need too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedFlag {
@@ -18,6 +21,17 @@ pub struct RepeatedFlag {
     pub words: String,
     /// The subcommands that take it.
     pub commands: Vec<String>,
+    /// Whose commands take it.
+    pub of: Owner,
+}
+
+/// Whose commands take a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Those of this program alone.
+    Program,
+    /// Those of kubectl too, all of them.
+    Kubectl,
 }
 
 /// The flags of this run that printed commands repeat.
@@ -28,7 +42,7 @@ impl Repeated {
     /// The text with these flags in every command that takes them, behind the name of the subcommand.
     #[must_use]
     pub fn in_commands_of<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.0.is_empty() || !text.contains(PROGRAM) {
+        if self.0.is_empty() || !text.contains("kubectl ") {
             return Cow::Borrowed(text);
         }
         let mut parts = text.split(PROGRAM);
@@ -45,7 +59,19 @@ impl Repeated {
             }
             complete.push_str(rest);
         }
-        Cow::Owned(complete)
+        Cow::Owned(self.in_commands_of_kubectl(&complete))
+    }
+
+    /// The text with the flags that kubectl takes in its commands.
+    fn in_commands_of_kubectl(&self, text: &str) -> String {
+        let flags = self.0.iter().filter(|flag| flag.of == Owner::Kubectl);
+        let words: String = flags.map(|flag| format!(" {}", flag.words)).collect();
+        VERBS.iter().fold(text.to_owned(), |text, verb| {
+            [' ', '`'].into_iter().fold(text, |text, end| {
+                let command = format!("kubectl {verb}{end}");
+                text.replace(&command, &format!("kubectl {verb}{words}{end}"))
+            })
+        })
     }
 
     /// The flags that `subcommand` takes and does not have among its `own` words.
@@ -76,6 +102,11 @@ mod tests {
             flag,
             words: words.to_owned(),
             commands: commands.iter().map(|&name| name.to_owned()).collect(),
+            of: if flag == "--context" {
+                Owner::Kubectl
+            } else {
+                Owner::Program
+            },
         }
     }
 
@@ -107,6 +138,15 @@ mod tests {
                 "kubectl devicetaint help guards",
                 "kubectl devicetaint help guards",
             ),
+            (
+                "the objects: kubectl get devicetaintrules -o json",
+                "the objects: kubectl get --context prod devicetaintrules -o json",
+            ),
+            (
+                "`kubectl auth whoami` says it",
+                "`kubectl auth whoami --context prod` says it",
+            ),
+            ("not as kubectl gets it", "not as kubectl gets it"),
             ("kubectl-devicetaint/batch=1", "kubectl-devicetaint/batch=1"),
             ("kubectl devicetaint ", "kubectl devicetaint "),
         ] {

@@ -5,7 +5,7 @@ use clap::{Arg, ArgMatches};
 
 use crate::cluster::without_login;
 use crate::naming::shell::word;
-use crate::output::{Repeated, RepeatedFlag};
+use crate::output::{Owner, Repeated, RepeatedFlag};
 
 /// Flags that say which cluster is meant and who asks, or which files and how they are understood.
 /// The others change neither.
@@ -47,6 +47,11 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
             flag,
             words,
             commands: taking.map(|other| other.get_name().to_owned()).collect(),
+            of: match argument(program, flag) {
+                // Flags of every command are those of the connection, which are kubectl's.
+                Some(_) => Owner::Kubectl,
+                None => Owner::Program,
+            },
         })
     };
     Repeated(REPEATED.into_iter().filter_map(repeat).collect())
@@ -106,8 +111,9 @@ mod tests {
             ),
             (
                 "list --context prod --as-group=a --as-group b",
-                "kubectl devicetaint remove x",
-                "kubectl devicetaint remove --context prod --as-group a --as-group b x",
+                "kubectl devicetaint remove x, kubectl get pods",
+                "kubectl devicetaint remove --context prod --as-group a --as-group b x, \
+                 kubectl get --context prod --as-group a --as-group b pods",
             ),
             (
                 "--kubeconfig /a/b list -q --request-timeout 5s",
