@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::devices::SelectorArgs;
+use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines, stopped};
@@ -27,7 +28,7 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint}
 use crate::naming::labels::parse_label;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{Expiry, NamingError, Targets, rule, validate};
-use crate::render::{Format, Page, render};
+use crate::render::{Page, render};
 use crate::report::life::after_add;
 use crate::report::rules::ObjectList;
 use crate::report::table::counted;
@@ -87,9 +88,15 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Change")]
     overwrite: bool,
 
-    /// Print the rules instead of what was done to them
-    #[arg(short, long, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Output")]
-    output: Option<String>,
+    /// json and yaml print what was done as a ChangeReport, name the names of the rules, manifest the rules themselves
+    #[arg(
+        short,
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Output"
+    )]
+    output: Option<Printed>,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -110,6 +117,10 @@ Examples:
   # Keep new pods off all devices of a pool
   kubectl devicetaint add 'gpu.example.com/node-7/*' \\
     example.com/maintenance:NoSchedule
+
+  # As a manifest, to be kept with others
+  kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
+    example.com/maintenance:NoSchedule --dry-run -o manifest > rule.yaml
 
   # Evict at once, in a script, if it hits at most what the report says
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
@@ -137,24 +148,27 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     for note in steps.iter().flat_map(Step::notes) {
         context.printer.note(&note);
     }
-    agree(&steps, &safety, &scene, context, change.dry_run).await?;
-
     let lines = match args.output {
         Some(_) => Lines::Left,
         None => Lines::Printed,
     };
-    let user = match change.dry_run.mode() {
-        Some(_) => user_name(&scene.live.client).await,
-        None => None,
+    let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
+    let done = match agree(&steps, &safety, &scene, context, change.dry_run).await {
+        Ok(()) => args.carry_out(&steps, &terms, &mut changer, &scene).await,
+        Err(failure) => {
+            for step in steps.iter().filter(|step| step.is_open()) {
+                changer.refuse(&step.draft().name, &failure);
+            }
+            Err(failure)
+        }
     };
-    let changer = Changer::new(&scene.rules, change, context);
-    let changer = changer.with_lines(lines).by(user);
-    let done = args.carry_out(&steps, &terms, changer, &scene).await;
+    let status = changer.status();
+    changer.present(args.output.and_then(Printed::report))?;
     look.tell(&context.printer);
     if done.is_ok() && change.dry_run.is_real() && args.output.is_none() {
         context.printer.note(&next_line(&steps));
     }
-    done
+    done.map(|()| status)
 }
 
 /// What comes next in the life of the rules.
@@ -251,9 +265,12 @@ impl AddArgs {
         &self,
         steps: &[Step],
         terms: &Terms<'_>,
-        mut changer: Changer<'_>,
+        changer: &mut Changer<'_>,
         scene: &Scene,
-    ) -> Result<ExitStatus, Failure> {
+    ) -> Result<(), Failure> {
+        if self.change.change().dry_run.mode().is_some() {
+            changer.set_user(user_name(&scene.live.client).await);
+        }
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
             changer
@@ -266,7 +283,10 @@ impl AddArgs {
         let mut objects = Vec::new();
         for step in steps {
             match changer.take(step, terms).await {
-                Ok(object) => objects.push(object),
+                Ok(object) => {
+                    changer.is_now(&object);
+                    objects.push(object);
+                }
                 Err(failure) => {
                     let (names, taint) = ([step.draft().name.clone()], &step.draft().taint);
                     let failure = match step.existing() {
@@ -277,18 +297,15 @@ impl AddArgs {
                 }
             }
         }
-        if let Some(format) = &self.output {
-            let format = format.parse::<Format>()?;
+        if let Some(format) = self.output.and_then(Printed::rules) {
             let page = Page {
                 format,
                 width: None,
             };
-            changer
-                .context()
-                .printer
-                .emit(&render(&ObjectList(objects), page)?)?;
+            let rules = render(&ObjectList(objects), page)?;
+            changer.context().printer.emit(&rules)?;
         }
-        Ok(changer.status())
+        Ok(())
     }
 
     fn existing(&self) -> Existing {

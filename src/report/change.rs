@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::metadata::API_VERSION;
 use super::rules::resource_name;
@@ -75,6 +76,10 @@ pub struct ChangedRule {
     pub after: Option<String>,
     /// Why it is not as wanted; null when it is.
     pub error: Option<String>,
+    /// The rule as it is now, with all its fields, or would be without the dry run; null where that
+    /// was not asked for.
+    #[serde(default)]
+    pub object: Option<Value>,
 }
 
 /// What became of a rule, in kubectl's words.
@@ -141,6 +146,7 @@ impl ChangedRule {
             before: None,
             after: None,
             error: None,
+            object: None,
         }
     }
 

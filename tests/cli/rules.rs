@@ -52,7 +52,7 @@ fn add_says_what_is_missing_or_wrong() {
         ),
         (
             "add gpu.example.com a=b -o wide",
-            "possible values: json, yaml, name",
+            "possible values: json, yaml, name, manifest",
         ),
     ] {
         let told = refused(line);

@@ -8,6 +8,7 @@ pub(crate) mod devices;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod output;
+pub(crate) mod printed;
 pub(crate) mod publish;
 pub(crate) mod repeated;
 pub(crate) mod rules;

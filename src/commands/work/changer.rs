@@ -352,6 +352,13 @@ impl<'a> Changer<'a> {
         Ok(back)
     }
 
+    /// Notes how the rule is that was taken last, with all its fields.
+    pub(crate) fn is_now(&mut self, object: &Value) {
+        if let Some(last) = self.outcomes.last_mut() {
+            last.object = Some(object.clone());
+        }
+    }
+
     /// Notes and prints that a rule is as wanted.
     pub(crate) fn unchanged(&mut self, rule: &DeviceTaintRule) -> Result<(), Failure> {
         let taint = Some(rule.taint.to_string());
@@ -398,6 +405,12 @@ impl<'a> Changer<'a> {
             let failed = failed.with_taints(taint.clone(), taint);
             self.outcomes.push(failed.with_error(failure.to_string()));
         }
+    }
+
+    /// Notes that a rule is not made, since the whole command was refused.
+    pub(crate) fn refuse(&mut self, name: &str, failure: &Failure) {
+        let refused = ChangedRule::new(name, ChangeOutcome::Failed);
+        self.outcomes.push(refused.with_error(failure.to_string()));
     }
 
     /// Prints what became of the rules as data, if that was asked for; also of a command that failed.

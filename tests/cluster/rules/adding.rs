@@ -87,14 +87,39 @@ fn dry_runs_store_nothing_and_say_so() {
 }
 
 #[test]
-fn objects_can_be_had_as_json_and_yaml_and_names() {
+fn what_was_done_and_the_rules_can_be_had_as_data() {
     let world = block_on(World::new(ControlPlane::shared()));
     let line = format!("add GPU0 GPU1 {KEY}=x");
-    let json: Value = serde_json::from_str(&world.run(&format!("{line} -o json")).ended(0).stdout)
-        .expect("one document");
-    assert_eq!(json["items"].as_array().map(Vec::len), Some(2));
+    let told = |line: &str, code: i32| -> Value {
+        let run = world.run(&format!("{line} -o json")).ended(code);
+        serde_json::from_str(&run.stdout).expect("one document")
+    };
+    let pretended = told(&format!("{line} --dry-run"), 0);
+    assert_eq!(pretended["dryRun"], "Client");
+    let made = told(&line, 0);
+    assert_eq!(made["kind"], "ChangeReport");
+    assert_eq!(made["changed"], true);
+    let rules = made["rules"].as_array().expect("rules");
+    assert_eq!(rules.len(), 2);
+    for rule in rules {
+        assert_eq!(rule["outcome"], "created");
+        assert_eq!(rule["object"]["metadata"]["name"], rule["name"]);
+        assert_eq!(rule["object"]["spec"]["taint"]["value"], "x");
+    }
+    let again = told(&line, 0);
+    assert_eq!(again["changed"], false);
+    assert!(again["rules"][1]["object"]["metadata"]["uid"].is_string());
+    let refused = told(
+        &format!("add GPU0 {KEY}=x:NoExecute --name other --abort-if pods.evicted>=0"),
+        4,
+    );
+    assert_eq!(refused["changed"], false);
+    assert_eq!(refused["rules"][0]["outcome"], "failed");
+
+    let manifest = world.run(&format!("{line} -o manifest")).ended(0).stdout;
+    assert!(manifest.starts_with("apiVersion: v1\n"), "{manifest}");
     let yaml = world.run(&format!("{line} -o yaml")).ended(0).stdout;
-    assert!(yaml.starts_with("apiVersion: v1\n"), "{yaml}");
+    assert!(yaml.contains("\nkind: ChangeReport\n"), "{yaml}");
     let names = world.run(&format!("{line} -o name")).ended(0).stdout;
     assert_eq!(names.lines().count(), 2);
     assert!(names.starts_with("devicetaintrule.resource.k8s.io/"));
