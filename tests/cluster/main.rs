@@ -11,6 +11,8 @@
     reason = "a test or benchmark, not the program"
 )]
 
+#[path = "../support/advice.rs"]
+mod advice;
 mod campaign;
 #[path = "../support/case/mod.rs"]
 mod case;
@@ -20,6 +22,7 @@ mod harness;
 mod lifetime;
 mod live;
 mod publish;
+mod reserved;
 mod rules;
 mod smoke;
 mod variants;

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::ControlPlane;
+use crate::advice;
 
 /// The plugin as cargo built it for the tests.
 pub const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
@@ -82,9 +83,14 @@ impl ControlPlane {
 
     /// Runs the plugin itself, without kubectl, as administrator.
     pub fn plugin(&self, arguments: &[&str]) -> Output {
-        self.command(PLUGIN)
+        let output = self
+            .command(PLUGIN)
             .args(arguments)
             .output()
-            .expect("the plugin can be run")
+            .expect("the plugin can be run");
+        let words: Vec<String> = arguments.iter().map(|&word| word.to_owned()).collect();
+        let messages = String::from_utf8_lossy(&output.stderr);
+        advice::check(Path::new(PLUGIN), &words, &messages);
+        output
     }
 }

@@ -17,3 +17,5 @@ mod releases;
 mod runbook;
 pub mod support;
 mod versions;
+#[cfg(unix)]
+mod watching;
