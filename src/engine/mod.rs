@@ -21,6 +21,7 @@
 
 mod claims;
 pub mod condition;
+mod considered;
 mod devices;
 mod eviction;
 pub mod expression;

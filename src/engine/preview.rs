@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::claims::{ClaimTable, key_of};
+use super::considered::considered_rules;
 use super::devices::{DeviceEntry, DeviceTable, pool_warnings};
 use super::eviction::{Court, Reached};
 use super::select::{RuleIndex, RuleTaint};
@@ -65,15 +66,7 @@ pub fn preview<'a>(
 
 /// The considered taints in their order, then the rules that exist beside them.
 fn rules_of<'a>(snapshot: &'a Snapshot, considered: &'a [ConsideredTaint]) -> Vec<RuleTaint<'a>> {
-    let asked = considered
-        .iter()
-        .enumerate()
-        .map(|(place, considered)| RuleTaint {
-            origin: Origin::Considered(place),
-            name: considered.rule.as_ref(),
-            selector: considered.selector.as_ref(),
-            taint: &considered.taint,
-        });
+    let asked = considered_rules(considered);
     asked.chain(existing_rules(snapshot, considered)).collect()
 }
 

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::considered::considered_rules;
 use super::devices::DeviceTable;
-use super::select::{RuleIndex, RuleTaint};
-use super::{ConsideredTaint, Origin, Semantics};
+use super::select::RuleIndex;
+use super::{ConsideredTaint, Semantics};
 use crate::model::{DeviceId, Gap, Snapshot};
 
 /// The devices that some taints select.
@@ -30,16 +31,8 @@ pub fn selection(
     considered: &[ConsideredTaint],
     semantics: &Semantics,
 ) -> Selection {
-    let wanted = considered
-        .iter()
-        .enumerate()
-        .map(|(place, considered)| RuleTaint {
-            origin: Origin::Considered(place),
-            name: considered.rule.as_ref(),
-            selector: considered.selector.as_ref(),
-            taint: &considered.taint,
-        });
-    let index = RuleIndex::new(wanted.collect(), &snapshot.classes, semantics);
+    let wanted = considered_rules(considered).collect();
+    let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut counts = vec![0; considered.len()];
     for place in table.entries.iter().flat_map(|entry| &entry.rules) {
