@@ -34,15 +34,11 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{
-    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, parse_duration,
-    parse_request_timeout, without_login,
-};
+pub use connection::{Connection, ConnectionOptions, Environment};
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_rules, read_saved,
-    read_with_rules,
+    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;

@@ -1,9 +1,6 @@
 //! `add`: make the rules that a command describes, as far as they are not there.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-
-use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
@@ -12,24 +9,24 @@ use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines, stopped};
-use super::work::choice::{refuse_missing, wide, wrong_name};
 use super::work::connect::failed;
 use super::work::consent::Safety;
-use super::work::dry_run::DryRun;
 use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
 use crate::cluster::user_name;
+use crate::decide::add::{deed, next_line};
 use crate::decide::broad::{foreign, set_back};
+use crate::decide::choice::{Choice, Purpose, Typed};
+use crate::decide::drafts::{Inscription, with_expiry};
 use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::model::DeviceTaintRule;
+use crate::naming::Expiry;
 use crate::naming::labels::parse_label;
-use crate::naming::taint::TaintPattern;
-use crate::naming::{Expiry, NamingError, Targets, rule, validate};
 use crate::render::{Page, render};
-use crate::report::life::after_add;
+use crate::report::change::{ChangeOutcome, DryRun};
 use crate::report::rules::ObjectList;
 use crate::report::table::counted;
 
@@ -135,7 +132,7 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
 
     let scene = Scene::open(args.version.version(), context).await?;
     let look = &scene.look;
-    let drafts = args.with_expiry(drafts, look.now)?;
+    let drafts = with_expiry(drafts, args.expires.as_ref(), look.now)?;
     if !args.allow_missing {
         refuse_unknown_devices(&drafts, &scene)?;
     }
@@ -157,7 +154,10 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
         Ok(()) => args.carry_out(&steps, &terms, &mut changer, &scene).await,
         Err(failure) => {
             for step in steps.iter().filter(|step| step.is_open()) {
-                changer.refuse(&step.draft().name, &failure);
+                let name = &step.draft().name;
+                changer
+                    .outcomes
+                    .ended(name, ChangeOutcome::Failed, &failure);
             }
             Err(failure)
         }
@@ -169,24 +169,6 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
         context.printer.note(&next_line(&steps));
     }
     done.map(|()| status)
-}
-
-/// What comes next in the life of the rules.
-fn next_line(steps: &[Step]) -> String {
-    let names = steps.iter().map(|step| step.draft().name.as_str());
-    let batch = steps.first().and_then(|step| {
-        let key = RuleMetadata::BATCH;
-        let value = step.draft().labels.get(key)?;
-        Some(format!("-l {key}={value}"))
-    });
-    // A rule that was there may be in another batch.
-    let are_new = steps.iter().all(|step| step.existing().is_none());
-    let rules = match (steps, batch) {
-        ([_, _, ..], Some(batch)) if are_new => batch,
-        _ => names.collect::<Vec<_>>().join(" "),
-    };
-    let effect = steps.first().map(|step| &step.draft().taint.effect);
-    after_add(&rules, effect.unwrap_or(&Effect::None))
 }
 
 /// The rules that are there under the names of the drafts. Who may not list rules can still look at
@@ -233,19 +215,6 @@ async fn agree(
     safety.check(&wish, dry_run, context)
 }
 
-/// What is done, as the beginning of a question.
-fn deed(open: &[&Step]) -> String {
-    let Some(first) = open.first().map(|step| step.draft()) else {
-        return "Go on".to_owned();
-    };
-    let (name, taint) = (&first.name, &first.taint);
-    match (open, open.first().and_then(|step| step.existing())) {
-        ([_], Some(_)) => format!("Change rule {name} to {taint}"),
-        ([_], None) => format!("Add rule {name} with {taint}"),
-        _ => format!("Add or change {} with {taint}", counted(open.len(), "rule")),
-    }
-}
-
 fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
     let considered: Vec<ConsideredTaint> = drafts
         .iter()
@@ -257,7 +226,7 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
             )
         })
         .collect();
-    refuse_missing(&considered, &scene.look)
+    scene.look.refuse_missing(&considered)
 }
 
 impl AddArgs {
@@ -268,7 +237,7 @@ impl AddArgs {
         changer: &mut Changer<'_>,
         scene: &Scene,
     ) -> Result<(), Failure> {
-        if self.change.change().dry_run.mode().is_some() {
+        if self.change.change().mode().is_some() {
             changer.set_user(user_name(&scene.live.client).await);
         }
         if steps.len() > 1 {
@@ -284,7 +253,7 @@ impl AddArgs {
         for step in steps {
             match changer.take(step, terms).await {
                 Ok(object) => {
-                    changer.is_now(&object);
+                    changer.outcomes.is_now(&object);
                     objects.push(object);
                 }
                 Err(failure) => {
@@ -316,194 +285,27 @@ impl AddArgs {
         }
     }
 
+    /// What was typed to mean devices.
+    fn typed(&self) -> Result<Typed, Failure> {
+        Ok(Typed {
+            arguments: self.targets.clone(),
+            flags: self.selector.selector()?,
+            all_devices: self.all_devices,
+            rules: Vec::new(),
+            filenames: self.filename.clone(),
+        })
+    }
+
     /// The rules that are asked for; everything that can be wrong without a cluster is found here.
     async fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
-        let (selectors, taint) = self.targets()?;
-        let drafts = if self.filename.is_empty() {
-            let taint = taint.ok_or_else(|| {
-                Failure::usage("no taint: with which are the devices tainted?").hint(
-                    "write it as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware",
-                )
-            })?;
-            self.by_selectors(&selectors, &taint)?
-        } else {
-            if !selectors.is_empty() || taint.is_some() {
-                return Err(Failure::usage(
-                    "devices and taints cannot be used together with --filename",
-                ));
-            }
-            self.by_manifests().await?
-        };
-        let names: BTreeSet<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
-        if names.len() < drafts.len() {
-            return Err(Failure::usage("two rules have the same name"));
-        }
-        Ok(drafts)
-    }
-
-    fn targets(&self) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
-        if let Some(target) = self
-            .targets
-            .iter()
-            .find(|target| TaintPattern::parse(target).is_some())
-        {
-            return Err(Failure::usage(format!("{target:?} takes a taint away"))
-                .hint("that is what `kubectl devicetaint remove` does"));
-        }
-        let named: Vec<DeviceSelector> = self.selector.selector()?.into_iter().collect();
-        let Targets {
-            mut selectors,
-            mut taints,
-        } = self.read_targets(&named)?;
-        if let [first, second, ..] = taints.as_slice() {
-            return Err(Failure::usage(format!(
-                "more than one taint: {first} and {second}"
-            )));
-        }
-        selectors.extend(named);
-        if self.all_devices {
-            if !selectors.is_empty() {
-                return Err(Failure::usage("--all-devices leaves nothing to be named"));
-            }
-            selectors.push(DeviceSelector::default());
-        }
-        let mut seen = Vec::new();
-        selectors.retain(|selector| {
-            let news = !seen.contains(selector);
-            seen.push(selector.clone());
-            news
-        });
-        Ok((selectors, taints.pop()))
-    }
-
-    fn read_targets(&self, named: &[DeviceSelector]) -> Result<Targets, Failure> {
-        let mut beside = named.to_vec();
-        beside.extend(self.all_devices.then(DeviceSelector::default));
-        Targets::parse(&self.targets, &beside, &Effect::None)
-            .map_err(|error| self.not_a_device(error))
-    }
-
-    fn not_a_device(&self, error: NamingError) -> Failure {
-        let hint = match &error {
-            NamingError::TwoSegments { argument, .. } => {
-                Some(format!("a taint without value is written {argument}:None"))
-            }
-            NamingError::EmptySegment { .. }
-            | NamingError::Everything { .. }
-            | NamingError::Invalid { .. }
-            | NamingError::NoEffect { .. }
-            | NamingError::UnknownEffect { .. } => None,
-        };
-        let failure = wrong_name(error);
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    }
-
-    fn by_selectors(
-        &self,
-        selectors: &[DeviceSelector],
-        taint: &Taint,
-    ) -> Result<Vec<RuleDraft>, Failure> {
-        if selectors.is_empty() {
-            return Err(Failure::usage("no devices: which are tainted?")
-                .hint("name devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`"));
-        }
-        if self.name.is_some() && selectors.len() > 1 {
-            return Err(Failure::usage(
-                "--name is for one rule, and these would be several",
-            ));
-        }
-        if let Some(name) = &self.name {
-            validate::rule(name).map_err(wrong_name)?;
-        }
-        let batch = rule::batch(selectors, taint);
-        let drafts = selectors.iter().map(|selector| RuleDraft {
-            name: self
-                .name
-                .clone()
-                .unwrap_or_else(|| rule::name(selector, &taint.key)),
-            selector: selector.clone(),
-            taint: taint.clone(),
-            labels: self.all_labels(&batch),
-            annotations: self.annotations(),
-            manifest: None,
-        });
-        Ok(drafts.collect())
-    }
-
-    async fn by_manifests(&self) -> Result<Vec<RuleDraft>, Failure> {
+        let choice = Choice::parse(&self.typed()?, Purpose::Add)?;
         let manifests = source::manifests(&self.filename).await?;
-        if self.name.is_some() {
-            return Err(Failure::usage(
-                "--name cannot be used together with --filename, which names its rules",
-            ));
-        }
-        let mut drafts = Vec::new();
-        for (manifest, written) in manifests {
-            let Some(selector) = manifest.selector.clone() else {
-                return Err(wide(&manifest, "has no spec.deviceSelector"));
-            };
-            if selector == DeviceSelector::default() {
-                return Err(wide(
-                    &manifest,
-                    "has an empty spec.deviceSelector: it would taint every device",
-                ));
-            }
-            let batch = rule::batch(std::slice::from_ref(&selector), &manifest.taint);
-            let mut labels = manifest.metadata.labels.clone();
-            labels.extend(self.all_labels(&batch));
-            let mut annotations = manifest.metadata.annotations.clone();
-            annotations.extend(self.annotations());
-            drafts.push(RuleDraft {
-                name: manifest.name.to_string(),
-                selector,
-                taint: manifest.taint,
-                labels,
-                annotations,
-                manifest: Some(written),
-            });
-        }
-        Ok(drafts)
-    }
-
-    fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
-        let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
-        labels.insert(
-            RuleMetadata::MANAGED_BY.to_owned(),
-            RuleMetadata::THIS_PROGRAM.to_owned(),
-        );
-        labels.insert(RuleMetadata::BATCH.to_owned(), batch.to_owned());
-        labels
-    }
-
-    fn annotations(&self) -> BTreeMap<String, String> {
-        let given = [
-            (RuleMetadata::REASON, &self.reason),
-            (RuleMetadata::TICKET, &self.ticket),
-        ];
-        given
-            .into_iter()
-            .filter_map(|(key, text)| Some((key.to_owned(), text.clone()?)))
-            .collect()
-    }
-
-    /// The drafts with the time when they should be gone, by the server's clock.
-    fn with_expiry(
-        &self,
-        drafts: Vec<RuleDraft>,
-        now: Timestamp,
-    ) -> Result<Vec<RuleDraft>, Failure> {
-        let Some(expiry) = &self.expires else {
-            return Ok(drafts);
+        let inscription = Inscription {
+            name: self.name.clone(),
+            reason: self.reason.clone(),
+            ticket: self.ticket.clone(),
+            labels: self.labels.clone(),
         };
-        let at = expiry.resolve(now).map_err(wrong_name)?;
-        let dated = |mut draft: RuleDraft| {
-            let key = RuleMetadata::EXPIRES.to_owned();
-            draft.annotations.insert(key, at.to_string());
-            draft
-        };
-        Ok(drafts.into_iter().map(dated).collect())
+        inscription.drafts(&choice, manifests)
     }
 }

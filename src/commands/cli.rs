@@ -11,13 +11,13 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
-use super::flags::words;
 use super::{
     add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
     wait,
 };
 use crate::cluster::Purpose;
 use crate::error::{ExitStatus, Failure};
+use crate::naming::words;
 use crate::output::{Printer, Repeated};
 
 /// Taint DRA devices safely: see who will be hit, when, and how badly

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use super::flags::connection::ConnectionArgs;
+use super::flags::connection::{ConnectionArgs, DEFAULT_REQUEST_TIMEOUT};
 use super::flags::output::GlobalArgs;
-use super::work::ledger::Ledger;
-use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
+use crate::cluster::{self, ConnectionOptions};
+use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
 
 /// Variables that the program listens to; no other part of the environment is ever read.

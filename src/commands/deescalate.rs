@@ -27,6 +27,7 @@ use crate::engine::life::remaining;
 use crate::engine::{ConsideredTaint, Semantics, Verdict};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Affects, DeviceTaintRule, Effect};
+use crate::report::change::ChangeOutcome;
 use crate::report::life::{Braked, braked_line};
 
 /// Let rules do less, at once: no report, no guard, no question
@@ -110,12 +111,14 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
     let change = args.change.change();
     let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
     let mut changer = changer.with_lines(args.report.lines());
-    changer.missing(&chooser, &found);
+    changer.outcomes.missing(&chooser, &found);
     if let Some((name, failure)) = &alone {
-        changer.unread(name, failure);
+        changer.outcomes.ended(name, ChangeOutcome::Failed, failure);
     }
     for (name, failure) in unread {
-        changer.unread(&name, &failure);
+        changer
+            .outcomes
+            .ended(&name, ChangeOutcome::Failed, &failure);
         found.missing.push(failure);
     }
     // Those that are there are braked, whoever is not: later is too late.

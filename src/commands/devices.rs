@@ -6,14 +6,14 @@ use super::context::Context;
 use super::flags::devices::SelectorArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::choice::{Shown, Typed};
 use super::work::follow::{Question, answer_once, follow};
 use super::work::look::Look;
 use super::work::wanted::Wanted;
-use crate::engine::{self, DeviceState, Inventory};
+use crate::decide::choice::{Shown, Typed};
+use crate::decide::narrowing::{Narrowing, Usage};
+use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
-use crate::naming::nearest::nearest;
 use crate::report::{Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
@@ -67,8 +67,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         flags: args.selector.selector()?,
         ..Typed::default()
     })?;
-    let namespace = context.namespace.as_deref();
-    if args.free && namespace.is_some() {
+    if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
             "--free cannot be used together with --namespace: what a claim holds is not free",
         ));
@@ -77,12 +76,15 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let inventory = engine::devices(look.snapshot(), &look.semantics);
     let known = inventory.devices.iter().map(|state| &state.id);
     shown.refuse_missing(known)?;
-    let question = Listed {
-        args: &args,
+    let narrowing = Narrowing {
         shown,
-        namespace,
+        node: args.node.clone(),
+        tainted: args.tainted,
+        free: args.free,
+        namespace: context.namespace.clone(),
     };
-    let hint = question.nearest_node(&inventory);
+    let hint = narrowing.nearest_node(&inventory);
+    let question = Listed { narrowing };
     let unknown = args.free && !look.knows_usage();
     let wanted = args.output.wanted();
     if args.watch {
@@ -102,13 +104,11 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
 }
 
 /// Which devices are listed.
-struct Listed<'a> {
-    args: &'a DevicesArgs,
-    shown: Shown,
-    namespace: Option<&'a str>,
+struct Listed {
+    narrowing: Narrowing,
 }
 
-impl Question for Listed<'_> {
+impl Question for Listed {
     type Answer = DeviceReport;
 
     /// Who uses a device is named in the claims.
@@ -118,32 +118,11 @@ impl Question for Listed<'_> {
 
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
-        let known = Known {
-            usage: basis.knows_usage(),
-        };
-        inventory.devices.retain(|state| self.wants(state, known));
+        let usage = Usage::of(basis);
+        inventory
+            .devices
+            .retain(|state| self.narrowing.wants(state, usage));
         DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-    }
-}
-
-impl Listed<'_> {
-    fn wants(&self, state: &DeviceState<'_>, known: Known) -> bool {
-        self.shown.contains(&state.id) && self.args.wants(state, known, self.namespace)
-    }
-
-    /// A node that was probably meant, where no device is local to the one that was asked for.
-    fn nearest_node(&self, inventory: &Inventory<'_>) -> Option<String> {
-        let node = self.args.node.as_ref()?;
-        let nodes = inventory.devices.iter().filter_map(|state| state.node);
-        let known: BTreeSet<String> = nodes.map(ToString::to_string).collect();
-        if known.contains(node) {
-            return None;
-        }
-        let similar = nearest(node, known);
-        let similar = similar.first()?;
-        Some(format!(
-            "no device is local to {node:?}, did you mean {similar}?"
-        ))
     }
 }
 
@@ -155,67 +134,4 @@ fn none_known_as_free(wanted: Wanted, context: &Context) -> Result<(), Failure> 
         return Ok(());
     }
     Err(Failure::new(ExitStatus::Incomplete, text))
-}
-
-/// What is known about the devices.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    /// Whether all claims were read, so that a device that none holds is free.
-    usage: bool,
-}
-
-impl DevicesArgs {
-    /// Whether the device passes the flags that narrow the list. One whose use is not known is not
-    /// free.
-    fn wants(&self, state: &DeviceState<'_>, known: Known, namespace: Option<&str>) -> bool {
-        let local = self
-            .node
-            .as_ref()
-            .is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
-        let tainted = !self.tainted || !state.taints.is_empty();
-        let free = !self.free || (known.usage && state.is_free());
-        let held = namespace.is_none_or(|namespace| {
-            let mut claims = state.claims.iter();
-            claims.any(|claim| claim.name.namespace.as_str() == namespace)
-        });
-        local && tainted && free && held
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::NodeName;
-
-    fn free(allocations: usize, administrative: usize, usage: bool) -> bool {
-        let node = NodeName::from("node-7");
-        let state = DeviceState {
-            id: DeviceId {
-                driver: "gpu.example.com".into(),
-                pool: "node-7".into(),
-                device: "gpu-0".into(),
-            },
-            node: Some(&node),
-            published: true,
-            allocations,
-            administrative,
-            taints: Vec::new(),
-            claims: Vec::new(),
-            admin_claims: Vec::new(),
-            consumers: Vec::new(),
-        };
-        let args = <DevicesArgs as clap::Args>::augment_args(clap::Command::new("devices"));
-        let matches = args.get_matches_from(["devices", "--free"]);
-        let args = <DevicesArgs as clap::FromArgMatches>::from_arg_matches(&matches).unwrap();
-        args.wants(&state, Known { usage }, None)
-    }
-
-    #[test]
-    fn free_is_what_is_known_to_be_held_by_nobody() {
-        assert!(free(0, 0, true));
-        assert!(free(1, 1, true), "a monitor takes it from nobody");
-        assert!(!free(1, 0, true));
-        assert!(!free(2, 1, true));
-        assert!(!free(0, 0, false), "nobody knows");
-    }
 }

@@ -12,19 +12,19 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, stopped};
 use super::work::consent::Safety;
-use super::work::ledger::Wish as Planned;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::{parse_duration, user_name};
+use crate::cluster::user_name;
 use crate::decide::broad::{foreign, set_back};
-use crate::decide::effect::Revert;
+use crate::decide::effect::{no_way_back, way_back};
+use crate::decide::ledger::Wish as Planned;
 use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
+use crate::naming::duration::parse_duration;
 use crate::report::ImpactReport;
-use crate::report::table::counted;
 
 /// Let rules do more: block new pods, or evict those that are there
 ///
@@ -141,21 +141,13 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
     let ended = match agreed {
         Ok(()) => args.act(&wish, &scene, &mut changer).await,
         Err(failure) => {
-            changer.refuse_all(&wish.open, &failure);
+            changer.outcomes.refuse_all(&wish.open, &failure);
             Err(failure)
         }
     };
     let status = changer.status();
     changer.present(args.report.format()?)?;
     ended.map(|()| status)
-}
-
-/// What is done, as the beginning of a question.
-fn deed(open: &[DeviceTaintRule], to: &Effect) -> String {
-    match open {
-        [only] => format!("Give rule {} effect {to}", only.name),
-        several => format!("Give {} effect {to}", counted(several.len(), "rule")),
-    }
 }
 
 fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
@@ -185,7 +177,7 @@ impl EscalateArgs {
         concerns.extend(set_back(&wish.open));
         let asked = Wish {
             report: &report,
-            deed: &deed(&wish.open, &to),
+            deed: &wish.deed(&to),
             done: &names_of(&wish.done),
             concerns: &concerns,
             considered: &considered,
@@ -215,7 +207,7 @@ impl EscalateArgs {
         scene: &Scene,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
-        if self.change.change().dry_run.mode().is_some() && !wish.open.is_empty() {
+        if self.change.change().mode().is_some() && !wish.open.is_empty() {
             changer.set_user(user_name(&scene.live.client).await);
         }
         for rule in &wish.done {
@@ -254,7 +246,7 @@ impl EscalateArgs {
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
         let context = changer.context();
-        let rules = self.as_changed(wish);
+        let rules = wish.as_changed(&Effect::from(self.to));
         let names = names_of(&rules);
         let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
         context.ledger.advise(advice(&rules));
@@ -270,7 +262,7 @@ impl EscalateArgs {
             Err(failure) => Err(failure),
         };
         let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.waited(waited.report(&wait));
+        changer.outcomes.waited(waited.report(&wait));
         let left = match waited.ending {
             Ending::Met => return Ok(()),
             Ending::TimedOut(left) => left,
@@ -308,16 +300,6 @@ impl EscalateArgs {
         }
     }
 
-    /// All rules that are waited for, as this command has made them.
-    fn as_changed(&self, wish: &Escalation) -> Vec<DeviceTaintRule> {
-        let rules = wish.open.iter().chain(&wish.done);
-        let mut rules: Vec<DeviceTaintRule> = rules.cloned().collect();
-        for rule in &mut rules {
-            rule.taint.effect = Effect::from(self.to);
-        }
-        rules
-    }
-
     /// Says which rules a timeout would not revert, since this run does not know what they were.
     fn warn_of_no_way_back(&self, done: &[DeviceTaintRule], context: &Context) {
         let reverts = match self.on_timeout {
@@ -329,14 +311,6 @@ impl EscalateArgs {
             context.printer.warn(&text);
         }
     }
-}
-
-/// A run that finds the effect there, such as one after an interruption, cannot give back another.
-fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
-    let (name, effect) = (&rule.name, &rule.taint.effect);
-    format!(
-        "rule {name} had effect {effect} already, {consequence}; to stop it: kubectl devicetaint deescalate {name} --to None"
-    )
 }
 
 /// Gives the rules the effect back that they had; what was evicted stays evicted.
@@ -356,32 +330,11 @@ async fn give_back(
             Some(scene.look.now),
         );
         failure = match changer.give_back(rule, &patch, &Effect::NoExecute).await {
-            Ok(back) => failure.hint(told(&back, rule)),
+            Ok(back) => failure.hint(back.told(rule)),
             Err(error) => failure
                 .hint(format!("rule {} could not be reverted: {error}", rule.name))
                 .hint(way_back(rule)),
         };
     }
     failure
-}
-
-fn told(back: &Revert, rule: &DeviceTaintRule) -> String {
-    let (name, before) = (&rule.name, &rule.taint.effect);
-    match back {
-        Revert::GiveBack => {
-            format!("rule {name} has effect {before} again; pods that were evicted stay so")
-        }
-        Revert::Gone => format!("rule {name} is gone"),
-        Revert::Otherwise(effect) => {
-            format!("rule {name} has effect {effect} by now, and was left so")
-        }
-    }
-}
-
-/// How to give a rule the effect back that it had.
-fn way_back(rule: &DeviceTaintRule) -> String {
-    format!(
-        "to give the effect back: kubectl devicetaint deescalate {} --to {}",
-        rule.name, rule.taint.effect
-    )
 }

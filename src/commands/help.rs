@@ -1,9 +1,10 @@
 //! `help`: of the program, of a command, and of what reports and exit codes mean.
 
 use super::context::Context;
-use super::flags::{examples, words};
+use super::flags::examples;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
+use crate::naming::words;
 use crate::report::{Hazard, guard::Signal};
 
 /// Explain a command, the exit codes, the hazards or the guards

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::choice::names;
 use super::work::follow::{Question, answer_once, follow};
 use super::work::look::Look;
+use crate::decide::choice::rule_names;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule};
@@ -89,7 +89,7 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         )
         .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
     }
-    let names = names(&args.names)?;
+    let names = rule_names(&args.names)?;
     let source = args.source.source();
     let (look, objects) = if args.wants_objects() {
         Look::open_with_objects(&source, context).await?

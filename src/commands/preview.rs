@@ -9,11 +9,12 @@ use super::flags::output::OutputArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
-use super::work::choice::{Choice, Typed, refuse_missing, refuse_wide};
 use super::work::look::Look;
 use super::work::present::present;
-use super::work::publish::{self, Publication};
+use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
+use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
+use crate::decide::publish;
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -129,22 +130,23 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         return Ok(status);
     };
 
-    let publication = Publication::new(live, &answer.considered, &answer.look.semantics)?;
+    let rules = live.rules()?;
+    let mut publication = Publication::new(&rules, &answer.considered, &answer.look, context)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
-        compared = compare(&publication, answer, || look(&request, &args, context)) => compared,
+        compared = compare(&mut publication, answer, || look(&request, &args, context)) => compared,
         status = signals.received() => Err(publish::interrupted(status)),
     };
     let left = if args.publish.cleanup {
         publication.clean_up().await
     } else {
-        publication.tell_what_stays(&context.printer);
+        publication.tell_what_stays();
         Ok(())
     };
     let answer = compared?;
     let status = present(&answer.report, answer.look.aside(), wanted, context)?;
     left?;
-    publish::check(&answer.report)?;
+    publish::check(&answer.report, PATIENCE)?;
     Ok(status)
 }
 
@@ -153,7 +155,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
 /// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
 /// the cluster may have changed since it was read. So what differs is asked for anew, once.
 async fn compare(
-    publication: &Publication,
+    publication: &mut Publication<'_>,
     first: Answer,
     look: impl AsyncFn() -> Result<Answer, Failure>,
 ) -> Result<Answer, Failure> {
@@ -181,9 +183,10 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     } = request;
     let mut look = Look::open(&args.source.source(), context).await?;
     refuse_wide(manifests, &look.semantics)?;
-    let considered = choice.considered(manifests, &look)?;
+    let rule = |name: &str| look.rule(name);
+    let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
     if !args.allow_missing {
-        refuse_missing(&considered, &look)?;
+        look.refuse_missing(&considered)?;
     }
     look.reading.warnings.extend(choice.warning());
     let look = look.with_pods_for(&considered, guards).await?;
@@ -203,17 +206,19 @@ impl PreviewArgs {
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
     async fn request(&self) -> Result<Request, Failure> {
-        let choice = Choice::parse(&Typed {
+        let typed = Typed {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
-        })?;
+        };
+        let choice = Choice::parse(&typed, Purpose::Look)?;
+        let manifests = source::manifests(&self.filename).await?;
         Ok(Request {
             choice,
             guards: guards::parse(&self.abort_if)?,
-            manifests: source::rules(&self.filename).await?,
+            manifests: manifests.into_iter().map(|(rule, _)| rule).collect(),
         })
     }
 }

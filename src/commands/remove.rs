@@ -12,7 +12,6 @@ use super::work::consent::ask;
 use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::parse_duration;
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
@@ -20,6 +19,7 @@ use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
+use crate::naming::duration::parse_duration;
 use crate::report::life::release_lines;
 
 /// Delete rules, and say what becomes schedulable again
@@ -92,14 +92,14 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
     let missing = args.objection(&mut found, context);
     let change = args.change.change();
     let mut changer = Changer::new(&rules, change, context).with_lines(args.report.lines());
-    changer.missing(&chooser, &found);
+    changer.outcomes.missing(&chooser, &found);
     if found.rules.is_empty() && missing.is_none() {
         context.printer.note("No resources found");
     }
     let removed = match args.agree(&chooser, &found, context) {
         Ok(()) => args.act(&found.rules, live, &mut changer).await,
         Err(failure) => {
-            changer.refuse_all(&found.rules, &failure);
+            changer.outcomes.refuse_all(&found.rules, &failure);
             Err(failure)
         }
     };
@@ -201,7 +201,7 @@ impl RemoveArgs {
         };
         let waited = wait.for_rules(live, context).await;
         let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.waited(waited.report(&wait));
+        changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
             Ending::Met => Ok(()),
             Ending::TimedOut(left) => Err(timed_out(self.timeout, &left).hint(on)),

@@ -11,11 +11,11 @@ use super::work::connect::{Live, connect};
 use super::work::look::Look;
 use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
-use crate::cluster::parse_duration;
 use crate::decide::{Chooser, Meant, Ways};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
+use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 

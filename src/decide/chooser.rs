@@ -303,6 +303,13 @@ fn no_such_taint(
     }
 }
 
+/// The rule of that name is gone, which was there when the command began.
+#[must_use]
+pub fn gone(name: &str) -> Failure {
+    Failure::new(ExitStatus::Failed, format!("no rule {name:?}"))
+        .hint("list what there is with `kubectl devicetaint list`")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -161,6 +161,12 @@ pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<S
     })
 }
 
+/// What to do about a rule that is so different by now that the same command would not change it.
+#[must_use]
+pub fn look_first(name: &str) -> String {
+    format!("look at it before anything else: kubectl devicetaint describe {name}")
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;

@@ -60,6 +60,15 @@ impl RuleDraft {
         Value::Object(object)
     }
 
+    /// The rule as it is asked for from one that is there: who made a rule is a note for those that are
+    /// made, and one that somebody else made has its own.
+    #[must_use]
+    pub fn without_maker(&self) -> Self {
+        let mut draft = self.clone();
+        draft.annotations.remove(RuleMetadata::CREATED_BY);
+        draft
+    }
+
     fn as_in_manifest(&self) -> Option<Map<String, Value>> {
         let mut object = self.manifest.as_ref()?.as_object()?.clone();
         object.remove("status");

@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
+use crate::report::table::counted;
 
 /// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
 /// know, of which nobody can say that it does less or more.
@@ -49,6 +50,28 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Escalation, Fa
         }
     }
     Ok(sorted)
+}
+
+impl Escalation {
+    /// What is done, as the beginning of a question.
+    #[must_use]
+    pub fn deed(&self, to: &Effect) -> String {
+        match self.open.as_slice() {
+            [only] => format!("Give rule {} effect {to}", only.name),
+            several => format!("Give {} effect {to}", counted(several.len(), "rule")),
+        }
+    }
+
+    /// All of its rules as they are with the effect `to`.
+    #[must_use]
+    pub fn as_changed(&self, to: &Effect) -> Vec<DeviceTaintRule> {
+        let rules = self.open.iter().chain(&self.done);
+        let mut rules: Vec<DeviceTaintRule> = rules.cloned().collect();
+        for rule in &mut rules {
+            rule.taint.effect = to.clone();
+        }
+        rules
+    }
 }
 
 /// What pulling the brake on a rule comes to.
@@ -105,12 +128,53 @@ pub fn revert(found: Option<&DeviceTaintRule>, before: &DeviceTaintRule, to: &Ef
     }
 }
 
+impl Revert {
+    /// What became of the rule that was `before` the escalation.
+    #[must_use]
+    pub fn told(&self, before: &DeviceTaintRule) -> String {
+        let (name, effect) = (&before.name, &before.taint.effect);
+        match self {
+            Self::GiveBack => {
+                format!("rule {name} has effect {effect} again; pods that were evicted stay so")
+            }
+            Self::Gone => format!("rule {name} is gone"),
+            Self::Otherwise(effect) => {
+                format!("rule {name} has effect {effect} by now, and was left so")
+            }
+        }
+    }
+}
+
+/// A run that finds the effect there, such as one after an interruption, cannot give back another.
+#[must_use]
+pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
+    let (name, effect) = (&rule.name, &rule.taint.effect);
+    format!(
+        "rule {name} had effect {effect} already, {consequence}; to stop it: kubectl devicetaint deescalate {name} --to None"
+    )
+}
+
+/// How to give a rule the effect back that it had.
+#[must_use]
+pub fn way_back(rule: &DeviceTaintRule) -> String {
+    format!(
+        "to give the effect back: kubectl devicetaint deescalate {} --to {}",
+        rule.name, rule.taint.effect
+    )
+}
+
 /// Whether `left` certainly does less than `right`.
 fn is_less(left: &Effect, right: &Effect) -> bool {
     match (rank(left), rank(right)) {
         (Some(left), Some(right)) => left < right,
         (None, _) | (_, None) => false,
     }
+}
+
+/// The server takes no effect None.
+#[must_use]
+pub fn too_old_for_none(failure: Failure) -> Failure {
+    failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule")
 }
 
 #[cfg(test)]

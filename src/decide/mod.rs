@@ -6,6 +6,9 @@
 //! | question | module |
 //! |---|---|
 //! | Which rules are meant? | [`chooser`] |
+//! | Which devices are meant? | [`choice`] |
+//! | Which of them are listed? | [`narrowing`] |
+//! | Which rules are asked for? | [`drafts`] |
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
 //! | May this effect become that one? | [`effect`] |
 //! | Whose rule is it? | [`mod@owner`] |
@@ -14,15 +17,24 @@
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
 //! | Where does a wait stand? | [`standing`] |
+//! | What was changed, for whoever interrupts a command? | [`ledger`] |
+//! | What became of the rules that were changed? | [`outcomes`] |
+//! | What is asked of the controller itself? | [`publish`] |
 
 pub mod add;
 pub mod broad;
+pub mod choice;
 pub mod chooser;
 pub mod conflict;
 pub mod consent;
 pub mod draft;
+pub mod drafts;
 pub mod effect;
+pub mod ledger;
+pub mod narrowing;
+pub mod outcomes;
 pub mod owner;
+pub mod publish;
 pub mod standing;
 #[cfg(test)]
 mod testing;
@@ -34,4 +46,6 @@ pub use conflict::{Meanwhile, conflict};
 pub use consent::{Agreement, Consented, Wish, consent};
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
+pub use ledger::Ledger;
+pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};

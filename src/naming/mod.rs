@@ -9,12 +9,18 @@
 //! | `example.com/maintenance=firmware:NoExecute` | a taint: [`taint`] |
 //! | `app.kubernetes.io/managed-by=kubectl-devicetaint` | rules: [`labels`] |
 //! | `4h`, `2d`, `2026-12-01` | when a rule should be gone: [`Expiry`] |
+//! | `https://host:6443` | a server: [`address`] |
+//! | `30s`, `1h30m` | how long something may take: [`duration`] |
 //! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
+//!
+//! What people type for a command who know it from elsewhere is in [`words`].
 //!
 //! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl.
 
+pub mod address;
 mod argument;
 pub mod device;
+pub mod duration;
 mod error;
 mod expiry;
 pub mod labels;
@@ -25,6 +31,7 @@ pub mod shell;
 mod suggest;
 pub mod taint;
 pub mod validate;
+pub mod words;
 
 pub use argument::{Argument, Targets};
 pub use error::NamingError;

@@ -48,6 +48,12 @@ pub enum DryRun {
 }
 
 impl DryRun {
+    /// Whether anything is stored.
+    #[must_use]
+    pub fn is_real(self) -> bool {
+        self == Self::None
+    }
+
     /// What is said after a verb, as kubectl does.
     #[must_use]
     pub fn suffix(self) -> &'static str {

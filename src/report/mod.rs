@@ -18,6 +18,7 @@
 //! | What does every answer say beside its subject? | [`answer`] |
 //! | What became of the rules that a command changes? | [`change`] |
 //! | How did a wait end? | [`wait`] |
+//! | How far is a wait? | [`glance`] |
 //! | Who is still there, and why? | [`remaining`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
@@ -28,6 +29,7 @@ pub mod count;
 pub mod description;
 pub mod descriptions;
 pub mod devices;
+pub mod glance;
 pub mod guard;
 pub mod hazard;
 pub mod impact;

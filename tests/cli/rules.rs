@@ -34,7 +34,7 @@ fn add_says_what_is_missing_or_wrong() {
         ),
         (
             "add gpu.example.com a=b --all-devices",
-            "--all-devices leaves nothing",
+            "DEVICE cannot be used together with --all-devices",
         ),
         (
             "add gpu.example.com a=b --expires soon",

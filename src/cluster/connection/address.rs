@@ -1,6 +1,7 @@
 //! The server's address as it is written: it may hold a name and a password, which are never shown.
 
 use crate::cluster::client::target::unescaped;
+use crate::naming;
 
 /// A name and a password from an address.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,26 +14,15 @@ pub(in crate::cluster) struct Login {
 ///
 /// Upstream: Go's `http.Client`, which sends it when the request has no other `Authorization`.
 pub(in crate::cluster) fn parted(address: &str) -> (String, Option<Login>) {
-    let start = address.find("://").map_or(0, |at| at.saturating_add(3));
-    let (scheme, rest) = address.split_at(start);
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let Some((login, host)) = authority.rsplit_once('@') else {
-        return (address.to_owned(), None);
-    };
-    let (name, password) = login.split_once(':').unwrap_or((login, ""));
-    let login = Login {
-        name: unescaped(name),
-        password: unescaped(password),
-    };
-    let address = format!("{scheme}{host}{path}");
-    (address, Some(login).filter(|login| !login.name.is_empty()))
-}
-
-/// The address as it may be shown and used again: without the login that it holds.
-#[must_use]
-pub fn without_login(address: &str) -> String {
-    parted(address).0
+    let (address, login) = naming::address::parted(address);
+    let login = login.map(|login| {
+        let (name, password) = login.split_once(':').unwrap_or((login, ""));
+        Login {
+            name: unescaped(name),
+            password: unescaped(password),
+        }
+    });
+    (address, login.filter(|login| !login.name.is_empty()))
 }
 
 /// An address that cannot be understood, as far as it can be shown: without anything before an `@`,

@@ -18,10 +18,6 @@ pub(in crate::cluster) mod options;
 pub(in crate::cluster) mod plugin;
 pub(in crate::cluster) mod proxy;
 pub(in crate::cluster) mod renewal;
-pub(in crate::cluster) mod timeout;
-
-pub use address::without_login;
 pub use load::Connection;
-pub use options::{ConnectionOptions, Environment};
+pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
 pub(in crate::cluster) use renewal::Renewal;
-pub use timeout::{DEFAULT_REQUEST_TIMEOUT, parse_duration, parse_request_timeout};

@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use crate::cluster::Purpose;
 
+/// How long a server may be silent when nothing is said.
+pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// kubectl's connection flags, as they were given.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectionOptions {

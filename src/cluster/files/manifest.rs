@@ -10,26 +10,12 @@ use super::{FileSource, InputError, Limits};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::wire::{Documents, Fact};
 
-/// The rules in all of `sources`, in their order. `stdin` is read where `-` was given.
+/// The rules in all of `sources`, in their order, each with the object as it is written: with fields
+/// that this plugin does not know. `stdin` is read where `-` was given.
 ///
 /// # Errors
 ///
 /// If a file cannot be read, or holds anything else than rules.
-pub fn read_rules(
-    sources: &[FileSource],
-    stdin: &mut dyn Read,
-    limits: &Limits,
-) -> Result<Vec<DeviceTaintRule>, InputError> {
-    let manifests = read_manifests(sources, stdin, limits)?;
-    Ok(manifests.into_iter().map(|(rule, _)| rule).collect())
-}
-
-/// As [`read_rules`], each rule with the object as it is written: with fields that this plugin does
-/// not know.
-///
-/// # Errors
-///
-/// As [`read_rules`].
 pub fn read_manifests(
     sources: &[FileSource],
     stdin: &mut dyn Read,

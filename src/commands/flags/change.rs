@@ -3,9 +3,10 @@
 use clap::ValueEnum;
 
 use crate::commands::work::changer::Lines;
-use crate::commands::work::dry_run::{Change, DryRun};
+use crate::commands::work::dry_run::Change;
 use crate::error::Failure;
 use crate::render::Format;
+use crate::report::change::DryRun;
 
 /// Flags of every command that changes something.
 #[derive(clap::Args, Debug)]

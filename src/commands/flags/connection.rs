@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cluster::parse_request_timeout;
+use crate::naming::duration::parse_request_timeout;
 
 /// Flags of kubectl that say which cluster is meant and who asks.
 #[derive(clap::Args, Clone, Debug)]

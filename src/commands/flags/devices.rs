@@ -1,6 +1,6 @@
 //! Devices, as they are typed.
 
-use crate::commands::work::choice::wrong_name;
+use crate::decide::choice::wrong_name;
 use crate::error::Failure;
 use crate::model::DeviceSelector;
 use crate::naming::device;

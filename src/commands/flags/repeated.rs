@@ -3,7 +3,7 @@
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 
-use crate::cluster::without_login;
+use crate::naming::address::without_login;
 use crate::naming::shell::word;
 use crate::output::{Owner, Repeated, RepeatedFlag};
 

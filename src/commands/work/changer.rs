@@ -6,24 +6,22 @@
 
 use serde_json::Value;
 
-use std::collections::BTreeMap;
-
 use super::connect::failed;
 use super::dry_run::Change;
-use super::ledger::Wish;
 use crate::cluster::{self, ClusterError, Made, Next, Rules, State, StoredRule, WriteMode};
 use crate::commands::context::Context;
-use crate::decide::effect::{Revert, revert};
+use crate::decide::chooser::gone;
+use crate::decide::conflict::look_first;
+use crate::decide::effect::{Revert, revert, too_old_for_none};
+use crate::decide::ledger::Wish;
+use crate::decide::outcomes::{as_it_was, changed_by, deleted, made_as};
 use crate::decide::{
-    self, Brake, Chooser, Existing, Meant, Meanwhile, RuleDraft, RulePatch, Step, Terms, brake,
-    conflict,
+    self, Brake, Existing, Meanwhile, Outcomes, RuleDraft, RulePatch, Step, Terms, brake, conflict,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::render::{Format, Page, render};
-use crate::report::ChangeReport;
 use crate::report::change::{ChangeOutcome, ChangedRule};
-use crate::report::wait::WaitReport;
 
 /// Whether each change is printed as it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +39,8 @@ pub(crate) struct Changer<'a> {
     lines: Lines,
     context: &'a Context,
     user: Option<String>,
-    outcomes: Vec<ChangedRule>,
-    notes: Vec<String>,
-    wait: Option<WaitReport>,
+    /// What became of the rules so far.
+    pub(crate) outcomes: Outcomes,
 }
 
 impl<'a> Changer<'a> {
@@ -55,9 +52,7 @@ impl<'a> Changer<'a> {
             lines: Lines::Printed,
             context,
             user: None,
-            outcomes: Vec::new(),
-            notes: Vec::new(),
-            wait: None,
+            outcomes: Outcomes::default(),
         }
     }
 
@@ -115,7 +110,11 @@ impl<'a> Changer<'a> {
 
     /// Creates a rule. One that somebody made in the meantime is taken if it is the same, and gets
     /// what it lacks.
-    async fn create(&mut self, draft: &RuleDraft, terms: &Terms<'_>) -> Result<Value, Failure> {
+    pub(crate) async fn create(
+        &mut self,
+        draft: &RuleDraft,
+        terms: &Terms<'_>,
+    ) -> Result<Value, Failure> {
         let mut draft = draft.clone();
         if let Some(user) = &self.user {
             let key = RuleMetadata::CREATED_BY.to_owned();
@@ -124,7 +123,7 @@ impl<'a> Changer<'a> {
         let object = draft.object(self.rules.api_version());
         let name = draft.name.clone();
         let Some(mode) = self.begin(&name) else {
-            self.done(made_as(&name, ChangeOutcome::Created, &draft))?;
+            self.done(made_as(&draft, ChangeOutcome::Created))?;
             return Ok(object);
         };
         // Whom another effect would hit was not looked at.
@@ -136,10 +135,7 @@ impl<'a> Changer<'a> {
             object: object.clone(),
         };
         let mut verb = ChangeOutcome::Created;
-        let wanted = RuleDraft {
-            annotations: without_maker(&draft),
-            ..draft.clone()
-        };
+        let wanted = draft.without_maker();
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             match decide::add::step(wanted.clone(), fact, &terms) {
@@ -162,11 +158,11 @@ impl<'a> Changer<'a> {
         });
         match made.await {
             Ok(Made::Done(stored)) => {
-                self.done(made_as(&name, verb, &draft))?;
+                self.done(made_as(&draft, verb))?;
                 Ok(stored.map_or(Value::Null, |stored| stored.object))
             }
             Ok(Made::Ended(Ok(object))) => {
-                self.done(made_as(&name, ChangeOutcome::Unchanged, &draft))?;
+                self.done(made_as(&draft, ChangeOutcome::Unchanged))?;
                 Ok(object)
             }
             Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
@@ -205,10 +201,7 @@ impl<'a> Changer<'a> {
             }
             Ok(Made::Ended((failure, completes))) => {
                 if !completes {
-                    let look = format!(
-                        "look at it before anything else: kubectl devicetaint describe {name}"
-                    );
-                    self.context.ledger.advise([look]);
+                    self.context.ledger.advise([look_first(&name)]);
                 }
                 Err(self.refused(&name, failure))
             }
@@ -242,8 +235,7 @@ impl<'a> Changer<'a> {
                 Err(error) => return Err(self.failed(&name, error)),
             }
         }
-        let before = Some(decided_on.taint.to_string());
-        self.done(ChangedRule::new(&name, ChangeOutcome::Deleted).with_taints(before, None))
+        self.done(deleted(decided_on))
     }
 
     /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
@@ -299,7 +291,7 @@ impl<'a> Changer<'a> {
                 let too_old = error.is_invalid() && *to == Effect::None;
                 let failure = self.failed(&name, error);
                 Err(if too_old {
-                    failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule")
+                    too_old_for_none(failure)
                 } else {
                     failure
                 })
@@ -344,73 +336,21 @@ impl<'a> Changer<'a> {
         };
         self.context.ledger.done(name, verb);
         if back == Revert::GiveBack {
-            let taint = Some(before.taint.to_string());
-            let reverted = ChangedRule::new(name, ChangeOutcome::Reverted);
             self.outcomes
-                .push(reverted.with_taints(taint.clone(), taint));
+                .add(as_it_was(before, ChangeOutcome::Reverted));
         }
         Ok(back)
     }
 
-    /// Notes how the rule is that was taken last, with all its fields.
-    pub(crate) fn is_now(&mut self, object: &Value) {
-        if let Some(last) = self.outcomes.last_mut() {
-            last.object = Some(object.clone());
-        }
-    }
-
     /// Notes and prints that a rule is as wanted.
     pub(crate) fn unchanged(&mut self, rule: &DeviceTaintRule) -> Result<(), Failure> {
-        let taint = Some(rule.taint.to_string());
-        let unchanged = ChangedRule::new(rule.name.as_str(), ChangeOutcome::Unchanged);
-        self.done(unchanged.with_taints(taint.clone(), taint))
+        self.done(as_it_was(rule, ChangeOutcome::Unchanged))
     }
 
     /// Says something about the change, which a report of it has among its notes.
     pub(crate) fn note(&mut self, line: String) {
         self.context.printer.note(&line);
-        self.notes.push(line);
-    }
-
-    /// Notes how the wait for the change ended.
-    pub(crate) fn waited(&mut self, report: WaitReport) {
-        self.wait = Some(report);
-    }
-
-    /// Notes which of the rules that were named are not there.
-    pub(crate) fn missing(&mut self, chooser: &Chooser, found: &Meant) {
-        let names = match chooser {
-            Chooser::Names(names) => names.as_slice(),
-            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => &[],
-        };
-        let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
-        let missing = names.iter().filter(|name| !is_there(name));
-        for (name, failure) in missing.zip(&found.missing) {
-            let missing = ChangedRule::new(name, ChangeOutcome::NotFound);
-            self.outcomes.push(missing.with_error(failure.to_string()));
-        }
-    }
-
-    /// Notes that a rule could not be read, so that it was not changed.
-    pub(crate) fn unread(&mut self, name: &str, failure: &Failure) {
-        let unread = ChangedRule::new(name, ChangeOutcome::Failed);
-        self.outcomes.push(unread.with_error(failure.to_string()));
-    }
-
-    /// Notes that these rules are not changed, since the whole command was refused.
-    pub(crate) fn refuse_all(&mut self, rules: &[DeviceTaintRule], failure: &Failure) {
-        for rule in rules {
-            let taint = Some(rule.taint.to_string());
-            let failed = ChangedRule::new(rule.name.as_str(), ChangeOutcome::Failed);
-            let failed = failed.with_taints(taint.clone(), taint);
-            self.outcomes.push(failed.with_error(failure.to_string()));
-        }
-    }
-
-    /// Notes that a rule is not made, since the whole command was refused.
-    pub(crate) fn refuse(&mut self, name: &str, failure: &Failure) {
-        let refused = ChangedRule::new(name, ChangeOutcome::Failed);
-        self.outcomes.push(refused.with_error(failure.to_string()));
+        self.outcomes.note(line);
     }
 
     /// Prints what became of the rules as data, if that was asked for; also of a command that failed.
@@ -418,13 +358,7 @@ impl<'a> Changer<'a> {
         let Some(format) = format else {
             return Ok(());
         };
-        let rules = std::mem::take(&mut self.outcomes);
-        let report = ChangeReport::new(rules, self.change.dry_run.told());
-        let report = report.with_notes(std::mem::take(&mut self.notes));
-        let report = match self.wait.take() {
-            Some(wait) => report.with_wait(wait),
-            None => report,
-        };
+        let report = self.outcomes.report(self.change.dry_run);
         let page = Page {
             format,
             width: None,
@@ -434,12 +368,7 @@ impl<'a> Changer<'a> {
 
     /// How a command ends that changed something or not.
     pub(crate) fn status(&self) -> ExitStatus {
-        let changed = self.outcomes.iter().any(|rule| rule.changed == Some(true));
-        if !changed && self.change.error_unchanged {
-            ExitStatus::Unchanged
-        } else {
-            ExitStatus::Success
-        }
+        self.outcomes.status(self.change.error_unchanged)
     }
 
     /// Notes that the change of this rule is sent next, and says how, if it is.
@@ -447,7 +376,7 @@ impl<'a> Changer<'a> {
         if self.change.dry_run.is_real() {
             self.context.ledger.begin(name);
         }
-        self.change.dry_run.mode()
+        self.change.mode()
     }
 
     /// Notes and prints what became of a rule.
@@ -460,8 +389,8 @@ impl<'a> Changer<'a> {
                 ledger.done(&rule.name, rule.outcome.as_str());
             }
         }
-        let line = rule.line(self.change.dry_run.told());
-        self.outcomes.push(rule);
+        let line = rule.line(self.change.dry_run);
+        self.outcomes.add(rule);
         match self.lines {
             Lines::Left => Ok(()),
             Lines::Printed => Ok(self.context.printer.emit(&format!("{line}\n"))?),
@@ -471,8 +400,7 @@ impl<'a> Changer<'a> {
     /// The command cannot go on, since a decision does not stand.
     fn refused(&mut self, name: &str, failure: Failure) -> Failure {
         self.context.ledger.failed();
-        let failed = ChangedRule::new(name, ChangeOutcome::Failed);
-        self.outcomes.push(failed.with_error(failure.to_string()));
+        self.outcomes.ended(name, ChangeOutcome::Failed, &failure);
         failure
     }
 
@@ -489,39 +417,15 @@ impl<'a> Changer<'a> {
             self.context.ledger.advise([advice.to_owned()]);
         }
         let failure = failed(error);
-        let failed = ChangedRule::new(name, outcome);
-        self.outcomes.push(failed.with_error(failure.to_string()));
+        self.outcomes.ended(name, outcome, &failure);
         failure
     }
-}
-
-/// A rule that was made or found as the draft asks for it.
-fn made_as(name: &str, outcome: ChangeOutcome, draft: &RuleDraft) -> ChangedRule {
-    let after = draft.taint.to_string();
-    let before = (outcome != ChangeOutcome::Created).then(|| after.clone());
-    ChangedRule::new(name, outcome).with_taints(before, Some(after))
-}
-
-/// A rule that was `before` the change.
-fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
-    let mut after = before.taint.clone();
-    after.effect = patch.effect.clone().unwrap_or(after.effect);
-    after.value = patch.value.clone().unwrap_or(after.value);
-    ChangedRule::new(before.name.as_str(), ChangeOutcome::Configured)
-        .with_taints(Some(before.taint.to_string()), Some(after.to_string()))
 }
 
 /// The failure with what became of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
     let account = context.ledger.account();
     account.into_iter().fold(failure, Failure::hint)
-}
-
-/// Who made a rule is a note for those that are made: a rule that somebody else made has its own.
-fn without_maker(draft: &RuleDraft) -> BTreeMap<String, String> {
-    let mut annotations = draft.annotations.clone();
-    annotations.remove(RuleMetadata::CREATED_BY);
-    annotations
 }
 
 /// The state of a rule that a change of it is decided on.
@@ -537,9 +441,4 @@ fn patched(rule: &DeviceTaintRule, patch: &RulePatch) -> cluster::Change {
         on: state(rule),
         patch: patch.body(),
     }
-}
-
-fn gone(name: &str) -> Failure {
-    Failure::new(ExitStatus::Failed, format!("no rule {name:?}"))
-        .hint("list what there is with `kubectl devicetaint list`")
 }

@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use super::dry_run::DryRun;
 use crate::commands::context::Context;
 use crate::decide::consent::{Asking, Audience, check_count, may_ask};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
 use crate::report::Guard;
+use crate::report::change::DryRun;
 use crate::report::impact::{ExpectedReport, UnreadableReport};
 
 /// How much harm is agreed to, as it was said.

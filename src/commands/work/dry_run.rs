@@ -1,7 +1,7 @@
 //! Who pretends, and what it is worth that there was nothing to change.
 
 use crate::cluster::WriteMode;
-use crate::report;
+use crate::report::change::DryRun;
 
 /// How a command changes rules.
 #[derive(Clone, Copy, Debug)]
@@ -12,38 +12,13 @@ pub(crate) struct Change {
     pub(crate) error_unchanged: bool,
 }
 
-/// Who pretends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DryRun {
-    /// Nobody: it is done.
-    None,
-    /// This plugin.
-    Client,
-    /// The server.
-    Server,
-}
-
-impl DryRun {
+impl Change {
     /// How a change is sent, if it is.
     pub(crate) fn mode(self) -> Option<WriteMode> {
-        match self {
-            Self::None => Some(WriteMode::Store),
-            Self::Server => Some(WriteMode::DryRun),
-            Self::Client => None,
-        }
-    }
-
-    /// Whether anything is stored.
-    pub(crate) fn is_real(self) -> bool {
-        self == Self::None
-    }
-
-    /// Who pretends, as reports say it.
-    pub(super) fn told(self) -> report::change::DryRun {
-        match self {
-            Self::None => report::change::DryRun::None,
-            Self::Client => report::change::DryRun::Client,
-            Self::Server => report::change::DryRun::Server,
+        match self.dry_run {
+            DryRun::None => Some(WriteMode::Store),
+            DryRun::Server => Some(WriteMode::DryRun),
+            DryRun::Client => None,
         }
     }
 }

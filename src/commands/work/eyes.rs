@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::clock::Clock;
 use super::connect::{Live, failed};
-use super::glance::Glance;
 use super::look::Look;
 use super::meant::by_name;
 use super::nodes::Nodes;
@@ -19,6 +18,7 @@ use crate::engine::settle::{Facts, Freshness, Settle, Step};
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Kind, Reading, Warning};
+use crate::report::glance::Glance;
 
 /// How often is looked at what cannot be watched.
 const INTERVAL: Duration = Duration::from_secs(1);

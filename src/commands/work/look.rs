@@ -14,6 +14,7 @@ use super::connect::{Live, connect};
 use super::source::{Source, Version, detail, newer_version, read_files};
 use crate::cluster::{self, ClusterError, Detail};
 use crate::commands::context::Context;
+use crate::decide::choice;
 use crate::decide::chooser::no_such_rule;
 use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -257,6 +258,11 @@ impl Look {
             semantics: &self.semantics,
             now: self.now,
         }
+    }
+
+    /// A name that matches nothing is a mistake, unless nobody can know what there is.
+    pub(crate) fn refuse_missing(&self, considered: &[ConsideredTaint]) -> Result<(), Failure> {
+        choice::refuse_missing(considered, self.snapshot(), &self.semantics)
     }
 
     /// What there is to say beside what was read.

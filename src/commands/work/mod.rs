@@ -3,15 +3,12 @@
 //! Knows no clap: everything comes as plain values.
 
 pub(crate) mod changer;
-pub(crate) mod choice;
 mod clock;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod dry_run;
 pub(crate) mod eyes;
 pub(crate) mod follow;
-mod glance;
-pub(crate) mod ledger;
 pub(crate) mod look;
 pub(crate) mod meant;
 pub(crate) mod nodes;

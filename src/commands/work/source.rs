@@ -74,16 +74,11 @@ pub(crate) fn newer_version(semantics: &Semantics) -> Option<Warning> {
     })
 }
 
-/// Reads manifests of rules.
-pub(crate) async fn rules(files: &[PathBuf]) -> Result<Vec<DeviceTaintRule>, Failure> {
+/// Reads manifests of rules, each with the object as it is written.
+pub(crate) async fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    read_files(files, cluster::read_rules).await
-}
-
-/// Reads manifests of rules, each with the object as it is written.
-pub(crate) async fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
     read_files(files, cluster::read_manifests).await
 }
 

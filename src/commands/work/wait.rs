@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 use super::connect::Live;
 use super::eyes::Eyes;
-use super::glance::Glance;
 use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::standing;
@@ -19,6 +18,7 @@ use crate::engine::settle::{Freshness, Goal, Never, Patience, Settle, Shortfall,
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::output::Account;
+use crate::report::glance::Glance;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::wait::{Left, WaitReport};
 

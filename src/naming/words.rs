@@ -31,14 +31,16 @@ const MEANT: [(&[&str], &[&str]); 10] = [
 
 /// The commands that were probably meant by `word`, in the order in which to use them; none for a
 /// word that other programs do not use.
-pub(crate) fn meant_by(word: &str) -> &'static [&'static str] {
+#[must_use]
+pub fn meant_by(word: &str) -> &'static [&'static str] {
     let word = word.to_lowercase();
     let found = MEANT.iter().find(|(words, _)| words.contains(&&*word));
     found.map_or(&[], |(_, commands)| commands)
 }
 
 /// What to tell whoever typed `word` for a command, if it is known from elsewhere.
-pub(crate) fn advice(word: &str) -> Option<String> {
+#[must_use]
+pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {
         [] => None,
         [only] => Some(format!("here that is `{only}`")),

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The changes that a command makes, one after the other, and what it waits for after that.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(Mutex<State>);
+pub struct Ledger(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -25,7 +25,7 @@ struct Planned {
 
 /// What is to become of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub enum Wish {
     /// What the command is for.
     Changed,
     /// What the command did is taken back.
@@ -34,47 +34,48 @@ pub(crate) enum Wish {
 
 impl Ledger {
     /// What is going to be done, in this order.
-    pub(crate) fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
+    pub fn plan(&self, names: impl IntoIterator<Item = String>, wish: Wish) {
         let planned = names.into_iter().map(|name| Planned { name, wish });
         self.state().planned.extend(planned);
     }
 
     /// The next change is sent.
-    pub(crate) fn begin(&self, name: &str) {
+    pub fn begin(&self, name: &str) {
         self.state().under_way = Some(name.to_owned());
     }
 
     /// It was made: `NAME VERB`.
-    pub(crate) fn done(&self, name: &str, verb: &str) {
+    pub fn done(&self, name: &str, verb: &str) {
         let mut state = self.state();
         state.settle(name);
         state.done.push(format!("{name} {verb}"));
     }
 
     /// There was nothing to change.
-    pub(crate) fn unchanged(&self, name: &str) {
+    pub fn unchanged(&self, name: &str) {
         let mut state = self.state();
         state.settle(name);
         state.unchanged.push(name.to_owned());
     }
 
     /// It was not made.
-    pub(crate) fn failed(&self) {
+    pub fn failed(&self) {
         self.state().under_way = None;
     }
 
     /// What to do for whoever interrupts the command from now on, instead of running it again.
-    pub(crate) fn advise(&self, advice: impl IntoIterator<Item = String>) {
+    pub fn advise(&self, advice: impl IntoIterator<Item = String>) {
         self.state().advice = advice.into_iter().collect();
     }
 
     /// What the command still waits for.
-    pub(crate) fn left(&self, left: &str) {
+    pub fn left(&self, left: &str) {
         self.state().left = Some(left.to_owned());
     }
 
     /// What became of the changes, one line each kind, and what to do now.
-    pub(crate) fn account(&self) -> Vec<String> {
+    #[must_use]
+    pub fn account(&self) -> Vec<String> {
         let state = self.state();
         let mut lines = state.changes();
         lines.extend(state.left.iter().map(|left| format!("left: {left}")));

@@ -1,9 +1,6 @@
-//! How long may a server be silent?
+//! How long is that?
 
 use std::time::Duration;
-
-/// What applies when nothing is said.
-pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The longest time there is, as in Go: 292 years, which every clock can be set forward by.
 const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());

@@ -1,34 +1,37 @@
-//! What one look has shown.
+//! What has one look shown to whoever waits?
 
 use jiff::Timestamp;
 
+use super::life::{few, progress_line, remaining_line, slowest};
+use super::wait::Left;
 use crate::engine::life::{Obstacle, Remaining};
 use crate::engine::settle::{Facts, Observation, Step};
 use crate::model::DeviceTaintRule;
-use crate::report::life::{few, progress_line, remaining_line, slowest};
-use crate::report::wait::Left;
 
 /// What one look has shown, for whoever waits.
-pub(crate) struct Glance {
-    pub(crate) step: Step,
+pub struct Glance {
+    /// What to do next.
+    pub step: Step,
     /// The rules that are waited for, as they are.
-    pub(crate) rules: Vec<DeviceTaintRule>,
+    pub rules: Vec<DeviceTaintRule>,
     /// How far it is, in a few words that change only then.
-    pub(crate) state: String,
+    pub state: String,
     /// How far it is, with what takes longest.
-    pub(crate) line: String,
+    pub line: String,
     /// How many pods were to go, as far as was seen.
-    pub(crate) pods: usize,
+    pub pods: usize,
     /// What remains; only when the time is over.
-    pub(crate) left: Vec<Left>,
+    pub left: Vec<Left>,
     /// When the last pod that tolerates the taint for a while is due.
-    pub(crate) last_due: Option<Timestamp>,
-    pub(crate) now: Timestamp,
+    pub last_due: Option<Timestamp>,
+    /// When it was.
+    pub now: Timestamp,
 }
 
 impl Glance {
     /// What an observation comes to.
-    pub(crate) fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
+    #[must_use]
+    pub fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
         let state = progress_line(facts.left, seen.all);
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
@@ -52,7 +55,8 @@ impl Glance {
     }
 
     /// As [`Glance::new`], where nothing but rules is waited for.
-    pub(crate) fn of_rules(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
+    #[must_use]
+    pub fn of_rules(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
         let open = seen.open.iter();
         let lines: Vec<String> = open.map(|open| Left::new(open, now).message).collect();
         Self {
@@ -72,4 +76,49 @@ fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
         | Obstacle::Kubelet { .. } => None,
     });
     due.max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::settle::{Freshness, Open};
+    use crate::report::testing;
+
+    fn facts<'a>(left: &'a [Remaining<'a>]) -> Facts<'a> {
+        Facts {
+            rules: &[],
+            left,
+            unread: &[],
+            unevaluated: &[],
+            freshness: Freshness::Read,
+        }
+    }
+
+    #[test]
+    fn a_glance_says_how_far_it_is_and_what_takes_longest() {
+        let pod = testing::pod("team-a", "train-0");
+        let until = testing::after(300);
+        let left = [Remaining {
+            pod: &pod,
+            obstacle: Obstacle::Tolerates { until },
+        }];
+        let seen = |step| Observation {
+            step,
+            open: vec![Open::Pod(&left[0])],
+            all: 3,
+        };
+        let glance = Glance::new(seen(Step::ReadAgain), facts(&left), testing::now());
+        assert_eq!(glance.state, "2 gone, 0 terminating, 1 left");
+        assert!(
+            glance.line.contains("slowest: team-a/train-0"),
+            "{}",
+            glance.line
+        );
+        assert_eq!((glance.pods, glance.last_due), (3, Some(until)));
+        assert!(glance.left.is_empty(), "that is told when the time is over");
+        let over = Glance::new(seen(Step::TimedOut), facts(&left), testing::now());
+        assert_eq!(over.left.len(), 1);
+        let rules = Glance::of_rules(seen(Step::ReadAgain), facts(&[]), testing::now());
+        assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
+    }
 }

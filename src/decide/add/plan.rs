@@ -1,0 +1,102 @@
+//! What has to be done about each rule?
+
+use std::collections::BTreeMap;
+
+use super::refusal::{being_deleted, different, refuse_other_bonds, refuse_unsupported};
+use super::step::Step;
+use super::terms::{Existing, Terms};
+use crate::decide::draft::{RuleDraft, RulePatch};
+use crate::decide::owner::owner;
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, RuleMetadata};
+
+/// What has to be done so that all of `drafts` are there, where `rules` are; in the order of the
+/// drafts. All of it is checked before the first of it is done.
+///
+/// # Errors
+///
+/// A rule of that name is there and is different, or is being deleted; or the server does not know
+/// what the draft asks for.
+pub fn add(
+    drafts: Vec<RuleDraft>,
+    rules: &[DeviceTaintRule],
+    terms: &Terms<'_>,
+) -> Result<Vec<Step>, Failure> {
+    for draft in &drafts {
+        refuse_unsupported(draft, terms.semantics)?;
+    }
+    let one = |draft: RuleDraft| {
+        let rule = rules.iter().find(|rule| rule.name.as_str() == draft.name);
+        step(draft, rule, terms)
+    };
+    drafts.into_iter().map(one).collect()
+}
+
+/// What has to be done about one rule, `found` being the one of its name, if there is one.
+///
+/// # Errors
+///
+/// As [`add()`].
+pub fn step(
+    draft: RuleDraft,
+    found: Option<&DeviceTaintRule>,
+    terms: &Terms<'_>,
+) -> Result<Step, Failure> {
+    let Some(rule) = found else {
+        return Ok(Step::Create(draft));
+    };
+    if rule.metadata.deletion.is_some() {
+        return Err(being_deleted(rule));
+    }
+    let overwrite = terms.existing == Existing::Overwritten;
+    let same_devices = rule.selector.as_ref() == Some(&draft.selector);
+    if !same_devices || rule.taint.key != draft.taint.key || (!draft.is_spec_of(rule) && !overwrite)
+    {
+        return Err(different(&draft, rule, terms.existing));
+    }
+    refuse_other_bonds(&draft, rule)?;
+    let patch = patch(&draft, rule, terms);
+    let rule = Box::new(rule.clone());
+    Ok(if patch.is_empty() {
+        Step::Keep { draft, rule }
+    } else {
+        Step::Change { draft, rule, patch }
+    })
+}
+
+fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePatch {
+    let mut patch = RulePatch::default();
+    if rule.taint.effect != draft.taint.effect {
+        patch = RulePatch::effect(&draft.taint.effect, terms.semantics, Some(terms.now));
+    }
+    if rule.taint.value != draft.taint.value {
+        patch.value = Some(draft.taint.value.clone());
+    }
+    patch.labels = missing(&draft.labels, &rule.metadata.labels);
+    // The first owner keeps it: whoever removes what another command has added must not take this.
+    let is_ours = owner(rule).is_this_plugin();
+    if !is_ours {
+        patch.labels.remove(RuleMetadata::MANAGED_BY);
+    }
+    if !is_ours || rule.metadata.labels.contains_key(RuleMetadata::BATCH) {
+        patch.labels.remove(RuleMetadata::BATCH);
+    }
+    patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
+    if terms.existing == Existing::Kept && rule.metadata.expires().is_some() {
+        patch.annotations.remove(RuleMetadata::EXPIRES);
+    }
+    patch
+}
+
+/// The entries of `wanted` that `present` does not have.
+fn missing(
+    wanted: &BTreeMap<String, String>,
+    present: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let lacks = |(key, value): &(&String, &String)| present.get(*key) != Some(*value);
+    wanted
+        .iter()
+        .filter(lacks)
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}

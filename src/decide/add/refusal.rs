@@ -1,0 +1,153 @@
+//! What cannot be done about a rule?
+
+use serde_json::Value;
+
+use super::terms::Existing;
+use crate::decide::draft::RuleDraft;
+use crate::engine::Semantics;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect};
+use crate::naming::device;
+
+/// Nothing can be added to what is on its way out.
+pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
+    let name = &rule.name;
+    let holders = &rule.metadata.finalizers;
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("rule {name} is being deleted, and will be gone; nothing was changed"),
+    );
+    let failure = if holders.is_empty() {
+        failure
+    } else {
+        let holders = holders.join(", ");
+        failure.hint(format!("it is held by finalizer {holders}"))
+    };
+    failure.hint(format!(
+        "wait until it is gone, and add it again: kubectl devicetaint wait {name} --for deleted --ignore-not-found"
+    ))
+}
+
+/// A rule of that name is there and does something else.
+pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Existing) -> Failure {
+    let selector = rule.selector.as_ref().map(device::format);
+    let found = selector.unwrap_or_else(|| "no selector".to_owned());
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!(
+            "rule {} exists and is different: it taints {found} with {}, not {} with {}; nothing was changed",
+            rule.name,
+            rule.taint,
+            device::format(&draft.selector),
+            draft.taint
+        ),
+    );
+    let same_devices =
+        rule.selector.as_ref() == Some(&draft.selector) && rule.taint.key == draft.taint.key;
+    if same_devices && existing == Existing::Kept {
+        failure
+            .hint("to change its effect or value, add --overwrite")
+            .hint("to change its effect alone, use `escalate` or `deescalate`")
+    } else {
+        failure.hint("choose another name with --name")
+    }
+}
+
+/// Finalizers and owner references are set when a rule is made, and never by a later `add`: what is
+/// asked for and not there is refused, so that nothing is dropped without a word.
+pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> Result<(), Failure> {
+    let finalizers = draft.listed("finalizers").iter().filter_map(Value::as_str);
+    let held = &rule.metadata.finalizers;
+    let lacks_finalizer = finalizers
+        .clone()
+        .any(|name| !held.iter().any(|held| held == name));
+    let owners = draft.listed("ownerReferences").iter();
+    let lacks_owner = owners.filter_map(|owner| owner["uid"].as_str()).any(|uid| {
+        !rule
+            .metadata
+            .owners
+            .iter()
+            .any(|owner| owner.as_str() == uid)
+    });
+    for (lacks, what) in [
+        (lacks_finalizer, "finalizers"),
+        (lacks_owner, "ownerReferences"),
+    ] {
+        if lacks {
+            return Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "rule {} exists without the metadata.{what} of the manifest; nothing was changed",
+                    rule.name
+                ),
+            )
+            .hint("`add` sets them only on rules that it makes; to set them: kubectl apply -f"));
+        }
+    }
+    Ok(())
+}
+
+/// A server that does not know an effect or a field would refuse it, or worse, drop it.
+pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Result<(), Failure> {
+    let name = &draft.name;
+    if draft.taint.effect == Effect::None && !semantics.has_effect_none {
+        return Err(Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "effect None came with Kubernetes 1.35, and this server is {}",
+                semantics.version
+            ),
+        )
+        .hint("look at it with `kubectl devicetaint preview`, then add the taint with NoSchedule or NoExecute"));
+    }
+    let selector = &draft.selector;
+    let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
+    let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
+    if narrowed && !semantics.selects_by_expression {
+        let consequence = if by_name {
+            "more devices"
+        } else {
+            "every device"
+        };
+        return Err(Failure::usage(format!(
+            "rule {name} selects by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint {consequence}"
+        ))
+        .hint("name a driver, a pool or a device in spec.deviceSelector"));
+    }
+    let unknown = unknown_fields(draft);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "rule {name} has fields that this plugin does not know, so that nobody can say whom it hits: {}",
+        unknown.join(", ")
+    ))
+    .hint("correct them, or use `kubectl create -f`, which leaves them to the server"))
+}
+
+/// Fields of the spec that may change what it does, in a way that was not looked at.
+fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
+    const SPEC: [&str; 2] = ["deviceSelector", "taint"];
+    const SELECTOR: [&str; 5] = ["device", "deviceClassName", "driver", "pool", "selectors"];
+    const TAINT: [&str; 4] = ["effect", "key", "timeAdded", "value"];
+    let Some(manifest) = &draft.manifest else {
+        return draft.selector.unknown_fields.clone();
+    };
+    let spec = &manifest["spec"];
+    let strangers = |object: &Value, known: &[&str], under: &str| -> Vec<String> {
+        let names = object
+            .as_object()
+            .into_iter()
+            .flat_map(|fields| fields.keys());
+        names
+            .filter(|name| !known.contains(&name.as_str()))
+            .map(|name| format!("{under}.{name}"))
+            .collect()
+    };
+    [
+        strangers(spec, &SPEC, "spec"),
+        strangers(&spec["deviceSelector"], &SELECTOR, "spec.deviceSelector"),
+        strangers(&spec["taint"], &TAINT, "spec.taint"),
+    ]
+    .concat()
+}

@@ -1,0 +1,280 @@
+//! What is done about rules, and what is refused.
+
+use serde_json::json;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::*;
+use crate::decide::draft::{RuleDraft, RulePatch};
+use crate::decide::testing::{foreign, named, rule, selector, taint};
+use crate::engine::Semantics;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Minor, RuleMetadata};
+
+fn now() -> Timestamp {
+    "2026-11-21T01:00:00Z".parse().unwrap()
+}
+
+fn draft(effect: &str) -> RuleDraft {
+    RuleDraft {
+        name: "drain".to_owned(),
+        selector: selector("gpu-0"),
+        taint: taint(effect),
+        labels: [
+            (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
+            (RuleMetadata::BATCH, "mine"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into(),
+        annotations: BTreeMap::new(),
+        manifest: None,
+    }
+}
+
+/// As the first command has left it.
+fn stored(effect: &str) -> DeviceTaintRule {
+    let mut rule = rule(effect);
+    rule.metadata.labels = draft(effect).labels;
+    rule
+}
+
+fn decided(draft: RuleDraft, found: &DeviceTaintRule, existing: Existing) -> Result<Step, Failure> {
+    let semantics = Semantics::newest();
+    let terms = Terms {
+        existing,
+        semantics: &semantics,
+        now: now(),
+    };
+    let found = std::slice::from_ref(found);
+    add(vec![draft], found, &terms).map(|mut steps| steps.remove(0))
+}
+
+fn kept(draft: RuleDraft, found: &DeviceTaintRule) -> Result<Step, Failure> {
+    decided(draft, found, Existing::Kept)
+}
+
+fn patched(step: Step) -> RulePatch {
+    match step {
+        Step::Change { patch, .. } => patch,
+        Step::Create(_) | Step::Keep { .. } => panic!("{step:?}"),
+    }
+}
+
+#[test]
+fn what_is_not_there_is_created_and_what_is_there_is_kept() {
+    let created = kept(draft("None"), &named("another", "None")).unwrap();
+    assert!(matches!(created, Step::Create(_)), "{created:?}");
+    let same = kept(draft("None"), &stored("None")).unwrap();
+    assert!(!same.is_open(), "{same:?}");
+    assert!(same.notes().is_empty());
+}
+
+#[test]
+fn another_effect_or_value_needs_overwrite_and_other_devices_another_name() {
+    let failure = kept(draft("NoExecute"), &stored("None")).unwrap_err();
+    assert!(failure.hints()[0].contains("--overwrite"), "{failure}");
+    let step = decided(draft("NoExecute"), &stored("None"), Existing::Overwritten).unwrap();
+    assert_eq!(patched(step).effect, Some(Effect::NoExecute));
+
+    let mut other = draft("None");
+    other.taint.value = "x".to_owned();
+    assert!(kept(other.clone(), &stored("None")).is_err());
+    let step = decided(other, &stored("None"), Existing::Overwritten).unwrap();
+    assert_eq!(patched(step).value.as_deref(), Some("x"));
+
+    for existing in [Existing::Kept, Existing::Overwritten] {
+        let mut wider = draft("None");
+        wider.selector.device = None;
+        let failure = decided(wider, &stored("None"), existing).unwrap_err();
+        assert!(failure.hints()[0].contains("--name"), "{failure}");
+        let mut other = draft("None");
+        other.taint.key = "other".to_owned();
+        assert!(decided(other, &stored("None"), existing).is_err());
+    }
+}
+
+#[test]
+fn reason_and_labels_are_added_to_a_rule_that_is_there() {
+    let mut wanted = draft("None");
+    let reason = (RuleMetadata::REASON.to_owned(), "update".to_owned());
+    wanted.annotations = [reason.clone()].into();
+    wanted.labels.insert("team".to_owned(), "ml".to_owned());
+    let patch = patched(kept(wanted, &stored("None")).unwrap());
+    assert_eq!(patch.annotations, [reason].into());
+    assert_eq!(patch.labels, [("team".to_owned(), "ml".to_owned())].into());
+    assert_eq!(patch.effect, None);
+}
+
+#[test]
+fn the_first_owner_of_a_rule_keeps_it() {
+    let mut theirs = stored("None");
+    let batch = RuleMetadata::BATCH.to_owned();
+    theirs
+        .metadata
+        .labels
+        .insert(batch.clone(), "first".to_owned());
+    let step = kept(draft("None"), &theirs).unwrap();
+    assert!(!step.is_open(), "{step:?}");
+    assert_eq!(
+        step.notes(),
+        [
+            "rule drain was added by another command and stays in its batch: kubectl-devicetaint/batch=first, not mine"
+        ]
+    );
+    let kubectl = foreign("drain", "kubectl-create");
+    let step = kept(draft("None"), &kubectl).unwrap();
+    assert!(!step.is_open(), "{step:?}");
+    assert_eq!(
+        step.notes(),
+        ["rule drain was there already, made by kubectl-create, and stays theirs"]
+    );
+    // Ours, of a version or a command that knew no batches.
+    let step = kept(draft("None"), &rule("None")).unwrap();
+    assert_eq!(patched(step).labels, [(batch, "mine".to_owned())].into());
+}
+
+#[test]
+fn an_expiry_stays_unless_it_is_overwritten_and_that_is_said() {
+    let key = RuleMetadata::EXPIRES.to_owned();
+    let mut wanted = draft("None");
+    let later = "2026-11-21T09:00:00Z".to_owned();
+    wanted.annotations.insert(key.clone(), later.clone());
+    let mut found = stored("None");
+    let sooner = "2026-11-21T05:00:00Z".to_owned();
+    found.metadata.annotations.insert(key.clone(), sooner);
+    let step = kept(wanted.clone(), &found).unwrap();
+    assert!(!step.is_open());
+    assert!(
+        step.notes()[0].contains("keeps the time"),
+        "{:?}",
+        step.notes()
+    );
+    let step = decided(wanted.clone(), &found, Existing::Overwritten).unwrap();
+    assert!(step.notes().is_empty());
+    assert_eq!(
+        patched(step).annotations,
+        [(key.clone(), later.clone())].into()
+    );
+    found.metadata.annotations.clear();
+    let step = kept(wanted, &found).unwrap();
+    assert_eq!(patched(step).annotations, [(key, later)].into());
+}
+
+#[test]
+fn nothing_is_added_to_a_rule_that_is_being_deleted() {
+    let mut leaving = stored("None");
+    leaving.metadata.deletion = Some(now());
+    leaving.metadata.finalizers = vec!["example.com/hold".to_owned()];
+    let failure = kept(draft("None"), &leaving).unwrap_err();
+    insta::assert_snapshot!(failure, @"rule drain is being deleted, and will be gone; nothing was changed");
+    assert_eq!(
+        failure.hints()[0],
+        "it is held by finalizer example.com/hold"
+    );
+}
+
+#[test]
+fn finalizers_and_owners_of_a_manifest_are_never_dropped() {
+    let mut wanted = draft("None");
+    wanted.manifest = Some(
+        json!({"metadata": {"finalizers": ["a"], "ownerReferences": [{"uid": "u"}]}, "spec": {}}),
+    );
+    let mut found = stored("None");
+    assert!(
+        kept(wanted.clone(), &found)
+            .unwrap_err()
+            .to_string()
+            .contains("metadata.finalizers")
+    );
+    found.metadata.finalizers = vec!["a".to_owned()];
+    assert!(
+        kept(wanted.clone(), &found)
+            .unwrap_err()
+            .to_string()
+            .contains("metadata.ownerReferences")
+    );
+    found.metadata.owners = vec!["u".into()];
+    assert!(kept(wanted, &found).is_ok());
+}
+
+#[test]
+fn fields_that_nobody_looked_at_are_refused_by_name() {
+    let mut wanted = draft("None");
+    wanted.manifest = Some(json!({"spec": {
+        "deviceSelector": {"driver": "d", "all": true}, "taint": {"key": "a", "grace": 1}, "more": {},
+    }}));
+    let failure = kept(wanted, &stored("None")).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Usage);
+    assert!(
+        failure
+            .to_string()
+            .ends_with("spec.more, spec.deviceSelector.all, spec.taint.grace"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn what_a_server_does_not_know_is_not_sent_to_it() {
+    let old = Semantics::of(Minor {
+        minor: 34,
+        patch: None,
+    })
+    .unwrap();
+    let terms = |semantics| Terms {
+        existing: Existing::Kept,
+        semantics,
+        now: now(),
+    };
+    let newest = Semantics::newest();
+    let said = |draft, semantics| {
+        add(vec![draft], &[], &terms(semantics))
+            .map(|_| ())
+            .map_err(|failure| failure.to_string())
+    };
+    assert!(said(draft("None"), &old).unwrap_err().contains("1.35"));
+    assert!(said(draft("NoSchedule"), &old).is_ok());
+    let mut by_class = draft("NoSchedule");
+    by_class.selector = DeviceSelector {
+        device_class: Some("gpu".into()),
+        ..DeviceSelector::default()
+    };
+    assert!(said(by_class.clone(), &old).is_ok());
+    assert!(
+        said(by_class.clone(), &newest)
+            .unwrap_err()
+            .contains("every device")
+    );
+    by_class.selector.driver = Some("d".into());
+    assert!(
+        said(by_class, &newest)
+            .unwrap_err()
+            .contains("more devices")
+    );
+}
+
+#[test]
+fn what_is_done_already_counts_as_part_of_what_was_agreed_to() {
+    let step = kept(draft("NoExecute"), &stored("NoExecute")).unwrap();
+    assert_eq!(step.considered(now()).rule.unwrap().as_str(), "drain");
+    assert!(!step.does_something());
+    let created = kept(draft("NoExecute"), &named("another", "None")).unwrap();
+    assert_eq!(created.considered(now()).rule, None);
+    assert!(created.does_something());
+    let mut valued = draft("NoExecute");
+    valued.taint.value = "x".to_owned();
+    let step = decided(valued, &stored("None"), Existing::Overwritten).unwrap();
+    let taint = step.considered(now()).taint;
+    assert_eq!((taint.value.as_str(), taint.time_added), ("x", Some(now())));
+    assert!(step.does_something());
+}
+
+#[test]
+fn a_taint_without_effect_is_reported_as_it_is_and_does_nothing() {
+    for found in [stored("None"), named("another", "None")] {
+        let step = kept(draft("None"), &found).unwrap();
+        assert_eq!(step.considered(now()).taint.effect, Effect::None);
+        assert!(!step.does_something());
+    }
+}

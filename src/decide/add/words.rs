@@ -1,0 +1,138 @@
+//! How is told what is done about rules?
+
+use std::collections::BTreeMap;
+
+use super::step::Step;
+use crate::decide::owner::owner;
+use crate::model::{Effect, RuleMetadata};
+use crate::report::life::after_add;
+use crate::report::table::counted;
+
+impl Step {
+    /// What is not done about a rule that is there although it was asked for, and why; one line each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let (draft, Some(rule)) = (self.draft(), self.existing()) else {
+            return Vec::new();
+        };
+        let mut notes = Vec::new();
+        let (name, owner) = (&rule.name, owner(rule));
+        let batch = |labels: &BTreeMap<String, String>| labels.get(RuleMetadata::BATCH).cloned();
+        let (asked, found) = (batch(&draft.labels), batch(&rule.metadata.labels));
+        if !owner.is_this_plugin() {
+            notes.push(format!(
+                "rule {name} was there already, {owner}, and stays theirs"
+            ));
+        } else if let (Some(asked), Some(found)) = (asked, found)
+            && asked != found
+        {
+            let label = RuleMetadata::BATCH;
+            notes.push(format!(
+                "rule {name} was added by another command and stays in its batch: {label}={found}, not {asked}"
+            ));
+        }
+        let changes_expiry = match self {
+            Self::Change { patch, .. } => patch.annotations.contains_key(RuleMetadata::EXPIRES),
+            Self::Create(_) | Self::Keep { .. } => false,
+        };
+        if let Some(expires) = rule.metadata.expires()
+            && draft.annotations.contains_key(RuleMetadata::EXPIRES)
+            && !changes_expiry
+        {
+            notes.push(format!(
+                "rule {name} keeps the time when it should be gone, {expires}; --overwrite changes it"
+            ));
+        }
+        notes
+    }
+}
+
+/// What comes next in the life of the rules.
+#[must_use]
+pub fn next_line(steps: &[Step]) -> String {
+    let names = steps.iter().map(|step| step.draft().name.as_str());
+    let batch = steps.first().and_then(|step| {
+        let key = RuleMetadata::BATCH;
+        let value = step.draft().labels.get(key)?;
+        Some(format!("-l {key}={value}"))
+    });
+    // A rule that was there may be in another batch.
+    let are_new = steps.iter().all(|step| step.existing().is_none());
+    let rules = match (steps, batch) {
+        ([_, _, ..], Some(batch)) if are_new => batch,
+        _ => names.collect::<Vec<_>>().join(" "),
+    };
+    let effect = steps.first().map(|step| &step.draft().taint.effect);
+    after_add(&rules, effect.unwrap_or(&Effect::None))
+}
+
+/// What is done, as the beginning of a question.
+#[must_use]
+pub fn deed(open: &[&Step]) -> String {
+    let Some(first) = open.first().map(|step| step.draft()) else {
+        return "Go on".to_owned();
+    };
+    let (name, taint) = (&first.name, &first.taint);
+    match (open, open.first().and_then(|step| step.existing())) {
+        ([_], Some(_)) => format!("Change rule {name} to {taint}"),
+        ([_], None) => format!("Add rule {name} with {taint}"),
+        _ => format!("Add or change {} with {taint}", counted(open.len(), "rule")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::RuleDraft;
+    use crate::decide::testing::{rule, selector, taint};
+
+    fn created(name: &str, batch: &str) -> Step {
+        Step::Create(RuleDraft {
+            name: name.to_owned(),
+            selector: selector("gpu-0"),
+            taint: taint("NoSchedule"),
+            labels: [(RuleMetadata::BATCH.to_owned(), batch.to_owned())].into(),
+            annotations: BTreeMap::new(),
+            manifest: None,
+        })
+    }
+
+    fn found(name: &str) -> Step {
+        Step::Keep {
+            draft: created(name, "b").draft().clone(),
+            rule: Box::new(rule("NoSchedule")),
+        }
+    }
+
+    #[test]
+    fn several_new_rules_are_named_by_their_batch_and_others_by_name() {
+        for (name, steps, rules) in [
+            ("one", vec![created("a", "b")], "a"),
+            (
+                "several",
+                vec![created("a", "b"), created("c", "b")],
+                "-l kubectl-devicetaint/batch=b",
+            ),
+            (
+                "one of them is in another batch",
+                vec![created("a", "b"), found("c")],
+                "a c",
+            ),
+        ] {
+            let line = next_line(&steps);
+            assert!(line.contains(&format!(" {rules} ")), "{name}: {line}");
+        }
+    }
+
+    #[test]
+    fn a_question_begins_with_what_is_done() {
+        let (new, old) = (created("a", "b"), found("c"));
+        let taint = &new.draft().taint;
+        assert_eq!(deed(&[&new]), format!("Add rule a with {taint}"));
+        assert_eq!(deed(&[&old]), format!("Change rule c to {taint}"));
+        assert_eq!(
+            deed(&[&new, &old]),
+            format!("Add or change 2 rules with {taint}")
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! Which devices are meant?
+//!
+//! First what was typed, understood without a cluster; then what that is in what was looked at.
+//!
+//! | question | module |
+//! |---|---|
+//! | What was typed? | `typed` |
+//! | What does it mean by itself? | `parse` |
+//! | Which taints are that, in what was looked at? | `taints` |
+//! | What comes next for whoever has looked at it? | `next` |
+//! | Which devices are shown? | [`mod@shown`] |
+//! | Is there such a device? | `unknown` |
+//! | Is it every device? | [`wide`] |
+//! | What was probably meant by a name that cannot be? | [`wrong`] |
+
+mod next;
+mod parse;
+pub mod shown;
+mod taints;
+mod typed;
+mod unknown;
+pub mod wide;
+pub mod wrong;
+
+pub use parse::{By, Choice, Purpose, rule_names};
+pub use shown::Shown;
+pub use typed::Typed;
+pub use unknown::refuse_missing;
+pub use wide::refuse_wide;
+pub use wrong::wrong_name;

@@ -1,0 +1,400 @@
+//! What does what was typed mean by itself?
+
+use std::path::PathBuf;
+
+use super::typed::Typed;
+use super::wrong::wrong_name;
+use crate::error::Failure;
+use crate::model::{DeviceSelector, Effect, Taint};
+use crate::naming::taint::TaintPattern;
+use crate::naming::{Argument, NamingError, Targets, rule};
+
+/// Which devices are meant, and which taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What says which devices are meant.
+    pub by: By,
+    /// The taint that was named beside them.
+    pub taint: Option<Taint>,
+}
+
+/// What says which devices are meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Their names; one selector a taint, each once.
+    Selectors(Vec<DeviceSelector>),
+    /// Rules that exist, by name.
+    Rules(Vec<String>),
+    /// Rules that are written down in files.
+    Manifests(Vec<PathBuf>),
+}
+
+/// What devices are named for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To look at whom a taint hits: it may stay unnamed, and has the effect that is asked about.
+    Look,
+    /// To taint them: a taint without an effect has effect None.
+    Add,
+}
+
+impl Choice {
+    /// Understands what was typed, and finds everything that can be wrong with it without a cluster.
+    ///
+    /// # Errors
+    ///
+    /// What is no name; no way to say it or more than one; a taint beside what has its own.
+    pub fn parse(typed: &Typed, purpose: Purpose) -> Result<Self, Failure> {
+        let (named, taint) = arguments(typed, purpose)?;
+        if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
+            return Err(no_taint());
+        }
+        let ways: Vec<(&str, By)> = [
+            ("DEVICE", By::Selectors(named)),
+            (
+                "--driver, --pool, --device",
+                By::Selectors(typed.flags.clone().into_iter().collect()),
+            ),
+            (
+                "--all-devices",
+                By::Selectors(vec![
+                    DeviceSelector::default();
+                    usize::from(typed.all_devices)
+                ]),
+            ),
+            ("--rule", By::Rules(rule_names(&typed.rules)?)),
+            ("--filename", By::Manifests(typed.filenames.clone())),
+        ]
+        .into_iter()
+        .filter(|(_, by)| !by.is_empty())
+        .collect();
+        let by = match <[_; 1]>::try_from(ways) {
+            Ok([(way, by)]) => match (&by, &taint) {
+                (By::Rules(_) | By::Manifests(_), Some(_)) => {
+                    return Err(Failure::usage(format!(
+                        "a taint cannot be given beside {way}, which has its own"
+                    )));
+                }
+                (By::Selectors(_) | By::Rules(_) | By::Manifests(_), _) => by,
+            },
+            Err(ways) => return Err(not_one_way(&ways, purpose)),
+        };
+        Ok(Self { by, taint })
+    }
+}
+
+impl By {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Selectors(selectors) => selectors.is_empty(),
+            Self::Rules(names) => names.is_empty(),
+            Self::Manifests(files) => files.is_empty(),
+        }
+    }
+}
+
+/// The devices, each once, and the taint among the arguments.
+fn arguments(
+    typed: &Typed,
+    purpose: Purpose,
+) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
+    let Targets {
+        selectors,
+        mut taints,
+    } = match purpose {
+        Purpose::Look => to_look_at(&typed.arguments)?,
+        Purpose::Add => to_add(typed)?,
+    };
+    if let [first, second, ..] = taints.as_slice() {
+        return Err(Failure::usage(format!(
+            "more than one taint: {first} and {second}"
+        )));
+    }
+    let mut once: Vec<DeviceSelector> = Vec::new();
+    for selector in selectors {
+        if !once.contains(&selector) {
+            once.push(selector);
+        }
+    }
+    Ok((once, taints.pop()))
+}
+
+fn to_look_at(texts: &[String]) -> Result<Targets, Failure> {
+    let mut targets = Targets::default();
+    for text in texts {
+        match Argument::parse(text).map_err(wrong_name)? {
+            Argument::Devices(selector) => targets.selectors.push(selector),
+            Argument::Taint(taint) => targets.taints.push(taint),
+        }
+    }
+    Ok(targets)
+}
+
+fn to_add(typed: &Typed) -> Result<Targets, Failure> {
+    let texts = &typed.arguments;
+    let mut taken = texts
+        .iter()
+        .filter(|text| TaintPattern::parse(text).is_some());
+    if let Some(text) = taken.next() {
+        return Err(Failure::usage(format!("{text:?} takes a taint away"))
+            .hint("that is what `kubectl devicetaint remove` does"));
+    }
+    let all = typed.all_devices.then(DeviceSelector::default);
+    let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
+    Targets::parse(texts, &beside, &Effect::None).map_err(|error| {
+        let hint = match &error {
+            NamingError::TwoSegments { argument, .. } => {
+                Some(format!("a taint without value is written {argument}:None"))
+            }
+            NamingError::EmptySegment { .. }
+            | NamingError::Everything { .. }
+            | NamingError::Invalid { .. }
+            | NamingError::NoEffect { .. }
+            | NamingError::UnknownEffect { .. } => None,
+        };
+        hint.into_iter().fold(wrong_name(error), Failure::hint)
+    })
+}
+
+/// Names of rules, bare or as they are printed.
+///
+/// # Errors
+///
+/// What can be no name.
+pub fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
+    let names = texts.iter().map(|text| rule::parse_name(text));
+    names.collect::<Result<_, _>>().map_err(wrong_name)
+}
+
+fn no_taint() -> Failure {
+    Failure::usage("no taint: with which are the devices tainted?")
+        .hint("write it as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
+}
+
+fn not_one_way(ways: &[(&str, By)], purpose: Purpose) -> Failure {
+    match (ways, purpose) {
+        ([(first, _), (second, _), ..], _) => {
+            Failure::usage(format!("{first} cannot be used together with {second}"))
+        }
+        ([] | [_], Purpose::Look) => Failure::usage("no devices: whom would it hit?")
+            .hint("name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
+            .hint("list what there is with `kubectl devicetaint devices`"),
+        ([] | [_], Purpose::Add) => Failure::usage("no devices: which are tainted?").hint(
+            "name devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::naming::device;
+
+    fn typed(arguments: &[&str]) -> Typed {
+        Typed {
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            ..Typed::default()
+        }
+    }
+
+    fn shown(choice: Result<Choice, Failure>) -> String {
+        let choice = match choice {
+            Ok(choice) => choice,
+            Err(failure) => return failure.to_string(),
+        };
+        let by = match &choice.by {
+            By::Selectors(selectors) => selectors.iter().map(device::format).collect(),
+            By::Rules(names) => names.clone(),
+            By::Manifests(files) => files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect(),
+        };
+        let taint = choice.taint.map(|taint| taint.to_string());
+        by.into_iter()
+            .chain(taint)
+            .collect::<Vec<String>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn exactly_what_was_typed_is_chosen_and_nothing_wider() {
+        let flags = device::from_parts(Some("gpu.example.com"), Some("node-7"), None).unwrap();
+        for (name, typed, expected) in [
+            (
+                "one device",
+                typed(&["gpu.example.com/node-7/gpu-0"]),
+                "gpu.example.com/node-7/gpu-0",
+            ),
+            (
+                "each once, in their order",
+                typed(&[
+                    "b.example.com/p/d",
+                    "a.example.com/p/d",
+                    "b.example.com/p/d",
+                ]),
+                "b.example.com/p/d a.example.com/p/d",
+            ),
+            (
+                "with a taint",
+                typed(&["example.com/k=v:NoSchedule", "gpu.example.com/node-7/*"]),
+                "gpu.example.com/node-7/* example.com/k=v:NoSchedule",
+            ),
+            (
+                "by flags",
+                Typed {
+                    flags: Some(flags),
+                    ..Typed::default()
+                },
+                "gpu.example.com/node-7/*",
+            ),
+            (
+                "all, only when that is said",
+                Typed {
+                    all_devices: true,
+                    ..Typed::default()
+                },
+                "*/*/*",
+            ),
+            (
+                "a rule as it is printed",
+                Typed {
+                    rules: vec!["devicetaintrule.resource.k8s.io/drain".to_owned()],
+                    ..Typed::default()
+                },
+                "drain",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Look)),
+                expected,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_way_to_say_it_and_one_taint() {
+        let rule = || vec!["drain".to_owned()];
+        for (name, typed, refused) in [
+            ("nothing", typed(&[]), "no devices: whom would it hit?"),
+            (
+                "a taint alone",
+                typed(&["a.example.com/k:None"]),
+                "no devices: whom would it hit?",
+            ),
+            (
+                "two ways",
+                Typed {
+                    all_devices: true,
+                    ..typed(&["gpu.example.com"])
+                },
+                "DEVICE cannot be used together with --all-devices",
+            ),
+            (
+                "flags would narrow or widen",
+                Typed {
+                    flags: Some(DeviceSelector::default()),
+                    ..typed(&["gpu.example.com"])
+                },
+                "DEVICE cannot be used together with --driver, --pool, --device",
+            ),
+            (
+                "a rule and a file",
+                Typed {
+                    rules: rule(),
+                    filenames: vec!["f".into()],
+                    ..Typed::default()
+                },
+                "--rule cannot be used together with --filename",
+            ),
+            (
+                "a rule has its own taint",
+                Typed {
+                    rules: rule(),
+                    ..typed(&["a.example.com/k:None"])
+                },
+                "a taint cannot be given beside --rule, which has its own",
+            ),
+            (
+                "two taints",
+                typed(&[
+                    "gpu.example.com",
+                    "a.example.com/k:None",
+                    "a.example.com/l:None",
+                ]),
+                "more than one taint: a.example.com/k:None and a.example.com/l:None",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Look)),
+                refused,
+                "{name}"
+            );
+        }
+        let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Look).unwrap_err();
+        assert_eq!(everything.hints(), ["if that is meant, say --all-devices"]);
+    }
+
+    #[test]
+    fn what_is_tainted_is_chosen_as_what_is_looked_at_and_a_taint_is_needed() {
+        let (gpu, key) = ("gpu.example.com/node-7/gpu-0", "example.com/maintenance");
+        for (name, typed, expected) in [
+            (
+                "a taint without effect does nothing yet",
+                typed(&[gpu, key]),
+                "gpu.example.com/node-7/gpu-0 example.com/maintenance:None",
+            ),
+            (
+                "also beside flags",
+                Typed {
+                    all_devices: true,
+                    ..typed(&[key])
+                },
+                "*/*/* example.com/maintenance:None",
+            ),
+            (
+                "no taint",
+                typed(&[gpu]),
+                "no taint: with which are the devices tainted?",
+            ),
+            (
+                "nothing",
+                typed(&[]),
+                "no taint: with which are the devices tainted?",
+            ),
+            (
+                "a taint alone",
+                typed(&["a=b"]),
+                "no devices: which are tainted?",
+            ),
+            (
+                "two ways",
+                Typed {
+                    all_devices: true,
+                    ..typed(&[gpu, "a=b"])
+                },
+                "DEVICE cannot be used together with --all-devices",
+            ),
+            (
+                "a file has its own taint",
+                Typed {
+                    filenames: vec!["f".into()],
+                    ..typed(&["a=b"])
+                },
+                "a taint cannot be given beside --filename, which has its own",
+            ),
+            (
+                "what takes away",
+                typed(&[gpu, "example.com/maintenance-"]),
+                "\"example.com/maintenance-\" takes a taint away",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Add)),
+                expected,
+                "{name}"
+            );
+        }
+    }
+}

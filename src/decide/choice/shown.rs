@@ -1,0 +1,160 @@
+//! Which devices are shown?
+
+use super::typed::Typed;
+use super::unknown::no_such_device;
+use super::wrong::wrong_name;
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceSelector};
+use crate::naming::{NamingError, device};
+
+/// Which devices to show: any of those that were named, as far as flags do not narrow that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Any of these; all devices where there are none.
+    any: Vec<DeviceSelector>,
+    /// And this.
+    also: Option<DeviceSelector>,
+}
+
+impl Shown {
+    /// Understands what was typed; to look at everything is no danger, so that `*/*/*` may be said.
+    ///
+    /// # Errors
+    ///
+    /// What can be no device.
+    pub fn parse(typed: &Typed) -> Result<Self, Failure> {
+        let mut any = Vec::new();
+        let mut everything = false;
+        for text in &typed.arguments {
+            match device::parse(text) {
+                Ok(selector) => any.push(selector),
+                Err(NamingError::Everything { .. }) => everything = true,
+                Err(error) => return Err(wrong_name(error)),
+            }
+        }
+        if everything {
+            any.clear();
+        }
+        Ok(Self {
+            any,
+            also: typed.flags.clone(),
+        })
+    }
+
+    /// Whether the device is to be shown.
+    #[must_use]
+    pub fn contains(&self, id: &DeviceId) -> bool {
+        let any = self.any.is_empty() || self.any.iter().any(|selector| names_it(selector, id));
+        any && self.also.iter().all(|selector| names_it(selector, id))
+    }
+
+    /// A name that matches nothing is a mistake, not an empty list.
+    ///
+    /// # Errors
+    ///
+    /// When one of the names is no `known` device's.
+    pub fn refuse_missing<'a>(
+        &self,
+        known: impl Iterator<Item = &'a DeviceId> + Clone,
+    ) -> Result<(), Failure> {
+        let mut selectors = self.any.iter().chain(&self.also);
+        let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
+        match missing {
+            Some(selector) => Err(no_such_device(
+                selector,
+                &known.cloned().collect::<Vec<_>>(),
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether every given field of the selector equals the device's.
+fn names_it(selector: &DeviceSelector, id: &DeviceId) -> bool {
+    let driver = selector.driver.as_ref();
+    let pool = selector.pool.as_ref();
+    let device = selector.device.as_ref();
+    driver.is_none_or(|driver| *driver == id.driver)
+        && pool.is_none_or(|pool| *pool == id.pool)
+        && device.is_none_or(|device| *device == id.device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(arguments: &[&str]) -> Typed {
+        Typed {
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            ..Typed::default()
+        }
+    }
+
+    fn id(text: &str) -> DeviceId {
+        let parts: Vec<&str> = text.split('/').collect();
+        DeviceId {
+            driver: parts[0].into(),
+            pool: parts[1].into(),
+            device: parts[2].into(),
+        }
+    }
+
+    #[test]
+    fn names_widen_what_is_shown_and_flags_narrow_it() {
+        let flags = device::from_parts(None, Some("node-7"), None).unwrap();
+        let chosen = |arguments: &[&str], flags: Option<&DeviceSelector>| {
+            Shown::parse(&Typed {
+                flags: flags.cloned(),
+                ..typed(arguments)
+            })
+            .unwrap()
+        };
+        let (seven, eight) = (
+            id("gpu.example.com/node-7/gpu-0"),
+            id("gpu.example.com/node-8/gpu-0"),
+        );
+        for (name, shown, contains) in [
+            ("all", chosen(&[], None), (true, true)),
+            (
+                "all, as it is written",
+                chosen(&["gpu.example.com/node-8/gpu-9", "*/*/*"], None),
+                (true, true),
+            ),
+            (
+                "one",
+                chosen(&["gpu.example.com/node-8/*"], None),
+                (false, true),
+            ),
+            (
+                "either",
+                chosen(&["*/node-8/*", "*/node-7/*"], None),
+                (true, true),
+            ),
+            ("narrowed", chosen(&[], Some(&flags)), (true, false)),
+            (
+                "named and narrowed",
+                chosen(&["gpu.example.com"], Some(&flags)),
+                (true, false),
+            ),
+            (
+                "narrowed to nothing",
+                chosen(&["*/node-8/*"], Some(&flags)),
+                (false, false),
+            ),
+        ] {
+            assert_eq!(
+                (shown.contains(&seven), shown.contains(&eight)),
+                contains,
+                "{name}"
+            );
+        }
+        let known = [seven];
+        let missing = chosen(&["*/node-8/*"], None).refuse_missing(known.iter());
+        assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
+        assert!(
+            chosen(&["*/node-7/*"], Some(&flags))
+                .refuse_missing(known.iter())
+                .is_ok()
+        );
+    }
+}

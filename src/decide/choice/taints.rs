@@ -1,0 +1,109 @@
+//! Which taints are meant, in what was looked at?
+
+use jiff::Timestamp;
+
+use super::parse::{By, Choice};
+use super::wrong::wrong_name;
+use crate::engine::ConsideredTaint;
+use crate::error::Failure;
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning};
+use crate::naming::taint;
+
+/// The taint that is looked at when nobody has named one.
+const DEFAULT_TAINT: &str = "kubectl-devicetaint/preview:NoExecute";
+
+impl Choice {
+    /// The taints that this means in `snapshot` at `now`. `manifests` are what stands in the files, and
+    /// `rule` finds the rule of a name.
+    ///
+    /// # Errors
+    ///
+    /// When `rule` does not find one.
+    pub fn considered<'a>(
+        &self,
+        manifests: &[DeviceTaintRule],
+        rule: impl Fn(&str) -> Result<&'a DeviceTaintRule, Failure>,
+        snapshot: &Snapshot,
+        now: Timestamp,
+    ) -> Result<Vec<ConsideredTaint>, Failure> {
+        match &self.by {
+            By::Selectors(selectors) => {
+                let taint = match &self.taint {
+                    Some(taint) => taint.clone(),
+                    None => taint::parse(DEFAULT_TAINT).map_err(wrong_name)?,
+                };
+                let of = |selector: &DeviceSelector| {
+                    ConsideredTaint::hypothetical(selector.clone(), taint.clone(), now)
+                };
+                Ok(selectors.iter().map(of).collect())
+            }
+            By::Rules(names) => names
+                .iter()
+                .map(|name| Ok(ConsideredTaint::of_rule(rule(name)?, now)))
+                .collect(),
+            By::Manifests(_) => Ok(manifests
+                .iter()
+                .map(|rule| ConsideredTaint::of_manifest(rule, snapshot, now))
+                .collect()),
+        }
+    }
+
+    /// What to know about how this is looked at: a taint that nobody has named, or whose effect does
+    /// nothing by itself.
+    #[must_use]
+    pub fn warning(&self) -> Option<Warning> {
+        match (&self.by, &self.taint) {
+            (By::Selectors(_), None) => Some(unnamed()),
+            (By::Selectors(_), Some(taint)) => {
+                (taint.effect == Effect::None).then(looked_at_as_no_execute)
+            }
+            (By::Rules(_) | By::Manifests(_), _) => None,
+        }
+    }
+}
+
+/// Nobody has named the taint, so that only blanket tolerations can cover it.
+fn unnamed() -> Warning {
+    Warning {
+        code: "unnamed-taint",
+        message: "no taint was given: only tolerations of every key tolerate this one".to_owned(),
+        fix: Some("name the taint, which may spare more pods".to_owned()),
+    }
+}
+
+/// The controller previews effect None as NoExecute, and so does this plugin.
+fn looked_at_as_no_execute() -> Warning {
+    Warning {
+        code: "previewed-as-no-execute",
+        message: "effect None evicts nobody: this is whom NoExecute would hit".to_owned(),
+        fix: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::choice::{Purpose, Typed};
+
+    #[test]
+    fn a_taint_that_nobody_named_or_that_does_nothing_is_told() {
+        let warned = |arguments: &[&str]| {
+            let choice = Choice::parse(
+                &Typed {
+                    arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+                    ..Typed::default()
+                },
+                Purpose::Look,
+            )
+            .unwrap();
+            choice.warning().map(|warning| warning.code)
+        };
+        assert_eq!(warned(&["gpu.example.com"]), Some("unnamed-taint"));
+        let none = warned(&["gpu.example.com", "a.example.com/k:None"]);
+        assert_eq!(none, Some("previewed-as-no-execute"));
+        assert_eq!(
+            warned(&["gpu.example.com", "a.example.com/k:NoExecute"]),
+            None
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Is there such a device?
+
+use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceSelector, Snapshot};
+use crate::naming::shell::word;
+use crate::naming::{device, suggest};
+
+/// No device of that name is published or allocated.
+pub(super) fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
+    let name = device::format(selector);
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no device matches {name}: none is published or allocated"),
+    );
+    let similar: Vec<String> = suggest(selector, known)
+        .iter()
+        .map(|name| word(name))
+        .collect();
+    let failure = match similar.as_slice() {
+        [] => failure,
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    };
+    failure.hint("list what there is with `kubectl devicetaint devices`")
+}
+
+/// A name that matches nothing is a mistake, unless nobody can know what there is.
+///
+/// # Errors
+///
+/// When one of the taints selects nothing in `snapshot`.
+pub fn refuse_missing(
+    considered: &[ConsideredTaint],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let counts = engine::selection(snapshot, considered, semantics).counts;
+    for (considered, count) in considered.iter().zip(counts) {
+        let Some(selector) = &considered.selector else {
+            continue;
+        };
+        if count > 0 || considered.rule.is_some() {
+            continue;
+        }
+        let all = engine::devices(snapshot, semantics).devices;
+        let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
+        return Err(
+            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
+        );
+    }
+    Ok(())
+}

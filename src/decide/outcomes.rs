@@ -1,0 +1,201 @@
+//! What became of the rules that a command changes?
+
+use serde_json::Value;
+
+use super::chooser::{Chooser, Meant};
+use super::draft::{RuleDraft, RulePatch};
+use crate::error::{ExitStatus, Failure};
+use crate::model::DeviceTaintRule;
+use crate::report::ChangeReport;
+use crate::report::change::{ChangeOutcome, ChangedRule, DryRun};
+use crate::report::wait::WaitReport;
+
+/// What became of the rules so far, in the order in which a command came to them, and what there is to
+/// say beside.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    rules: Vec<ChangedRule>,
+    notes: Vec<String>,
+    wait: Option<WaitReport>,
+}
+
+impl Outcomes {
+    /// Adds what became of a rule.
+    pub fn add(&mut self, rule: ChangedRule) {
+        self.rules.push(rule);
+    }
+
+    /// Adds how the rule is that came last, with all its fields.
+    pub fn is_now(&mut self, object: &Value) {
+        if let Some(last) = self.rules.last_mut() {
+            last.object = Some(object.clone());
+        }
+    }
+
+    /// Adds something that there is to know.
+    pub fn note(&mut self, line: String) {
+        self.notes.push(line);
+    }
+
+    /// Adds how the wait for the change ended.
+    pub fn waited(&mut self, report: WaitReport) {
+        self.wait = Some(report);
+    }
+
+    /// Adds those of the rules that were named which are not there.
+    pub fn missing(&mut self, chooser: &Chooser, found: &Meant) {
+        let names = match chooser {
+            Chooser::Names(names) => names.as_slice(),
+            Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => &[],
+        };
+        let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
+        let missing = names.iter().filter(|name| !is_there(name));
+        for (name, failure) in missing.zip(&found.missing) {
+            self.ended(name, ChangeOutcome::NotFound, failure);
+        }
+    }
+
+    /// Adds that a rule is not as wanted, and why.
+    pub fn ended(&mut self, name: &str, outcome: ChangeOutcome, failure: &Failure) {
+        let ended = ChangedRule::new(name, outcome);
+        self.add(ended.with_error(failure.to_string()));
+    }
+
+    /// Adds that these rules are not changed, since the whole command was refused.
+    pub fn refuse_all(&mut self, rules: &[DeviceTaintRule], failure: &Failure) {
+        for rule in rules {
+            let failed = as_it_was(rule, ChangeOutcome::Failed);
+            self.add(failed.with_error(failure.to_string()));
+        }
+    }
+
+    /// All of it, for whoever wants it as data; nothing is left here.
+    #[must_use]
+    pub fn report(&mut self, dry_run: DryRun) -> ChangeReport {
+        let Self { rules, notes, wait } = std::mem::take(self);
+        let report = ChangeReport::new(rules, dry_run).with_notes(notes);
+        match wait {
+            Some(wait) => report.with_wait(wait),
+            None => report,
+        }
+    }
+
+    /// How a command ends that changed something or not, if it is to say so.
+    #[must_use]
+    pub fn status(&self, error_unchanged: bool) -> ExitStatus {
+        let changed = self.rules.iter().any(|rule| rule.changed == Some(true));
+        if !changed && error_unchanged {
+            ExitStatus::Unchanged
+        } else {
+            ExitStatus::Success
+        }
+    }
+}
+
+/// A rule that was made or found as the draft asks for it.
+#[must_use]
+pub fn made_as(draft: &RuleDraft, outcome: ChangeOutcome) -> ChangedRule {
+    let after = draft.taint.to_string();
+    let before = (outcome != ChangeOutcome::Created).then(|| after.clone());
+    ChangedRule::new(&draft.name, outcome).with_taints(before, Some(after))
+}
+
+/// A rule that was `before` the change.
+#[must_use]
+pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
+    let mut after = before.taint.clone();
+    after.effect = patch.effect.clone().unwrap_or(after.effect);
+    after.value = patch.value.clone().unwrap_or(after.value);
+    ChangedRule::new(before.name.as_str(), ChangeOutcome::Configured)
+        .with_taints(Some(before.taint.to_string()), Some(after.to_string()))
+}
+
+/// A rule that is gone.
+#[must_use]
+pub fn deleted(before: &DeviceTaintRule) -> ChangedRule {
+    let taint = Some(before.taint.to_string());
+    ChangedRule::new(before.name.as_str(), ChangeOutcome::Deleted).with_taints(taint, None)
+}
+
+/// A rule whose taint is what it was.
+#[must_use]
+pub fn as_it_was(rule: &DeviceTaintRule, outcome: ChangeOutcome) -> ChangedRule {
+    let taint = Some(rule.taint.to_string());
+    ChangedRule::new(rule.name.as_str(), outcome).with_taints(taint.clone(), taint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, rule};
+    use crate::model::Effect;
+
+    fn taints(changed: &ChangedRule) -> (Option<&str>, Option<&str>) {
+        (changed.before.as_deref(), changed.after.as_deref())
+    }
+
+    #[test]
+    fn a_change_is_told_with_what_was_and_what_is() {
+        let before = rule("None");
+        let taint = before.taint.to_string();
+        let patch = RulePatch {
+            effect: Some(Effect::NoExecute),
+            ..RulePatch::default()
+        };
+        let changed = changed_by(&before, &patch);
+        let after = taint.replace("None", "NoExecute");
+        assert_eq!(taints(&changed), (Some(&*taint), Some(&*after)));
+        assert_eq!(taints(&deleted(&before)), (Some(&*taint), None));
+        let kept = as_it_was(&before, ChangeOutcome::Unchanged);
+        assert_eq!(taints(&kept), (Some(&*taint), Some(&*taint)));
+        let draft = RuleDraft {
+            name: "new".to_owned(),
+            selector: before.selector.clone().unwrap_or_default(),
+            taint: before.taint,
+            labels: std::collections::BTreeMap::new(),
+            annotations: std::collections::BTreeMap::new(),
+            manifest: None,
+        };
+        let created = made_as(&draft, ChangeOutcome::Created);
+        assert_eq!(taints(&created), (None, Some(&*taint)));
+        let found = made_as(&draft, ChangeOutcome::Unchanged);
+        assert_eq!(taints(&found), (Some(&*taint), Some(&*taint)));
+    }
+
+    #[test]
+    fn whoever_is_not_there_is_told_apart_from_whoever_was_not_changed() {
+        let mut outcomes = Outcomes::default();
+        let chooser = Chooser::Names(vec!["a".to_owned(), "drain".to_owned()]);
+        let found = chooser.meant(&[named("drain", "None")], jiff::Timestamp::UNIX_EPOCH);
+        outcomes.missing(&chooser, &found);
+        outcomes.refuse_all(&found.rules, &Failure::refused("not confirmed"));
+        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
+        assert_eq!(outcomes.status(false), ExitStatus::Success);
+        let report = outcomes.report(DryRun::None);
+        let told: Vec<_> = report
+            .rules
+            .iter()
+            .map(|rule| (rule.name.as_str(), rule.outcome))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("a", ChangeOutcome::NotFound),
+                ("drain", ChangeOutcome::Failed)
+            ]
+        );
+        assert_eq!(report.rules[1].error.as_deref(), Some("not confirmed"));
+    }
+
+    #[test]
+    fn one_change_is_a_change() {
+        let mut outcomes = Outcomes::default();
+        outcomes.add(as_it_was(&rule("None"), ChangeOutcome::Unchanged));
+        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
+        outcomes.add(deleted(&rule("None")));
+        outcomes.note("a note".to_owned());
+        assert_eq!(outcomes.status(true), ExitStatus::Success);
+        let report = outcomes.report(DryRun::Client);
+        assert_eq!((report.changed, report.notes.len()), (Some(true), 1));
+    }
+}

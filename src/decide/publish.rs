@@ -1,0 +1,279 @@
+//! What is asked of the controller itself, and does it say the same?
+
+use std::time::Duration;
+
+use super::RuleDraft;
+use super::drafts::of_batch;
+use crate::engine::{ConsideredTaint, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::naming::rule;
+use crate::report::ImpactReport;
+use crate::report::metadata::Incomplete;
+
+/// A rule with effect None for each of the `considered` taints, all with the label of one batch.
+///
+/// # Errors
+///
+/// What no such rule can ask, or no such server answer.
+pub fn previews(
+    considered: &[ConsideredTaint],
+    semantics: &Semantics,
+) -> Result<Vec<RuleDraft>, Failure> {
+    if !semantics.has_effect_none {
+        return Err(Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "Kubernetes {} cannot preview: the effect None and the controller's condition came with 1.35",
+                semantics.version
+            ),
+        )
+        .hint("leave out --publish"));
+    }
+    let drafts: Vec<RuleDraft> = considered.iter().map(preview).collect::<Result<_, _>>()?;
+    let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
+    let Some(first) = considered.first() else {
+        return Ok(drafts);
+    };
+    let labels = of_batch(&rule::batch(&selectors, &first.taint));
+    let labelled = drafts.into_iter().map(|draft| RuleDraft {
+        labels: labels.clone(),
+        ..draft
+    });
+    Ok(labelled.collect())
+}
+
+fn preview(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
+    let taint = &considered.taint;
+    if taint.effect != Effect::NoExecute {
+        return Err(Failure::usage(format!(
+            "--publish asks the controller about evictions, and {} has none",
+            taint.effect
+        )));
+    }
+    let Some(selector) = &considered.selector else {
+        return Err(Failure::usage(
+            "--publish cannot ask about a rule without spec.deviceSelector",
+        ));
+    };
+    Ok(RuleDraft {
+        // The value tells the previews of two taints with one key apart.
+        name: rule::preview_name(selector, taint),
+        selector: selector.clone(),
+        taint: Taint {
+            effect: Effect::None,
+            time_added: None,
+            ..taint.clone()
+        },
+        labels: std::collections::BTreeMap::new(),
+        annotations: std::collections::BTreeMap::new(),
+        manifest: None,
+    })
+}
+
+/// Whether the rule of the draft's name is an earlier preview, which may be taken away.
+///
+/// # Errors
+///
+/// When it is something else.
+pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Failure> {
+    let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
+    let is_ours = managed.is_some_and(|manager| manager == RuleMetadata::THIS_PROGRAM);
+    if is_ours && draft.is_spec_of(rule) {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ExitStatus::Failed,
+        format!(
+            "rule {} exists, and is no preview of this taint any more: its taint is {}",
+            rule.name, rule.taint
+        ),
+    ))
+}
+
+/// The rule that the controller was asked by is gone.
+#[must_use]
+pub fn removed_meanwhile(name: &str) -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        format!("somebody removed rule {name} while it was waited for"),
+    )
+}
+
+/// What it means that a signal came first.
+#[must_use]
+pub fn interrupted(status: ExitStatus) -> Failure {
+    Failure::new(status, "interrupted while the controller was asked")
+}
+
+/// The failure to take the rules away, with how to find those that are left.
+#[must_use]
+pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
+    let batch = batch_of(drafts);
+    failure.hint(format!(
+        "what is left: kubectl get devicetaintrules -l {batch}"
+    ))
+}
+
+/// That the rules stay, and how to take them away.
+#[must_use]
+pub fn what_stays(drafts: &[RuleDraft]) -> String {
+    let batch = batch_of(drafts);
+    format!(
+        "the rules have effect None and stay; remove them with --cleanup, or with kubectl delete devicetaintrules -l {batch}"
+    )
+}
+
+/// The label by which the rules are found.
+fn batch_of(drafts: &[RuleDraft]) -> String {
+    let key = RuleMetadata::BATCH;
+    let batch = drafts.first().and_then(|draft| draft.labels.get(key));
+    format!("{key}={}", batch.map_or("", String::as_str))
+}
+
+/// Whether the controller has said the same about every rule; if not, why that is a failure.
+///
+/// # Errors
+///
+/// When it says something else, has not reacted within `patience`, or there is nothing to compare.
+pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
+    let rules = |agrees: Option<bool>, answered: bool| {
+        let matching = report
+            .published
+            .iter()
+            .filter(|rule| rule.agrees == agrees && rule.condition.is_some() == answered);
+        let names: Vec<&str> = matching.map(|rule| rule.rule.as_str()).collect();
+        names.join(", ")
+    };
+    let (differing, silent) = (rules(Some(false), true), rules(None, false));
+    let uncompared = rules(None, true);
+    if !differing.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("the controller contradicts this preview: {differing}"),
+        )
+        .hint("the controller is right; a report of the difference with `kubectl get … -o yaml` helps"));
+    }
+    if !silent.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!(
+                "no controller has reacted within {} s: {silent}",
+                patience.as_secs()
+            ),
+        )
+        .hint("kube-controller-manager has to run device-taint-eviction-controller, with the feature gates DRADeviceTaints and DRADeviceTaintRules on"));
+    }
+    if !uncompared.is_empty() {
+        let failure = Failure::new(
+            ExitStatus::Incomplete,
+            format!("nothing to compare with what the controller says: {uncompared}"),
+        );
+        let unknown = report.incomplete.iter().map(Incomplete::line);
+        return Err(unknown.fold(failure, Failure::hint));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{selector, taint};
+    use crate::model::{EvictionCondition, Minor};
+    use crate::report::impact::Published;
+    use crate::report::testing::Example;
+
+    fn considered(effect: &str) -> ConsideredTaint {
+        ConsideredTaint {
+            rule: None,
+            selector: Some(selector("gpu-0")),
+            taint: taint(effect),
+        }
+    }
+
+    #[test]
+    fn each_taint_is_asked_about_by_a_rule_that_does_nothing() {
+        let newest = Semantics::newest();
+        let asked = previews(&[considered("NoExecute")], &newest).unwrap();
+        assert_eq!(asked[0].taint.effect, Effect::None);
+        assert_eq!(asked[0].taint.time_added, None);
+        assert!(what_stays(&asked).ends_with(&asked[0].labels[RuleMetadata::BATCH]));
+        for effect in ["NoSchedule", "None"] {
+            assert!(
+                previews(&[considered(effect)], &newest).is_err(),
+                "{effect}"
+            );
+        }
+        let nameless = ConsideredTaint {
+            selector: None,
+            ..considered("NoExecute")
+        };
+        assert!(previews(&[nameless], &newest).is_err());
+        let old = Minor {
+            minor: 34,
+            patch: None,
+        };
+        let old = Semantics::of(old).unwrap();
+        let refused = previews(&[considered("NoExecute")], &old).unwrap_err();
+        assert_eq!(refused.hints(), ["leave out --publish"]);
+    }
+
+    #[test]
+    fn only_an_earlier_preview_of_the_same_taint_is_taken_away() {
+        let draft = previews(&[considered("NoExecute")], &Semantics::newest());
+        let draft = draft.unwrap().remove(0);
+        let mut found = crate::decide::testing::rule("None");
+        found.selector = Some(draft.selector.clone());
+        found.taint = draft.taint.clone();
+        found.metadata.labels.clone_from(&draft.labels);
+        assert!(check_preview(&found, &draft).is_ok());
+        let mut escalated = found.clone();
+        escalated.taint.effect = Effect::NoExecute;
+        assert!(check_preview(&escalated, &draft).is_err());
+        found.metadata.labels.clear();
+        assert!(check_preview(&found, &draft).is_err());
+    }
+
+    fn said(condition: Option<(&str, i64)>, expected: Option<&str>) -> Option<String> {
+        let condition = condition.map(|(message, generation)| EvictionCondition {
+            status: "False".to_owned(),
+            reason: "NoEffect".to_owned(),
+            message: message.to_owned(),
+            observed_generation: generation,
+            last_transition: None,
+        });
+        let mut report = Example::new().report();
+        report.published = vec![Published::new("p", 1, condition.as_ref(), expected)];
+        let checked = check(&report, Duration::from_secs(15));
+        checked.err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn what_the_controller_says_has_to_be_the_same_to_the_letter() {
+        for (condition, expected, told) in [
+            (Some(("1 pod", 1)), Some("1 pod"), None),
+            (
+                Some(("2 pods", 1)),
+                Some("1 pod"),
+                Some("the controller contradicts this preview: p"),
+            ),
+            (
+                Some(("1 pod", 0)),
+                Some("1 pod"),
+                Some("no controller has reacted within 15 s: p"),
+            ),
+            (
+                None,
+                Some("1 pod"),
+                Some("no controller has reacted within 15 s: p"),
+            ),
+            (
+                Some(("1 pod", 1)),
+                None,
+                Some("nothing to compare with what the controller says: p"),
+            ),
+        ] {
+            assert_eq!(said(condition, expected).as_deref(), told, "{condition:?}");
+        }
+    }
+}
