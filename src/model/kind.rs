@@ -14,6 +14,9 @@ use super::Affects;
 ///
 /// A row is the kind, the field of the snapshot that holds its facts, and these columns:
 ///
+/// - `versions`: the newest first: group and version as in objects; the first minor version of
+///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
+///   are laid out, which is `wire`'s business
 /// - `plural`: the resource, as it is spelled in URLs and permissions
 /// - `group`: the API group; empty for the core group
 /// - `scope`: [`Scope`]
@@ -22,9 +25,6 @@ use super::Affects;
 /// - `without`: what its absence means, to follow a reason and a colon
 /// - `read`: [`Encoding`] of live reads
 /// - `saved`: [`Saving`]
-/// - `versions`: the newest first: group and version as in objects; the first minor version of
-///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
-///   are laid out, which is `wire`'s business
 ///
 /// Upstream of the versions: `zz_generated.prerelease-lifecycle.go` of each.
 macro_rules! for_each_kind {
@@ -32,75 +32,75 @@ macro_rules! for_each_kind {
         $with! {
             /// All slices, of every pool generation.
             ResourceSlice in slices {
-                plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
-                need: Always, affects: Details, read: Protobuf, saved: Always,
-                without: "devices that no claim holds, and the drivers' own taints, are unknown",
                 versions: [
                     "resource.k8s.io/v1", 34, None, Usual;
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
+                plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
+                need: Always, affects: Details, read: Protobuf, saved: Always,
+                without: "devices that no claim holds, and the drivers' own taints, are unknown",
             }
             /// All claims, allocated or not.
             ResourceClaim in claims {
-                plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
-                need: Always, affects: Evictions, read: Protobuf, saved: Always,
-                without: "which devices are in use, and by whom, is unknown",
                 versions: [
                     "resource.k8s.io/v1", 34, None, Usual;
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Usual;
                 ],
+                plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
+                need: Always, affects: Evictions, read: Protobuf, saved: Always,
+                without: "which devices are in use, and by whom, is unknown",
             }
             /// All rules.
             DeviceTaintRule in rules {
-                plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
-                need: WhereServed, affects: Details, read: Json, saved: Always,
-                without: "taints of existing rules are not counted",
                 versions: [
                     "resource.k8s.io/v1", 37, None, Usual;
                     "resource.k8s.io/v1beta2", 36, Some(42), Usual;
                     "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
                 ],
+                plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
+                need: WhereServed, affects: Details, read: Json, saved: Always,
+                without: "taints of existing rules are not counted",
             }
             /// The pods that use a claim.
             Pod in pods {
+                versions: [ "v1", 0, None, Usual; ],
                 plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 without: "who would be evicted is not fully known",
-                versions: [ "v1", 0, None, Usual; ],
             }
             /// All device classes; only rules of 1.33 and 1.34 need them.
             DeviceClass in classes {
-                plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
-                need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
-                without: "which devices the rules mean that refer to one is unknown",
                 versions: [
                     "resource.k8s.io/v1", 34, None, Usual;
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Usual;
                 ],
+                plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
+                need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
+                without: "which devices the rules mean that refer to one is unknown",
             }
             /// What was noted about rules, and about evictions from devices.
             Event in events {
+                versions: [ "v1", 0, None, Usual; ],
                 plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 without: "what the controller noted about evictions is unknown",
-                versions: [ "v1", 0, None, Usual; ],
             }
             /// All nodes.
             Node in nodes {
+                versions: [ "v1", 0, None, Usual; ],
                 plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "whether nodes can end their pods is unknown",
-                versions: [ "v1", 0, None, Usual; ],
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
+                versions: [ "policy/v1", 21, None, Usual; ],
                 plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which budgets evictions would overdraw is unknown",
-                versions: [ "policy/v1", 21, None, Usual; ],
             }
         }
     };
@@ -151,10 +151,10 @@ macro_rules! kinds {
     ($(
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
+            versions: [ $($version:tt)* ],
             plural: $plural:literal, group: $group:literal, scope: $scope:ident,
             need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
             without: $without:literal,
-            versions: [ $($version:tt)* ],
         }
     )*) => {
         /// A kind of object that answers are made from.

@@ -36,10 +36,8 @@ macro_rules! versions {
     ($(
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
-            plural: $plural:literal, group: $group:literal, scope: $scope:ident,
-            need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
-            without: $without:literal,
             versions: [ $($api_version:literal, $since:literal, $until:expr, $layout:ident;)* ],
+            $($columns:tt)*
         }
     )*) => {
         /// All versions that this plugin reads, by kind, the preferred one first.

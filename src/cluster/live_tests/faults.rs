@@ -20,6 +20,16 @@ fn sizes(reading: &Reading) -> (usize, usize, usize) {
     )
 }
 
+/// Why devices cannot be read by somebody who waits for so long.
+async fn failure_within(server: &Server, request_timeout: Duration) -> ClusterError {
+    let mut options = server.options();
+    options.request_timeout = Some(request_timeout);
+    let (client, _) = client(&options).await;
+    let served = discover(&client).await.expect("discovery");
+    let reading = read_devices(&client, &served, Detail::Names).await;
+    reading.expect_err("a failure")
+}
+
 #[tokio::test]
 async fn healthy_server_is_asked_for_each_thing_once() {
     let server = Server::start().await;
@@ -181,13 +191,7 @@ async fn silence_ends_with_the_request_timeout() {
     ] {
         let server = Server::start().await;
         server.answer(SLICES, [answer]);
-        let mut options = server.options();
-        options.request_timeout = Some(Duration::from_millis(300));
-        let (client, _) = client(&options).await;
-        let served = discover(&client).await.expect("discovery");
-        let error = read_devices(&client, &served, Detail::Names)
-            .await
-            .expect_err("silence");
+        let error = failure_within(&server, Duration::from_millis(300)).await;
         let url = &server.url;
         assert_eq!(error.to_string(), format!("the server at {url} {expected}"));
         assert!(error.hints()[0].contains("--request-timeout"));
@@ -199,13 +203,7 @@ async fn body_that_trickles_is_given_up() {
     let server = Server::start().await;
     let pause = Duration::from_millis(5);
     server.answer(SLICES, [Answer::Trickles(slices(), pause)]);
-    let mut options = server.options();
-    options.request_timeout = Some(Duration::from_millis(300));
-    let (client, _) = client(&options).await;
-    let served = discover(&client).await.expect("discovery");
-    let error = read_devices(&client, &served, Detail::Names)
-        .await
-        .expect_err("too slow");
+    let error = failure_within(&server, Duration::from_millis(300)).await;
     assert!(matches!(error, ClusterError::TooSlow { .. }), "{error}");
     assert!(error.hints()[0].contains("--request-timeout"));
 }
@@ -237,13 +235,7 @@ async fn refusal_that_does_not_end_is_one_all_the_same() {
 async fn server_that_is_busy_for_no_time_at_all_is_not_asked_in_a_hot_loop() {
     let server = Server::start().await;
     server.answer(CLAIMS, [Answer::busy(429, 0)]);
-    let mut options = server.options();
-    options.request_timeout = Some(Duration::from_secs(1));
-    let (client, _) = client(&options).await;
-    let served = discover(&client).await.expect("discovery");
-    let error = read_devices(&client, &served, Detail::Names)
-        .await
-        .expect_err("busy");
+    let error = failure_within(&server, Duration::from_secs(1)).await;
     assert!(matches!(error, ClusterError::Busy { .. }), "{error}");
     // 0.1 s, 0.2 s, 0.3 s: at most so many fit into a second, however slow this machine is.
     assert!(server.count(CLAIMS) <= 4, "{}", server.count(CLAIMS));

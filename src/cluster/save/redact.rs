@@ -1,6 +1,6 @@
 //! Takes the names out of a snapshot, and leaves its structure.
 //!
-//! What is not on the list below is dropped: annotations, images, environments, attributes, messages,
+//! What is not on the list in `kept` is dropped: annotations, images, environments, attributes, messages,
 //! and whatever a newer Kubernetes adds. Names and UIDs become hashes, and so do keys and values of the
 //! labels that pods have and budgets select by: the same name is the same hash wherever it stands, so
 //! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
@@ -14,8 +14,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::kept::{Fields, Part, kept};
 use crate::cluster::{Saved, SavedList};
-use crate::model::Kind;
 
 /// Why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -63,14 +63,8 @@ impl Redaction {
     pub fn redact(&self, saved: Saved) -> Result<Saved, RedactionError> {
         let mut lists = Vec::new();
         for list in saved.lists {
-            let fields = match list.kind {
-                Kind::ResourceSlice => SLICE,
-                Kind::ResourceClaim => CLAIM,
-                Kind::DeviceTaintRule => RULE,
-                Kind::Pod => POD,
-                Kind::Node => NODE,
-                Kind::PodDisruptionBudget => BUDGET,
-                Kind::DeviceClass | Kind::Event => continue,
+            let Some(fields) = kept(list.kind) else {
+                continue;
             };
             let items = list.items.iter().map(|item| self.item(item, fields));
             lists.push(SavedList {
@@ -229,319 +223,10 @@ fn refuse_expressions(object: &Map<String, Value>) -> Result<(), RedactionError>
     }
 }
 
-/// What becomes of a field.
-enum Part {
-    /// A number, a time, or a word that says nothing about its owner.
-    Keep,
-    /// A name of something.
-    Name(&'static str),
-    /// A name of what another field beside it says.
-    NameOf(&'static str),
-    /// An identity.
-    Uid,
-    /// An API version.
-    Group,
-    /// A kind of the API version beside it.
-    Kind,
-    /// Labels, by key.
-    Labels,
-    /// The key of a taint of a node; kept where Kubernetes gives it.
-    Key,
-    Fields(Fields),
-    Items(&'static Part),
-}
-
-type Fields = &'static [(&'static str, Part)];
-
-const TAINTS: Part = Part::Items(&TAINT);
-const TAINT: Part = Part::Fields(&[
-    ("key", Part::Keep),
-    ("value", Part::Keep),
-    ("effect", Part::Keep),
-    ("timeAdded", Part::Keep),
-]);
-
-/// Metadata of an object that has this word for a name.
-macro_rules! metadata {
-    ($what:literal) => {
-        Part::Fields(&[
-            ("name", Part::Name($what)),
-            ("namespace", Part::Name("namespace")),
-            ("uid", Part::Uid),
-            ("resourceVersion", Part::Keep),
-            ("generation", Part::Keep),
-            ("deletionTimestamp", Part::Keep),
-            ("deletionGracePeriodSeconds", Part::Keep),
-            ("ownerReferences", Part::Items(&OWNER)),
-        ])
-    };
-    ($what:literal, with labels) => {
-        Part::Fields(&[
-            ("name", Part::Name($what)),
-            ("namespace", Part::Name("namespace")),
-            ("uid", Part::Uid),
-            ("labels", Part::Labels),
-            ("resourceVersion", Part::Keep),
-            ("generation", Part::Keep),
-            ("deletionTimestamp", Part::Keep),
-            ("deletionGracePeriodSeconds", Part::Keep),
-            ("ownerReferences", Part::Items(&OWNER)),
-        ])
-    };
-}
-
-const OWNER: Part = Part::Fields(&[
-    ("apiVersion", Part::Group),
-    ("kind", Part::Kind),
-    ("name", Part::NameOf("kind")),
-    ("uid", Part::Uid),
-    ("controller", Part::Keep),
-]);
-
-const SLICE: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("slice")),
-    (
-        "spec",
-        Part::Fields(&[
-            ("driver", Part::Keep),
-            (
-                "pool",
-                Part::Fields(&[
-                    ("name", Part::Name("pool")),
-                    ("generation", Part::Keep),
-                    ("resourceSliceCount", Part::Keep),
-                ]),
-            ),
-            ("nodeName", Part::Name("node")),
-            ("allNodes", Part::Keep),
-            ("perDeviceNodeSelection", Part::Keep),
-            ("devices", Part::Items(&DEVICE)),
-        ]),
-    ),
-];
-
-const DEVICE: Part = Part::Fields(&[
-    ("name", Part::Name("device")),
-    ("nodeName", Part::Name("node")),
-    ("allNodes", Part::Keep),
-    ("taints", TAINTS),
-    ("allowMultipleAllocations", Part::Keep),
-    // As v1beta1 has them.
-    (
-        "basic",
-        Part::Fields(&[
-            ("nodeName", Part::Name("node")),
-            ("allNodes", Part::Keep),
-            ("taints", TAINTS),
-            ("allowMultipleAllocations", Part::Keep),
-        ]),
-    ),
-]);
-
-const CLAIM: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("claim")),
-    (
-        "status",
-        Part::Fields(&[
-            (
-                "allocation",
-                Part::Fields(&[
-                    (
-                        "devices",
-                        Part::Fields(&[("results", Part::Items(&RESULT))]),
-                    ),
-                    ("allocationTimestamp", Part::Keep),
-                ]),
-            ),
-            (
-                "reservedFor",
-                Part::Items(&Part::Fields(&[
-                    ("apiGroup", Part::Group),
-                    ("resource", Part::Keep),
-                    ("name", Part::NameOf("resource")),
-                    ("uid", Part::Uid),
-                ])),
-            ),
-        ]),
-    ),
-];
-
-const RESULT: Part = Part::Fields(&[
-    ("request", Part::Name("request")),
-    ("driver", Part::Keep),
-    ("pool", Part::Name("pool")),
-    ("device", Part::Name("device")),
-    ("adminAccess", Part::Keep),
-    ("shareID", Part::Uid),
-    (
-        "tolerations",
-        Part::Items(&Part::Fields(&[
-            ("key", Part::Keep),
-            ("operator", Part::Keep),
-            ("value", Part::Keep),
-            ("effect", Part::Keep),
-            ("tolerationSeconds", Part::Keep),
-        ])),
-    ),
-]);
-
-const RULE: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("rule")),
-    (
-        "spec",
-        Part::Fields(&[
-            (
-                "deviceSelector",
-                Part::Fields(&[
-                    ("driver", Part::Keep),
-                    ("pool", Part::Name("pool")),
-                    ("device", Part::Name("device")),
-                ]),
-            ),
-            ("taint", TAINT),
-        ]),
-    ),
-    (
-        "status",
-        Part::Fields(&[(
-            "conditions",
-            Part::Items(&Part::Fields(&[
-                ("type", Part::Keep),
-                ("status", Part::Keep),
-                ("reason", Part::Keep),
-                ("observedGeneration", Part::Keep),
-                ("lastTransitionTime", Part::Keep),
-            ])),
-        )]),
-    ),
-];
-
-const POD: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("pod", with labels)),
-    (
-        "spec",
-        Part::Fields(&[
-            ("nodeName", Part::Name("node")),
-            ("priority", Part::Keep),
-            ("priorityClassName", Part::Name("priority")),
-            ("terminationGracePeriodSeconds", Part::Keep),
-            (
-                "resourceClaims",
-                Part::Items(&Part::Fields(&[
-                    ("name", Part::Name("reference")),
-                    ("resourceClaimName", Part::Name("claim")),
-                    ("resourceClaimTemplateName", Part::Name("template")),
-                ])),
-            ),
-            (
-                "schedulingGroup",
-                Part::Fields(&[("podGroupName", Part::Name("podgroup"))]),
-            ),
-        ]),
-    ),
-    (
-        "status",
-        Part::Fields(&[
-            ("phase", Part::Keep),
-            ("qosClass", Part::Keep),
-            (
-                "resourceClaimStatuses",
-                Part::Items(&Part::Fields(&[
-                    ("name", Part::Name("reference")),
-                    ("resourceClaimName", Part::Name("claim")),
-                ])),
-            ),
-            (
-                "extendedResourceClaimStatus",
-                Part::Fields(&[("resourceClaimName", Part::Name("claim"))]),
-            ),
-        ]),
-    ),
-];
-
-const NODE: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("node")),
-    (
-        "spec",
-        Part::Fields(&[
-            ("unschedulable", Part::Keep),
-            (
-                "taints",
-                Part::Items(&Part::Fields(&[
-                    ("key", Part::Key),
-                    ("value", Part::Name("value")),
-                    ("effect", Part::Keep),
-                    ("timeAdded", Part::Keep),
-                ])),
-            ),
-        ]),
-    ),
-    (
-        "status",
-        Part::Fields(&[(
-            "conditions",
-            Part::Items(&Part::Fields(&[
-                ("type", Part::Keep),
-                ("status", Part::Keep),
-                ("reason", Part::Keep),
-                ("lastHeartbeatTime", Part::Keep),
-                ("lastTransitionTime", Part::Keep),
-            ])),
-        )]),
-    ),
-];
-
-const BUDGET: Fields = &[
-    ("apiVersion", Part::Keep),
-    ("kind", Part::Keep),
-    ("metadata", metadata!("budget")),
-    (
-        "spec",
-        Part::Fields(&[
-            (
-                "selector",
-                Part::Fields(&[
-                    ("matchLabels", Part::Labels),
-                    (
-                        "matchExpressions",
-                        Part::Items(&Part::Fields(&[
-                            ("key", Part::Name("label")),
-                            ("operator", Part::Keep),
-                            ("values", Part::Items(&Part::Name("value"))),
-                        ])),
-                    ),
-                ]),
-            ),
-            ("minAvailable", Part::Keep),
-            ("maxUnavailable", Part::Keep),
-            ("unhealthyPodEvictionPolicy", Part::Keep),
-        ]),
-    ),
-    (
-        "status",
-        Part::Fields(&[
-            ("disruptionsAllowed", Part::Keep),
-            ("currentHealthy", Part::Keep),
-            ("desiredHealthy", Part::Keep),
-            ("expectedPods", Part::Keep),
-            ("observedGeneration", Part::Keep),
-        ]),
-    ),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Kind;
 
     fn redacted(kind: Kind, object: &Value) -> Result<Value, RedactionError> {
         let saved = Saved {

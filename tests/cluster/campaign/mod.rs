@@ -18,4 +18,5 @@ mod normal;
 mod reading;
 mod rights;
 mod state;
+mod verdict;
 mod writing;

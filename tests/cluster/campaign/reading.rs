@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::normal::{self, is_cautious};
 use super::rights::{READ_RULES, READING, Right, Subset, grant, names};
+use super::verdict::nothing_is_wrong;
 use crate::harness::{
-    ControlPlane, DEADLINE, Random, Reference, Variant, block_on, fresh_seed, objects::rule, say,
+    ControlPlane, DEADLINE, Random, Reference, Variant, block_on, fresh_seed, objects::rule,
     wait_for,
 };
 use crate::rules::support::{KEY, Run, World};
@@ -231,22 +232,10 @@ fn whoever_may_read_a_part_gets_it_right_or_marked_or_refused_by_name() {
             });
         }
     });
-    let wrong = wrong.into_inner().expect("no panic");
-    say(&format!(
-        "cluster: {} of {} pairs of a subset of the read rights and a command, seed {seed}, {} wrong",
+    let tried = format!(
+        "{} of {} pairs of a subset of the read rights and a command, seed {seed}",
         trials.len(),
-        COMMANDS.len() << READING.len(),
-        wrong.len()
-    ));
-    let shown = wrong
-        .iter()
-        .take(12)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n\n");
-    assert!(
-        wrong.is_empty(),
-        "{} are wrong (SEED={seed}), the first:\n\n{shown}",
-        wrong.len()
+        COMMANDS.len() << READING.len()
     );
+    nothing_is_wrong(wrong, &tried, &format!(" (SEED={seed})"));
 }

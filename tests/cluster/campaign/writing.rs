@@ -10,7 +10,8 @@ use serde_json::Value;
 use super::normal;
 use super::rights::{READING, Subset, WRITING, grant, names};
 use super::state::{State, Stored, Wanted, changes, reset, state};
-use crate::harness::{ControlPlane, Variant, block_on, random_suffix, say};
+use super::verdict::nothing_is_wrong;
+use crate::harness::{ControlPlane, Variant, block_on, random_suffix};
 use crate::rules::support::{KEY, Run, World};
 
 const PREFIX: &str = "writes";
@@ -193,21 +194,7 @@ fn whoever_may_change_a_part_does_it_right_or_is_refused_by_name() {
             });
         }
     });
-    let wrong = wrong.into_inner().expect("no panic");
     let pairs = subsets * COMMANDS.len();
-    say(&format!(
-        "cluster: {pairs} pairs of a subset of the write rights and a command, {} wrong",
-        wrong.len()
-    ));
-    let shown = wrong
-        .iter()
-        .take(12)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n\n");
-    assert!(
-        wrong.is_empty(),
-        "{} are wrong, the first:\n\n{shown}",
-        wrong.len()
-    );
+    let tried = format!("{pairs} pairs of a subset of the write rights and a command");
+    nothing_is_wrong(wrong, &tried, "");
 }
