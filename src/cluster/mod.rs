@@ -34,18 +34,19 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{Connection, ConnectionOptions, Environment};
+pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
+pub use path::resource_in;
 pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
-    Saved, SavedList, Told, eviction_events, node_health, read_devices, read_everything,
-    read_for_preview, read_optional, read_pods, rule_events,
+    Saved, SavedList, Told, eviction_events, node_health, read_devices, read_devices_with_objects,
+    read_everything, read_for_preview, read_optional, read_pods, rule_events,
 };
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};

@@ -30,3 +30,34 @@ pub(in crate::cluster) fn escaped(text: &str) -> String {
         })
         .collect()
 }
+
+/// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
+#[must_use]
+pub fn resource_in(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    let mut parts = path.trim_start_matches('/').split('/');
+    let group = if parts.next() == Some("apis") { 2 } else { 1 };
+    let mut parts = parts.skip(group);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("namespaces"), Some(_), Some(name)) | (Some(name), _, _) => name,
+        (None, _, _) => "the API",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_resource_of_a_path_is_found() {
+        for (path, name) in [
+            ("/api/v1/pods?limit=1000", "pods"),
+            ("/api/v1/namespaces/ml/pods/train-0", "pods"),
+            ("/apis/resource.k8s.io/v1/resourceclaims", "resourceclaims"),
+            ("/apis/resource.k8s.io/v1", "the API"),
+            ("/version", "the API"),
+        ] {
+            assert_eq!(resource_in(path), name, "{path}");
+        }
+    }
+}

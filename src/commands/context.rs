@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use super::flags::connection::{ConnectionArgs, DEFAULT_REQUEST_TIMEOUT};
+use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
-use crate::cluster::{self, ConnectionOptions};
+use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
 

@@ -1,6 +1,6 @@
 //! `describe`: all about some rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::context::Context;
 use super::flags::output::OutputArgs;
@@ -12,11 +12,11 @@ use super::work::nodes::{NodesKnown, gap_of, nodes_in, nodes_of};
 use super::work::present::present;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
 use crate::engine::life::{Remaining, remaining};
-use crate::engine::{Cause, ConsideredTaint, Impact};
+use crate::engine::{ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{self, DeviceTaintRule, Gap, Kind, NamespacedName, Uid, Warning};
-use crate::report::description::{Event, RuleDescription, Subject};
-use crate::report::time::Time;
+use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
+use crate::report::description::{RuleDescription, Subject};
+use crate::report::events::{events_about, hits_anybody};
 use crate::report::{Knowledge, RuleDescriptions};
 
 /// Show rules, what the controller says, whom they hit now, and what each pod waits for
@@ -89,17 +89,6 @@ struct Question<'a> {
     impact: Impact<'a>,
 }
 
-impl Question<'_> {
-    /// The pods that the rule hits. Whoever may write events may give any UID to them: a pod is meant
-    /// only by its UID and its name together.
-    fn hit(&self) -> BTreeSet<(&Uid, &NamespacedName)> {
-        let pods = self.impact.pods.iter();
-        pods.filter(|pod| pod.causes.iter().any(Cause::is_considered))
-            .map(|pod| (&pod.pod.uid, &pod.pod.name))
-            .collect()
-    }
-}
-
 fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescription {
     let Question { rule, impact } = question;
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
@@ -122,7 +111,7 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
             .concat(),
             knowledge: &Knowledge::new(gaps, &look.semantics),
         },
-        beside.events_of(question),
+        events_about(rule, impact, &beside.events),
         look.now,
     )
 }
@@ -164,25 +153,6 @@ impl Beside {
         beside.nodes = nodes_of(&left, live).await;
         beside
     }
-
-    /// What was reported about the rule and about the pods that it hits, oldest first.
-    fn events_of(&self, question: &Question<'_>) -> Vec<Event> {
-        let hit = question.hit();
-        let shown = self.events.iter().filter_map(|found| {
-            let about = &found.about;
-            if about.kind == "DeviceTaintRule" {
-                let meant = about.name.name == question.rule.name;
-                return meant.then(|| event(found, None));
-            }
-            let meant = hit.contains(&(&about.uid, &about.name));
-            meant.then(|| event(found, Some(about.name.to_string())))
-        });
-        let mut events: Vec<Event> = shown.collect();
-        events.sort_by(|left, right| {
-            (left.last, &left.pod, &left.message).cmp(&(right.last, &right.pod, &right.message))
-        });
-        events
-    }
 }
 
 /// What was reported about the rules and, if they hit any pods, about evictions.
@@ -199,18 +169,11 @@ async fn read_events(
     for question in questions {
         add(rule_events(client, served, question.rule.name.as_str()).await?);
     }
-    if questions.iter().any(|question| !question.hit().is_empty()) {
+    if questions
+        .iter()
+        .any(|question| hits_anybody(&question.impact))
+    {
         add(eviction_events(client, served).await?);
     }
     Ok(events)
-}
-
-fn event(found: &model::Event, pod: Option<String>) -> Event {
-    Event {
-        pod,
-        kind: found.kind.clone(),
-        reason: found.reason.clone(),
-        message: found.message.clone(),
-        last: found.last.map(Time),
-    }
 }

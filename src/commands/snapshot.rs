@@ -1,21 +1,18 @@
 //! `snapshot`: saves what a preview needs.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
-use std::time::Duration;
-
-use futures::channel::oneshot;
 
 use super::context::Context;
 use super::work::connect::connect;
+use super::work::present::{ending, tell};
 use super::work::source::read_files;
+use super::work::wanted::Wanted;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
 use crate::error::{ExitStatus, Failure};
-use crate::model::Kind;
+use crate::render::Format;
+use crate::report::snapshot::SnapshotAccount;
 
 /// Save what a preview needs, to be read anywhere with --from
 ///
@@ -74,35 +71,31 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         saved
     };
     context.printer.progress().finish();
-    for warning in &saved.warnings {
-        context.printer.warn(&warning.message);
-    }
-    for gap in &saved.gaps {
-        context
-            .printer
-            .warn(&format!("without {}: {}", gap.what, gap.why));
-    }
-    let missing: Vec<String> = saved.gaps.iter().map(|gap| gap.what.clone()).collect();
+    let account = SnapshotAccount::new(&saved.warnings, &saved.gaps);
+    tell(&account, &context.printer);
     match destination {
         None => context.printer.emit(&cluster::to_json(&saved, &notes))?,
         Some((path, destination)) => {
-            let counts = counts(&saved);
-            save(destination, saved, notes).await?;
+            let counts = saved.counts();
+            let written = destination.save_apart(saved, notes).await;
+            written.map_err(unwritable)?;
             context
                 .printer
                 .note(&format!("{} written: {counts}", path.display()));
         }
     }
-    if args.strict && !missing.is_empty() {
-        return Err(Failure::new(
-            ExitStatus::Incomplete,
-            format!("the snapshot is incomplete: {}", missing.join(", ")),
-        ));
-    }
-    Ok(ExitStatus::Success)
+    ending(&account, args.wanted())
 }
 
 impl SnapshotArgs {
+    /// What was typed about what is said of it; the objects themselves are always as they are served.
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            format: Format::Json,
+            strict: self.strict,
+        }
+    }
+
     /// All that is to be saved, from the files that were named or from the cluster.
     async fn gather(&self, context: &Context) -> Result<(Saved, SavedNotes), Failure> {
         if !self.from.is_empty() {
@@ -137,55 +130,6 @@ impl SnapshotArgs {
         let destination = Destination::new(path, existing).map_err(unwritable)?;
         Ok(Some((path.to_owned(), destination)))
     }
-}
-
-/// How long an interrupted program takes to tidy up, at most.
-const TIDYING: Duration = Duration::from_secs(1);
-
-/// Writes the file. Dropping this, as whoever interrupts the program does, takes away what is
-/// half-written.
-async fn save(destination: Destination, saved: Saved, notes: SavedNotes) -> Result<(), Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&stop);
-    let (sender, result) = oneshot::channel();
-    let (finished, done) = mpsc::channel();
-    // A thread of its own: nobody waits for it at the end, should the file be a pipe without a reader.
-    std::thread::spawn(move || {
-        let result = destination.save(&saved, &notes, &seen);
-        // Whoever has gone meanwhile needs no answer.
-        let _ = sender.send(result);
-        let _ = finished.send(());
-    });
-    let _tidying = Tidying { stop, done };
-    result.await?.map_err(unwritable)
-}
-
-/// Stops the writing thread when it is dropped, and gives it time to tidy up.
-struct Tidying {
-    stop: Arc<AtomicBool>,
-    done: mpsc::Receiver<()>,
-}
-
-impl Drop for Tidying {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        // Too late is no failure: the program ends all the same.
-        let _ = self.done.recv_timeout(TIDYING);
-    }
-}
-
-/// What there is, such as "2 resourceslices, 1 pods".
-fn counts(saved: &Saved) -> String {
-    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
-    for list in &saved.lists {
-        let count = counts.entry(list.kind).or_default();
-        *count = count.saturating_add(list.items.len());
-    }
-    let counts: Vec<String> = counts
-        .into_iter()
-        .map(|(kind, count)| format!("{count} {}", kind.plural()))
-        .collect();
-    counts.join(", ")
 }
 
 fn unwritable(error: SaveError) -> Failure {

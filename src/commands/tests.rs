@@ -200,3 +200,12 @@ async fn what_is_odd_about_events_is_passed_on() {
     let told = run.stdout.text();
     assert!(told.contains("duplicate-object"), "{told}");
 }
+
+#[tokio::test]
+async fn rules_that_are_printed_as_they_are_are_listed_once() {
+    let server = Server::start().await;
+    let run = Run::on(&server);
+    let outcome = run.of("list -o json").await;
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(server.count(RULES), 1, "{:?}", server.requests());
+}

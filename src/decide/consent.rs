@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::impact::{Consent, ExpectedReport, Objection};
+use crate::report::impact::{Consent, ExpectedReport, Objection, UnreadableReport};
 
 /// What was said beforehand about how much harm is agreed to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -250,6 +250,26 @@ fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), 
     Err(Failure::refused(format!(
         "--confirm-pods says {confirmed}, and {pods} would be evicted; nothing was changed"
     )))
+}
+
+/// The report that was agreed to, from the `text` of the file called `name`, or why there is none.
+///
+/// # Errors
+///
+/// What is no report, or no longer says what was written.
+pub fn expected(name: &str, text: Result<String, String>) -> Result<ExpectedReport, Failure> {
+    let named = |problem: String| format!("--expect {name}: {problem}");
+    let text = text.map_err(|error| Failure::usage(named(error)))?;
+    ExpectedReport::parse(&text).map_err(|error| {
+        let edited = matches!(error, UnreadableReport::Edited { .. });
+        let message = named(error.to_string());
+        if edited {
+            Failure::refused(format!("{message}; nothing was changed"))
+                .hint("make a new report, and read it: `preview … -o json`")
+        } else {
+            Failure::usage(message).hint("write one with `preview … -o json`")
+        }
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
 //! | Where does a wait stand? | [`standing`] |
+//! | As which version is a cluster understood? | [`version`] |
 //! | What was changed, for whoever interrupts a command? | [`ledger`] |
 //! | What became of the rules that were changed? | [`outcomes`] |
 //! | What is asked of the controller itself? | [`publish`] |
@@ -38,6 +39,7 @@ pub mod publish;
 pub mod standing;
 #[cfg(test)]
 mod testing;
+pub mod version;
 
 pub use add::{Existing, Step, Terms, add};
 pub use broad::{Question, removal};
@@ -49,3 +51,4 @@ pub use effect::{Brake, Escalation, brake, escalate, rank};
 pub use ledger::Ledger;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
+pub use version::Version;

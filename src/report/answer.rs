@@ -5,6 +5,11 @@ use super::table::View;
 
 /// A report that answers a question. Whoever prints one prints all of this too.
 pub trait Answer: View {
+    /// What it is.
+    fn subject(&self) -> &'static str {
+        "answer"
+    }
+
     /// Oddities that do not keep the question from being answered.
     fn warnings(&self) -> &[Warning];
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::count::{Bounds, Count};
+use super::events::Event;
 use super::knowledge::{self, Knowledge};
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::remaining::{self, RemainingPod};
@@ -130,23 +131,6 @@ pub struct RuleCondition {
     pub pods_then: Option<usize>,
     /// The pods that it would count now; null when that is not known.
     pub pods_now: Option<usize>,
-}
-
-/// Something that a component reported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Event {
-    /// The pod that it is about, as NAMESPACE/NAME; null for one about the rule itself.
-    #[serde(default)]
-    pub pod: Option<String>,
-    /// Normal or Warning.
-    pub kind: String,
-    /// In one word.
-    pub reason: String,
-    /// In a sentence.
-    pub message: String,
-    /// When it last happened.
-    pub last: Option<Time>,
 }
 
 /// What a description is made from.

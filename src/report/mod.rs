@@ -17,8 +17,10 @@
 //! | How many, as far as that is known? | [`count`] |
 //! | What does every answer say beside its subject? | [`answer`] |
 //! | What became of the rules that a command changes? | [`change`] |
+//! | What is there to say about a snapshot? | [`snapshot`] |
 //! | How did a wait end? | [`wait`] |
 //! | How far is a wait? | [`glance`] |
+//! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
@@ -29,6 +31,7 @@ pub mod count;
 pub mod description;
 pub mod descriptions;
 pub mod devices;
+pub mod events;
 pub mod glance;
 pub mod guard;
 pub mod hazard;
@@ -39,6 +42,7 @@ pub mod metadata;
 pub mod remaining;
 pub mod rules;
 pub mod schema;
+pub mod snapshot;
 pub mod table;
 pub mod taint;
 pub mod time;

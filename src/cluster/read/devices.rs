@@ -1,10 +1,14 @@
 //! Devices, who holds them, and what taints them: everything but the pods.
 
+use std::collections::BTreeMap;
+
 use futures::join;
+use serde_json::Value;
 
 use super::kinds::{Notes, Outcome, Reader};
+use super::list::List;
 use super::read_pods;
-use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::cluster::{ApiClient, ClusterError, Rules, Served};
 use crate::model::{
     DeviceId, DeviceTaintRule, Kind, Reading, ResourceClaim, ResourceSlice, Snapshot, Source,
 };
@@ -42,10 +46,56 @@ pub async fn read_devices(
         served,
         detail,
     };
+    read_with(&reader, reader.all()).await
+}
+
+/// As [`read_devices`], with the rules as they are served, by name, from the list that the reading is
+/// made from, and why others of it cannot be understood.
+///
+/// # Errors
+///
+/// As [`read_devices`], and when the rules cannot be read.
+pub async fn read_devices_with_objects(
+    client: &ApiClient,
+    served: &Served,
+    detail: Detail,
+) -> Result<(Reading, BTreeMap<String, Value>, Vec<ClusterError>), ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail,
+    };
+    let rules = Rules::new(client, served)?;
+    let mut objects = BTreeMap::new();
+    let mut odd = Vec::new();
+    let listed = async {
+        let listed = rules.list().await?;
+        odd = listed.odd;
+        let mut facts = List {
+            items: Vec::with_capacity(listed.objects.len()),
+            metadata: listed.metadata,
+            warnings: Vec::new(),
+        };
+        for stored in listed.objects {
+            objects.insert(stored.fact.name.to_string(), stored.object);
+            facts.items.push(stored.fact);
+        }
+        Ok(Outcome::Read(facts))
+    };
+    let reading = read_with(&reader, listed).await?;
+    Ok((reading, objects, odd))
+}
+
+/// Reads slices and claims beside the `rules`.
+async fn read_with(
+    reader: &Reader<'_>,
+    rules: impl Future<Output = Result<Outcome<DeviceTaintRule>, ClusterError>>,
+) -> Result<Reading, ClusterError> {
+    let Reader { client, served, .. } = *reader;
     let (slices, claims, rules) = join!(
         reader.all::<ResourceSlice>(),
         reader.all::<ResourceClaim>(),
-        reader.all::<DeviceTaintRule>(),
+        rules,
     );
     let (slices, claims, rules) = (slices?, claims?, rules?);
     let claims = match (&slices, claims) {

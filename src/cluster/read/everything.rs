@@ -23,6 +23,23 @@ pub struct Saved {
     pub gaps: Vec<Gap>,
 }
 
+impl Saved {
+    /// What there is, such as "2 resourceslices, 1 pods".
+    #[must_use]
+    pub fn counts(&self) -> String {
+        let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+        for list in &self.lists {
+            let count = counts.entry(list.kind).or_default();
+            *count = count.saturating_add(list.items.len());
+        }
+        let counts: Vec<String> = counts
+            .into_iter()
+            .map(|(kind, count)| format!("{count} {}", kind.plural()))
+            .collect();
+        counts.join(", ")
+    }
+}
+
 /// All objects of one kind.
 #[derive(Debug)]
 pub struct SavedList {

@@ -17,7 +17,7 @@ pub(in crate::cluster) mod pods;
 mod told;
 pub(in crate::cluster) mod wanted;
 
-pub use devices::{read_devices, read_for_preview};
+pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use nodes::node_health;

@@ -107,11 +107,16 @@ impl Destination {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 self.exists()
             } else if stop.load(Ordering::Relaxed) {
-                SaveError::Stopped { file: self.name() }
+                self.stopped()
             } else {
                 self.failed(error)
             }
         })
+    }
+
+    /// Somebody raised the flag.
+    pub(super) fn stopped(&self) -> SaveError {
+        SaveError::Stopped { file: self.name() }
     }
 
     /// Pipes and devices, such as `/dev/stdout`, have no name to give.

@@ -11,7 +11,7 @@ use crate::cluster::discovery::enablement;
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::read::lists::{Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Permission, Served};
-use crate::wire::{Detail, Fact, Version, versions_of};
+use crate::wire::{Detail, Fact, ListMeta, Version, versions_of};
 
 /// The objects of one kind, at the newest version that the server has: read with everything that it
 /// says about them, and changed.
@@ -39,6 +39,8 @@ pub struct Listed<T> {
     pub objects: Vec<Stored<T>>,
     /// Why the others could not be, each with its name.
     pub odd: Vec<ClusterError>,
+    /// What the list says about itself.
+    pub(in crate::cluster) metadata: ListMeta,
 }
 
 impl<T: Fact> Objects<T> {
@@ -101,8 +103,11 @@ impl<T: Fact> Objects<T> {
         let mut listed = Listed {
             objects: Vec::new(),
             odd: Vec::new(),
+            metadata: ListMeta::default(),
         };
-        for object in listing.served(|_| true).await?.items {
+        let list = listing.served(|_| true).await?;
+        listed.metadata = list.metadata;
+        for object in list.items {
             let target = self.target("list", None, "");
             match answer::object(self.version, object.get().as_bytes()) {
                 Ok(stored) => listed.objects.push(stored),

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::commands::work::source::{Source, Version};
-use crate::engine::Semantics;
+use crate::commands::work::source::Source;
+use crate::decide::Version;
+use crate::decide::version::behaviour_of;
 use crate::model::Minor;
 
 /// Where the cluster's state comes from, and how it is understood.
@@ -59,13 +60,7 @@ impl SourceArgs {
 fn parse_version(text: &str) -> Result<Minor, String> {
     let version = Minor::parse(text)
         .ok_or_else(|| format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1"))?;
-    match Semantics::of(version) {
-        Some(_) => Ok(version),
-        None => Err(format!(
-            "Kubernetes {version} has no device taints: they came with {}",
-            Semantics::OLDEST
-        )),
-    }
+    behaviour_of(version).map(|_| version)
 }
 
 fn parse_time(text: &str) -> Result<Timestamp, String> {

@@ -5,13 +5,13 @@
 use std::path::PathBuf;
 
 use crate::commands::context::Context;
-use crate::decide::consent::{Asking, Audience, check_count, may_ask};
+use crate::decide::consent::{Asking, Audience, check_count, expected, may_ask};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
 use crate::report::Guard;
 use crate::report::change::DryRun;
-use crate::report::impact::{ExpectedReport, UnreadableReport};
+use crate::report::impact::ExpectedReport;
 
 /// How much harm is agreed to, as it was said.
 #[derive(Debug)]
@@ -36,19 +36,8 @@ pub(crate) struct Safety {
 }
 
 fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
-    let named = |problem: String| format!("--expect {}: {problem}", path.display());
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::usage(named(error.to_string())))?;
-    ExpectedReport::parse(&text).map_err(|error| {
-        let edited = matches!(error, UnreadableReport::Edited { .. });
-        let message = named(error.to_string());
-        if edited {
-            Failure::refused(format!("{message}; nothing was changed"))
-                .hint("make a new report, and read it: `preview … -o json`")
-        } else {
-            Failure::usage(message).hint("write one with `preview … -o json`")
-        }
-    })
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    expected(&path.display().to_string(), text)
 }
 
 impl Safety {

@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use super::clock;
 use super::connect::{Live, connect};
-use super::source::{Source, Version, detail, newer_version, read_files};
+use super::source::{Source, detail, read_files};
 use crate::cluster::{self, ClusterError, Detail};
 use crate::commands::context::Context;
-use crate::decide::choice;
 use crate::decide::chooser::no_such_rule;
+use crate::decide::version::newer_version;
+use crate::decide::{Version, choice};
 use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, DriverName, Gap, Kind, Reading, Snapshot, Warning};
@@ -82,19 +83,13 @@ impl Look {
             let (reading, objects) = read.await?;
             return Ok((Self::of_files(reading, source)?, objects));
         }
-        let mut look = Self::open(source, context).await?;
-        let mut objects = BTreeMap::new();
-        if let Some(live) = &look.aside.live {
-            let listed = live.rules()?.list().await;
-            let listed = listed.map_err(|error| live.failed(error))?;
-            // What is known and what is printed are of the same rules, whatever changed in between.
-            look.reading.snapshot.rules.clear();
-            for stored in listed.objects {
-                objects.insert(stored.fact.name.to_string(), stored.object);
-                look.reading.snapshot.rules.push(stored.fact);
-            }
-            look.aside.doubts.extend(listed.odd.iter().map(odd_object));
-        }
+        let live = connect(context).await?;
+        let semantics = source.version.semantics(live.served.version)?;
+        let Live { client, served } = &live;
+        let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
+        let (reading, objects, odd) = read.map_err(|error| live.failed(error))?;
+        let mut look = Self::of_reading(reading, semantics, live, source.version);
+        look.aside.doubts.extend(odd.iter().map(odd_object));
         Ok((look, objects))
     }
 
@@ -102,14 +97,23 @@ impl Look {
     pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
         let semantics = version.semantics(live.served.version)?;
         let reading = cluster::read_devices(&live.client, &live.served, detail(&semantics));
-        let mut reading = reading.await.map_err(|error| live.failed(error))?;
+        let reading = reading.await.map_err(|error| live.failed(error))?;
+        Ok(Self::of_reading(reading, semantics, live, version))
+    }
+
+    fn of_reading(
+        mut reading: Reading,
+        semantics: Semantics,
+        live: Live,
+        version: Version,
+    ) -> Self {
         let mut doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
         let now = reading.observed_at.unwrap_or_else(|| {
             doubts.push(clock_of_this_machine());
             clock::now()
         });
         reading.warnings.extend_from_slice(&doubts);
-        Ok(Self {
+        Self {
             reading,
             semantics,
             now,
@@ -118,7 +122,7 @@ impl Look {
                 live: Some(live),
             },
             version,
-        })
+        }
     }
 
     fn of_files(mut reading: Reading, source: &Source) -> Result<Self, Failure> {

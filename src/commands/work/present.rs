@@ -4,6 +4,7 @@ use super::look::Aside;
 use super::wanted::Wanted;
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
+use crate::output::Printer;
 use crate::render::{Page, marks, render, unsaid};
 use crate::report::Answer;
 
@@ -19,14 +20,7 @@ pub(crate) fn present(
 ) -> Result<ExitStatus, Failure> {
     let printer = &context.printer;
     aside.tell(printer);
-    for warning in answer.warnings() {
-        printer.warn(&warning.line());
-    }
-    if !answer.says_what_is_not_known() {
-        for gap in answer.incomplete() {
-            printer.insist(&gap.line());
-        }
-    }
+    tell(answer, printer);
     if answer.is_empty() {
         printer.note(&match &context.namespace {
             Some(namespace) => format!("No resources found in namespace {namespace}"),
@@ -36,6 +30,18 @@ pub(crate) fn present(
     let text = render(answer, page(wanted, context))?;
     printer.emit_marked(&text, &marks(answer, wanted.format))?;
     ending(answer, wanted)
+}
+
+/// Says what an answer has no place for in itself.
+pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
+    for warning in answer.warnings() {
+        printer.warn(&warning.line());
+    }
+    if !answer.says_what_is_not_known() {
+        for gap in answer.incomplete() {
+            printer.insist(&gap.line());
+        }
+    }
 }
 
 /// The page that an answer is printed on.
@@ -48,7 +54,7 @@ pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
 
 /// How a command ends that gave this answer: a refusal goes before what is missing, and names alone
 /// cannot pass for all of them.
-fn ending(answer: &impl Answer, wanted: Wanted) -> Result<ExitStatus, Failure> {
+pub(crate) fn ending(answer: &impl Answer, wanted: Wanted) -> Result<ExitStatus, Failure> {
     if let Some(refusal) = answer.refusal() {
         return Err(Failure::refused(refusal));
     }
@@ -67,7 +73,11 @@ fn ending(answer: &impl Answer, wanted: Wanted) -> Result<ExitStatus, Failure> {
     let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
     Err(Failure::new(
         ExitStatus::Incomplete,
-        format!("the answer is incomplete: {}", missing.join(", ")),
+        format!(
+            "the {} is incomplete: {}",
+            answer.subject(),
+            missing.join(", ")
+        ),
     ))
 }
 

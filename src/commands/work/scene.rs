@@ -3,10 +3,9 @@
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
-use super::source::Version;
 use crate::cluster::Rules;
 use crate::commands::context::Context;
-use crate::decide::{Chooser, Meant};
+use crate::decide::{Chooser, Meant, Version};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::Effect;

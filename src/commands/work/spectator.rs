@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::cluster::{Event, Observer};
+use crate::cluster::{Event, Observer, resource_in};
 use crate::output::Printer;
 
 /// Shows on standard error what the user has to wait for, and with `-v` every request.
@@ -50,7 +50,11 @@ impl Spectator {
         let bytes = self.bytes();
         let under_way = bytes.under_way.values().copied();
         let total = under_way.fold(bytes.finished, u64::saturating_add);
-        let mut names: Vec<&str> = bytes.under_way.keys().map(|path| resource(path)).collect();
+        let mut names: Vec<&str> = bytes
+            .under_way
+            .keys()
+            .map(|path| resource_in(path))
+            .collect();
         names.sort_unstable();
         names.dedup();
         let megabytes = total / 1_000_000;
@@ -84,18 +88,6 @@ impl Spectator {
 
     fn bytes(&self) -> MutexGuard<'_, Bytes> {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
-fn resource(path: &str) -> &str {
-    let path = path.split('?').next().unwrap_or_default();
-    let mut parts = path.trim_start_matches('/').split('/');
-    let group = if parts.next() == Some("apis") { 2 } else { 1 };
-    let mut parts = parts.skip(group);
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some("namespaces"), Some(_), Some(name)) | (Some(name), _, _) => name,
-        (None, _, _) => "the API",
     }
 }
 
@@ -140,24 +132,6 @@ impl Observer for Spectator {
             | Event::Progress { .. }
             | Event::Finished { .. }
             | Event::Failed { .. } => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_resource_of_a_path_is_found() {
-        for (path, name) in [
-            ("/api/v1/pods?limit=1000", "pods"),
-            ("/api/v1/namespaces/ml/pods/train-0", "pods"),
-            ("/apis/resource.k8s.io/v1/resourceclaims", "resourceclaims"),
-            ("/apis/resource.k8s.io/v1", "the API"),
-            ("/version", "the API"),
-        ] {
-            assert_eq!(resource(path), name, "{path}");
         }
     }
 }

@@ -1,0 +1,99 @@
+//! As which version of Kubernetes is a cluster understood?
+
+use crate::engine::Semantics;
+use crate::error::Failure;
+use crate::model::{Minor, Warning};
+
+/// How the cluster behaves, as far as that was said.
+#[derive(Clone, Copy, Debug)]
+pub struct Version {
+    /// The version whose behaviour applies, whatever the source shows.
+    pub kubernetes: Option<Minor>,
+    /// Whether pod groups share claims there.
+    pub pod_groups: bool,
+}
+
+impl Version {
+    /// How a cluster of this version behaves, if no other is asked for.
+    ///
+    /// # Errors
+    ///
+    /// A version without device taints.
+    pub fn semantics(self, version: Option<Minor>) -> Result<Semantics, Failure> {
+        let semantics = match self.kubernetes.or(version) {
+            None => Semantics::newest(),
+            Some(version) => behaviour_of(version).map_err(Failure::usage)?,
+        };
+        Ok(if self.pod_groups {
+            semantics.with_pod_groups()
+        } else {
+            semantics
+        })
+    }
+}
+
+/// How `version` behaves.
+///
+/// # Errors
+///
+/// The reason, for a version without device taints.
+pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
+    Semantics::of(version).ok_or_else(|| {
+        format!(
+            "Kubernetes {version} has no device taints: they came with {}",
+            Semantics::OLDEST
+        )
+    })
+}
+
+/// Says that `semantics` are those of an older version, where the version is newer than all that are
+/// known.
+#[must_use]
+pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
+    let (asked, newest) = (semantics.version, Semantics::NEWEST);
+    (asked.minor > newest.minor).then(|| Warning {
+        code: "newer-kubernetes",
+        message: format!(
+            "Kubernetes {asked} is newer than this plugin, which takes it to behave like {newest}"
+        ),
+        fix: Some("update the plugin, if there is a newer one".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_typed_goes_before_what_the_cluster_says() {
+        let minor = |minor| Some(Minor { minor, patch: None });
+        for (typed, found, version) in [
+            (None, None, Semantics::NEWEST.minor),
+            (None, minor(35), 35),
+            (minor(34), minor(36), 34),
+        ] {
+            let asked = Version {
+                kubernetes: typed,
+                pod_groups: true,
+            };
+            let semantics = asked.semantics(found).unwrap();
+            assert_eq!(semantics.version.minor, version);
+            assert_eq!(semantics.honours_pod_groups, version >= 36);
+        }
+        let old = Version {
+            kubernetes: None,
+            pod_groups: false,
+        };
+        assert!(old.semantics(minor(32)).is_err());
+    }
+
+    #[test]
+    fn only_a_version_that_is_newer_than_all_known_is_told() {
+        let warned = |minor| {
+            let semantics = behaviour_of(Minor { minor, patch: None }).unwrap();
+            newer_version(&semantics).is_some()
+        };
+        assert!(warned(99));
+        assert!(!warned(Semantics::NEWEST.minor));
+    }
+}
