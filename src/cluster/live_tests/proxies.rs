@@ -38,7 +38,7 @@ async fn pass(mut stream: TcpStream, target: &str, asked: &Mutex<Vec<String>>) -
     Ok(())
 }
 
-/// The same of SOCKS, which lets in only alice.
+/// A SOCKS proxy that lets in only alice.
 pub(super) async fn socks_proxy(target: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
