@@ -5,6 +5,7 @@ mod equal;
 mod faults;
 mod generate;
 mod large;
+mod plain;
 mod scene;
 mod served;
 mod snapshot;
