@@ -1,0 +1,131 @@
+//! How much memory does the program take while it reads what does not end?
+//!
+//! The largest resident size of the real program, as the kernel counts it. Unit tests count what is
+//! read; here is what that is good for.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test or benchmark, not the program"
+)]
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// Most MiB of a run that is given up at once.
+const LITTLE: i64 = 96;
+/// Most MiB of a run that holds a text as long as may be, 64 MiB, to look how it goes on.
+const MUCH: i64 = 192;
+
+/// What a run said, and the largest size of any run so far in MiB.
+fn run(arguments: &[&str], stdin: Stdio) -> (String, i64) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-devicetaint"))
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(stdin)
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel counts");
+    (said, usage.max_rss() >> 10)
+}
+
+/// 4 MB that unpack to 4 GB.
+fn bomb(path: &Path) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&[b' '; 1 << 20]).expect("memory");
+    let packed = encoder.finish().expect("memory");
+    fs::write(path, packed.repeat((4 << 20) / packed.len())).expect("a file");
+}
+
+/// A server whose every answer begins well and never ends.
+fn endless() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"a\":\"";
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(head);
+            while stream.write_all(&[b'x'; 1 << 16]).is_ok() {}
+        }
+    });
+    format!("http://{address}")
+}
+
+/// A kubeconfig whose user's plugin never stops talking.
+fn talkative(path: &Path) {
+    let config = "
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
+contexts: [{name: c, context: {cluster: c, user: u}}]
+users:
+- name: u
+  user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: 'yes', interactiveMode: Never}}
+";
+    fs::write(path, config).expect("a file");
+}
+
+/// Where `yes` comes out.
+fn yes() -> Stdio {
+    let (reader, mut writer) = io::pipe().expect("a pipe");
+    thread::spawn(move || while writer.write_all(&b"a: b\n".repeat(1 << 12)).is_ok() {});
+    reader.into()
+}
+
+#[test]
+fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (packed, config, server) = (place("bomb.json.gz"), place("config"), endless());
+    bomb(Path::new(&packed));
+    talkative(Path::new(&config));
+    // In the order of what they may take: the kernel remembers the largest.
+    for (arguments, stdin, expected, most) in [
+        (
+            &["devices", "--from", "/dev/zero"][..],
+            Stdio::null(),
+            "is not text",
+            LITTLE,
+        ),
+        (
+            &["devices", "--server", &server],
+            Stdio::null(),
+            "/version",
+            LITTLE,
+        ),
+        (
+            &["devices", "--kubeconfig", &config],
+            Stdio::null(),
+            "yes",
+            LITTLE,
+        ),
+        (
+            &["devices", "--from", &packed],
+            Stdio::null(),
+            "more than 64 MiB",
+            MUCH,
+        ),
+        (&["devices", "--from", "-"], yes(), "more than 64 MiB", MUCH),
+    ] {
+        let (said, peak) = run(arguments, stdin);
+        println!("{arguments:?}: {peak} MiB");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+        assert!(peak < most, "{arguments:?}: {peak} MiB");
+    }
+}
