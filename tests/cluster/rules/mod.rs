@@ -12,6 +12,7 @@ mod harm;
 mod interrupted;
 mod looking;
 mod meanwhile;
+mod middlebox;
 mod races;
 mod releases;
 mod runbook;
