@@ -5,6 +5,7 @@
 
 #![cfg(target_os = "linux")]
 #![allow(
+    clippy::arithmetic_side_effects,
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::unwrap_used,
