@@ -2,6 +2,7 @@
 //!
 //! Bounded waiting, bounded repetition of reads, and answers that are complete or an error.
 
+mod agreement;
 mod answer;
 pub(in crate::cluster) mod api;
 mod connector;

@@ -1,7 +1,7 @@
 //! The cryptography of connections: ring's, and the curve P-521, which kubectl takes and ring lacks.
 //!
-//! Keys of users, certificates of servers and of those who signed them may be on it. Everything else
-//! about TLS stays with ring.
+//! Keys of users, certificates of servers and of those who signed them may be on it, and what both
+//! sides agree on. Everything else about TLS stays with ring.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,6 +10,7 @@ use rustls::pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm};
 use rustls::sign::SigningKey;
 use rustls::{Error, SignatureScheme};
 
+use super::agreement::OverP521;
 use super::curve;
 
 type Algorithm = &'static dyn SignatureVerificationAlgorithm;
@@ -60,13 +61,15 @@ pub(in crate::cluster) fn install() {
 
 /// ring with P-521.
 pub(in crate::cluster) fn provider() -> CryptoProvider {
+    let ring = ring::default_provider();
     CryptoProvider {
+        kx_groups: [ring.kx_groups, vec![&OverP521]].concat(),
         signature_verification_algorithms: WebPkiSupportedAlgorithms {
             all: &ALL,
             mapping: &MAPPING,
         },
         key_provider: &Keys,
-        ..ring::default_provider()
+        ..ring
     }
 }
 

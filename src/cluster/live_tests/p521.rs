@@ -14,7 +14,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use tokio_rustls::rustls::version::{TLS12, TLS13};
 use tokio_rustls::rustls::{
-    DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
+    DigitallySignedStruct, DistinguishedName, Error, NamedGroup, ServerConfig, SignatureScheme,
     SupportedProtocolVersion,
 };
 
@@ -177,11 +177,15 @@ async fn key_on_the_curve_p521_opens_a_server_that_asks_for_one() {
     }
 }
 
-/// A server with that certificate and the key that belongs to it.
+/// A server with that certificate and the key that belongs to it, which agrees on no other curve.
 async fn server_on_p521(certificate: &str, version: &'static SupportedProtocolVersion) -> String {
     let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).expect("PEM");
     let private = PrivateKeyDer::from_pem_slice(SERVER_KEY.as_bytes()).expect("a key");
-    let config = ServerConfig::builder_with_provider(Arc::new(provider()))
+    let mut strict = provider();
+    strict
+        .kx_groups
+        .retain(|group| group.name() == NamedGroup::secp521r1);
+    let config = ServerConfig::builder_with_provider(Arc::new(strict))
         .with_protocol_versions(&[version])
         .expect("versions")
         .with_no_client_auth()
