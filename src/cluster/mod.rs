@@ -29,6 +29,7 @@ mod read;
 mod role;
 mod rules;
 mod save;
+mod traffic;
 mod watch;
 mod write;
 
@@ -41,7 +42,6 @@ pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
-pub use path::resource_in;
 pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
@@ -51,5 +51,6 @@ pub use read::{
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
+pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{Change, Listed, Made, Next, Objects, State, Stored, WriteMode, user_name};

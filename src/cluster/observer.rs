@@ -54,6 +54,42 @@ pub enum Event<'a> {
     Notice(&'a str),
 }
 
+impl fmt::Display for Event<'_> {
+    /// The event in one line; only what ends a request has more to say than its path.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Started { method, path } => write!(formatter, "{method} {path}"),
+            Event::Progress { path, bytes } => write!(formatter, "{path} {bytes} bytes"),
+            Event::Finished {
+                method,
+                path,
+                status,
+                bytes,
+                elapsed,
+            } => {
+                let milliseconds = elapsed.as_millis();
+                write!(
+                    formatter,
+                    "{method} {path} {status} {bytes} bytes in {milliseconds} ms"
+                )
+            }
+            Event::Failed {
+                method,
+                path,
+                reason,
+                elapsed,
+            } => {
+                let milliseconds = elapsed.as_millis();
+                write!(
+                    formatter,
+                    "{method} {path} failed after {milliseconds} ms: {reason}"
+                )
+            }
+            Event::Notice(text) => formatter.write_str(text),
+        }
+    }
+}
+
 /// Shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;

@@ -33,7 +33,7 @@ pub(in crate::cluster) fn escaped(text: &str) -> String {
 
 /// The resource in a path, such as `pods` in `/api/v1/namespaces/ml/pods/train-0`.
 #[must_use]
-pub fn resource_in(path: &str) -> &str {
+pub(in crate::cluster) fn resource_in(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or_default();
     let mut parts = path.trim_start_matches('/').split('/');
     let group = if parts.next() == Some("apis") { 2 } else { 1 };

@@ -4,7 +4,6 @@
 //! devices, nor what else the server has can keep it from working. What is said afterwards about
 //! pods is read as far as it can be.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -22,10 +21,9 @@ use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
 use crate::decide::broad::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::{Chooser, Meant, RulePatch, Version};
-use crate::engine::life::remaining;
-use crate::engine::{ConsideredTaint, Semantics, Verdict};
+use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Affects, DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::report::change::ChangeOutcome;
 use crate::report::life::{Braked, braked_line};
 
@@ -266,19 +264,7 @@ async fn pending(
     let look = scene.look.with_pods_of(&considered).await;
     let look = look.map_err(|failure| failure.to_string())?;
     let impact = look.impact(&considered);
-    let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
-        Verdict::Evicted { .. } => true,
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
-    });
-    let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
-    let left = remaining(&impact, &BTreeMap::new(), look.now);
-    let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
     let gaps = look.reading.gaps.iter().chain(&impact.gaps);
-    let unknown = gaps.filter(|gap| look.semantics.affects(gap) == Affects::Evictions);
-    Ok(braked_line(&Braked {
-        cancelled: cancelled.len(),
-        still: still.len(),
-        terminating: terminating.map(|left| left.pod.name.to_string()).collect(),
-        unknown: unknown.map(|gap| gap.what.clone()).collect(),
-    }))
+    let braked = Braked::of(&impact, gaps, &look.semantics, look.now);
+    Ok(braked_line(&braked))
 }

@@ -13,6 +13,7 @@ use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::decide::broad::{foreign, set_back};
+use crate::decide::chooser::Absence;
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
@@ -124,13 +125,16 @@ impl RemoveArgs {
 
     /// One failure for all that is not there, unless that is fine.
     fn objection(&self, found: &mut Meant, context: &Context) -> Option<Failure> {
-        if self.ignore_not_found {
-            for failure in std::mem::take(&mut found.missing) {
-                context.printer.note(&failure.to_string());
-            }
+        let absence = if self.ignore_not_found {
+            Absence::Ignored
+        } else {
+            Absence::Refused
+        };
+        let (lines, failure) = found.objection(absence);
+        for line in lines {
+            context.printer.note(&line);
         }
-        let failure = found.all_missing()?;
-        Some(failure.hint("if that is fine, add --ignore-not-found"))
+        failure
     }
 
     fn agree(&self, chooser: &Chooser, found: &Meant, context: &Context) -> Result<(), Failure> {

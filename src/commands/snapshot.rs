@@ -133,21 +133,11 @@ impl SnapshotArgs {
 }
 
 fn unwritable(error: SaveError) -> Failure {
-    let hint = match &error {
-        SaveError::Exists { .. } => Some("to replace it, add --force"),
-        SaveError::Write { .. } | SaveError::Stopped { .. } => None,
-    };
-    let failure = Failure::from(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    let hint = error.hint();
+    hint.into_iter().fold(Failure::from(error), Failure::hint)
 }
 
 fn unredactable(error: RedactionError) -> Failure {
-    match error {
-        RedactionError::Expression { .. } => Failure::from(error)
-            .hint("leave out --redact, or save the cluster when that rule is gone"),
-        RedactionError::Json(_) | RedactionError::Salt(_) => Failure::from(error),
-    }
+    let hint = error.hint();
+    hint.into_iter().fold(Failure::from(error), Failure::hint)
 }

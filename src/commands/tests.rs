@@ -209,3 +209,31 @@ async fn rules_that_are_printed_as_they_are_are_listed_once() {
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(server.count(RULES), 1, "{:?}", server.requests());
 }
+
+#[tokio::test]
+async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
+    let server = Server::start().await;
+    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.99.0"}"#)]);
+    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
+    let list = format!(
+        r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"8"}},"items":[{rule}]}}"#
+    );
+    server.answer(RULES, [Answer::json(&list)]);
+    for line in [
+        "list",
+        "list -o json",
+        "describe drain",
+        "devices",
+        "preview gpu.example.com/node-1/gpu-1",
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoSchedule --dry-run --yes",
+        "escalate drain --to NoSchedule --dry-run --yes",
+    ] {
+        let run = Run::on(&server);
+        let outcome = run.of(line).await;
+        let told = run.stderr.text();
+        assert!(
+            told.contains("newer than this plugin"),
+            "{line}: {outcome:?} {told}"
+        );
+    }
+}

@@ -303,6 +303,30 @@ fn no_such_taint(
     }
 }
 
+/// Whether it is fine that a rule which is meant is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// It is.
+    Ignored,
+    /// That is a mistake.
+    Refused,
+}
+
+impl Meant {
+    /// One failure for all that is not there; where that is fine, lines that say what is not, and that
+    /// is no failure any more.
+    pub fn objection(&mut self, absence: Absence) -> (Vec<String>, Option<Failure>) {
+        let ignored = match absence {
+            Absence::Ignored => std::mem::take(&mut self.missing),
+            Absence::Refused => Vec::new(),
+        };
+        let lines = ignored.iter().map(Failure::to_string).collect();
+        let failure = self.all_missing();
+        let hint = "if that is fine, add --ignore-not-found";
+        (lines, failure.map(|failure| failure.hint(hint)))
+    }
+}
+
 /// The rule of that name is gone, which was there when the command began.
 #[must_use]
 pub fn gone(name: &str) -> Failure {
@@ -507,5 +531,26 @@ mod tests {
         let names = parsed(&[GPU, KEY]).unwrap().names().unwrap();
         assert_eq!(names, [rule::name(&selector("gpu-0"), KEY)]);
         assert_eq!(Chooser::Expired.names(), None);
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_mistake_unless_that_is_fine() {
+        let meant = || {
+            let chooser = Chooser::Names(vec!["a".to_owned()]);
+            chooser.meant(&[], Timestamp::UNIX_EPOCH)
+        };
+        let (lines, failure) = meant().objection(Absence::Refused);
+        assert!(lines.is_empty());
+        let failure = failure.expect("a mistake");
+        assert!(
+            failure
+                .hints()
+                .iter()
+                .any(|hint| hint.ends_with("--ignore-not-found"))
+        );
+        let mut fine = meant();
+        let (lines, failure) = fine.objection(Absence::Ignored);
+        assert_eq!(lines, ["no rule \"a\""]);
+        assert!(failure.is_none() && fine.missing.is_empty());
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! | question | module |
 //! |---|---|
+//! | Which rules are there? | [`known`] |
 //! | Which rules are meant? | [`chooser`] |
 //! | Which devices are meant? | [`choice`] |
 //! | Which of them are listed? | [`narrowing`] |
@@ -18,6 +19,7 @@
 //! | What is sent? | [`draft`] |
 //! | Where does a wait stand? | [`standing`] |
 //! | As which version is a cluster understood? | [`version`] |
+//! | How does a command end that has given an answer? | [`mod@ending`] |
 //! | What was changed, for whoever interrupts a command? | [`ledger`] |
 //! | What became of the rules that were changed? | [`outcomes`] |
 //! | What is asked of the controller itself? | [`publish`] |
@@ -31,6 +33,8 @@ pub mod consent;
 pub mod draft;
 pub mod drafts;
 pub mod effect;
+pub mod ending;
+pub mod known;
 pub mod ledger;
 pub mod narrowing;
 pub mod outcomes;
@@ -48,6 +52,7 @@ pub use conflict::{Meanwhile, conflict};
 pub use consent::{Agreement, Consented, Wish, consent};
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
+pub use ending::{Strictness, ending};
 pub use ledger::Ledger;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};

@@ -1,4 +1,4 @@
-//! As which version of Kubernetes is a cluster understood?
+//! As which version of Kubernetes is a cluster understood, and what is doubtful about it?
 
 use crate::engine::Semantics;
 use crate::error::Failure;
@@ -58,6 +58,28 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
         ),
         fix: Some("update the plugin, if there is a newer one".to_owned()),
     })
+}
+
+/// What is said of an object that nobody can make sense of.
+#[must_use]
+pub fn odd_object(problem: &str) -> Warning {
+    Warning {
+        code: "odd-object",
+        message: problem.to_owned(),
+        fix: None,
+    }
+}
+
+/// What the answer says of the time when the server does not tell it.
+#[must_use]
+pub fn clock_of_this_machine() -> Warning {
+    Warning {
+        code: "clock-of-this-machine",
+        message:
+            "the server does not say what time it is; what is due is judged by this machine's clock"
+                .to_owned(),
+        fix: None,
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! What is left to happen, in words?
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::table::counted;
 use super::taint::{owner, source_of, spelled};
 use super::time::human_duration;
-use crate::engine::DeviceTaint;
-use crate::engine::life::{Obstacle, Release, Remaining};
-use crate::model::{Effect, NodeHealth};
+use crate::engine::life::{Obstacle, Release, Remaining, remaining};
+use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
+use crate::model::{Affects, Effect, Gap, NodeHealth};
 
 /// A pod that is still there, and what it waits for; one line.
 #[must_use]
@@ -134,6 +136,33 @@ pub struct Braked {
     pub unknown: Vec<String>,
 }
 
+impl Braked {
+    /// What the rules that are the considered ones of `impact` would have done, with what is not known
+    /// of it.
+    #[must_use]
+    pub fn of<'a>(
+        impact: &Impact<'_>,
+        gaps: impl Iterator<Item = &'a Gap>,
+        semantics: &Semantics,
+        now: Timestamp,
+    ) -> Self {
+        let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
+            Verdict::Evicted { .. } => true,
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+        });
+        let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
+        let left = remaining(impact, &BTreeMap::new(), now);
+        let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
+        let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
+        Self {
+            cancelled: cancelled.len(),
+            still: still.len(),
+            terminating: terminating.map(|left| left.pod.name.to_string()).collect(),
+            unknown: unknown.map(|gap| gap.what.clone()).collect(),
+        }
+    }
+}
+
 /// What became of the evictions of rules whose brake was pulled.
 #[must_use]
 pub fn braked_line(braked: &Braked) -> String {
@@ -197,6 +226,21 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
 mod tests {
     use super::*;
     use crate::report::testing;
+
+    #[test]
+    fn the_brake_says_what_it_cannot_know() {
+        let example = testing::Example::new();
+        let impact = example.impact();
+        let gap = Gap::of(crate::model::Kind::ResourceSlice, "denied");
+        let braked = |minor| {
+            let gaps = std::iter::once(&gap);
+            Braked::of(&impact, gaps, &testing::semantics(minor), testing::now())
+        };
+        assert_eq!(braked(34).unknown, ["resourceslices"]);
+        let now = braked(37);
+        assert!(now.unknown.is_empty(), "slices do not decide there");
+        assert!(now.cancelled > 0, "{now:?}");
+    }
 
     #[test]
     fn what_a_pod_waits_for_is_one_line() {

@@ -7,6 +7,7 @@
 //! | question | module |
 //! |---|---|
 //! | Whom would a taint hit, and when? | [`impact`] |
+//! | What is read and answered for it? | `question` |
 //! | Which devices are there? | [`devices`] |
 //! | Which rules are there? | [`rules`] |
 //! | What is there to say about one rule? | [`description`] |
@@ -39,6 +40,7 @@ pub mod impact;
 pub mod knowledge;
 pub mod life;
 pub mod metadata;
+mod question;
 pub mod remaining;
 pub mod rules;
 pub mod schema;

@@ -487,3 +487,36 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
     let other = folder.devicetaint("describe node-10-decommission --from cluster.yaml");
     assert!(!other.stdout.contains("nodes: "), "{}", other.shown());
 }
+
+/// A rule of 1.34 that selects by what no expression is.
+const UNEVALUABLE: &str = r"
+apiVersion: resource.k8s.io/v1alpha3
+kind: DeviceTaintRule
+metadata: {name: odd, uid: u}
+spec:
+  deviceSelector: {selectors: [{cel: {expression: this is no expression}}]}
+  taint: {key: example.com/a, effect: NoExecute}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: gpu.example.com
+  nodeName: node-7
+  pool: {name: node-7, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}]
+";
+
+#[test]
+fn what_cannot_be_evaluated_is_told_by_every_command_that_reads() {
+    let folder = Folder::new().with("odd.yaml", UNEVALUABLE);
+    for line in ["list", "describe odd", "devices", "preview --rule odd"] {
+        let line = format!(
+            "{line} --from odd.yaml --kubernetes 1.34 --now 2026-11-21T01:00:00Z -o json --strict"
+        );
+        let run = folder.devicetaint(&line);
+        assert_eq!(run.code, 6, "{line}: {}", run.shown());
+        let told = format!("{}{}", run.stdout, run.stderr);
+        assert!(told.contains("devices of"), "{line}: {told}");
+    }
+}

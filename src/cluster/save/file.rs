@@ -44,6 +44,17 @@ pub enum SaveError {
     },
 }
 
+impl SaveError {
+    /// What to do about it, if anything.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Exists { .. } => Some("to replace it, add --force"),
+            Self::Write { .. } | Self::Stopped { .. } => None,
+        }
+    }
+}
+
 /// What to do when the destination exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {

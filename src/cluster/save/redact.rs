@@ -37,6 +37,19 @@ pub enum RedactionError {
     Salt(#[from] getrandom::Error),
 }
 
+impl RedactionError {
+    /// What to do about it, if anything.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Expression { .. } => {
+                Some("leave out --redact, or save the cluster when that rule is gone")
+            }
+            Self::Json(_) | Self::Salt(_) => None,
+        }
+    }
+}
+
 /// Replaces names, each always by the same other name.
 #[derive(Clone, Copy, Debug)]
 pub struct Redaction {

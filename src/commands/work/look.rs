@@ -4,7 +4,7 @@
 //! of files, what was read, how that version of Kubernetes behaves and for which moment the question
 //! is answered are known here and nowhere else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -12,18 +12,17 @@ use serde_json::Value;
 use super::clock;
 use super::connect::{Live, connect};
 use super::source::{Source, detail, read_files};
-use crate::cluster::{self, ClusterError, Detail};
+use crate::cluster::{self, Detail};
 use crate::commands::context::Context;
-use crate::decide::chooser::no_such_rule;
-use crate::decide::version::newer_version;
+use crate::decide::known::{rule_named, rules_in};
+use crate::decide::version::{self, newer_version};
 use crate::decide::{Version, choice};
-use crate::engine::{self, ConsideredTaint, Impact, Selection, Semantics};
-use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, DriverName, Gap, Kind, Reading, Snapshot, Warning};
+use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceTaintRule, Reading, Snapshot, Warning};
 use crate::output::Printer;
-use crate::report::impact::Limits as HarmLimits;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::{Basis, Guard, ImpactReport, Wholes};
+use crate::report::{Basis, Guard, ImpactReport};
 
 /// A cluster or saved files, as they were when they were looked at.
 #[derive(Clone)]
@@ -89,7 +88,10 @@ impl Look {
         let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
         let (reading, objects, odd) = read.map_err(|error| live.failed(error))?;
         let mut look = Self::of_reading(reading, semantics, live, source.version);
-        look.aside.doubts.extend(odd.iter().map(odd_object));
+        look.aside.doubts.extend(
+            odd.iter()
+                .map(|error| version::odd_object(&error.to_string())),
+        );
         Ok((look, objects))
     }
 
@@ -109,7 +111,7 @@ impl Look {
     ) -> Self {
         let mut doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
         let now = reading.observed_at.unwrap_or_else(|| {
-            doubts.push(clock_of_this_machine());
+            doubts.push(version::clock_of_this_machine());
             clock::now()
         });
         reading.warnings.extend_from_slice(&doubts);
@@ -170,10 +172,10 @@ impl Look {
         if let Some(live) = &self.aside.live {
             live.rules()?;
         }
-        match rules_gap(&self.reading) {
-            Some(gap) => Err(self.without(gap)),
-            None => Ok(&self.snapshot().rules),
-        }
+        rules_in(&self.reading).map_err(|failure| match &self.aside.live {
+            Some(live) => live.with_role(failure),
+            None => failure,
+        })
     }
 
     /// The rule of that name. A failure when there is none, with what may have been meant; and when
@@ -182,18 +184,9 @@ impl Look {
         rule_named(name, self.rules()?)
     }
 
-    /// The question cannot be answered for want of what `gap` says.
-    fn without(&self, gap: &Gap) -> Failure {
-        let failure = Failure::new(ExitStatus::Failed, gap.why.clone());
-        match &self.aside.live {
-            Some(live) => live.with_role(failure),
-            None => failure,
-        }
-    }
-
     /// The devices that the `considered` taints select; which they are does not depend on pods.
     pub(crate) fn selected(&self, considered: &[ConsideredTaint]) -> Selection {
-        engine::selection(self.snapshot(), considered, &self.semantics)
+        self.basis().selected(considered)
     }
 
     /// Looks at the pods too that use a device that `selects` chooses; files have all already.
@@ -226,12 +219,8 @@ impl Look {
         considered: &[ConsideredTaint],
         guards: &[Guard],
     ) -> Result<Self, Failure> {
-        if !guards.iter().any(Guard::needs_whole) {
-            return self.with_pods_of(considered).await;
-        }
-        let selected = self.selected(considered).devices;
-        let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
-        self.with_pods(|id| drivers.contains(&id.driver)).await
+        let devices = self.basis().devices_of_question(considered, guards);
+        self.with_pods(|id| devices.contains(id)).await
     }
 
     /// Whether all claims are known: without them nobody can say which device is in use.
@@ -241,18 +230,12 @@ impl Look {
 
     /// What the `considered` taints do to what was read.
     pub(crate) fn impact<'a>(&'a self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
-        engine::preview(self.snapshot(), considered, self.now, &self.semantics)
+        self.basis().impact(considered)
     }
 
     /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
     pub(crate) fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
-        let impact = self.impact(considered);
-        let usage = engine::usage(self.snapshot(), &engine::drivers_of(&impact));
-        let wholes = Wholes {
-            pods: usage.pods,
-            devices: usage.devices,
-        };
-        ImpactReport::new(&impact, &self.basis(), &HarmLimits { guards, wholes })
+        self.basis().report(considered, guards)
     }
 
     /// What every report says about where it is from.
@@ -282,154 +265,5 @@ impl Look {
     /// Drops what was read, and keeps what there is to say beside it.
     pub(crate) fn into_aside(self) -> Aside {
         self.aside
-    }
-}
-
-/// What is said of an object that nobody can make sense of.
-fn odd_object(error: &ClusterError) -> Warning {
-    Warning {
-        code: "odd-object",
-        message: error.to_string(),
-        fix: None,
-    }
-}
-
-/// What the answer says of the time when the server does not tell it.
-fn clock_of_this_machine() -> Warning {
-    Warning {
-        code: "clock-of-this-machine",
-        message:
-            "the server does not say what time it is; what is due is judged by this machine's clock"
-                .to_owned(),
-        fix: None,
-    }
-}
-
-/// Why the rules are not known, if they are not.
-fn rules_gap(reading: &Reading) -> Option<&Gap> {
-    let mut gaps = reading.gaps.iter();
-    gaps.find(|gap| gap.what == Kind::DeviceTaintRule.plural())
-}
-
-/// The one of `rules` that has that name, if these are all that there are.
-pub(crate) fn rule_named<'a>(
-    name: &str,
-    rules: &'a [DeviceTaintRule],
-) -> Result<&'a DeviceTaintRule, Failure> {
-    let found = rules.iter().find(|rule| rule.name.as_str() == name);
-    found.ok_or_else(|| no_such_rule(name, rules))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Affects, Effect, Minor, RuleMetadata, Source as Origin, Taint};
-
-    fn rule(name: &str) -> DeviceTaintRule {
-        DeviceTaintRule {
-            name: name.into(),
-            uid: "uid".into(),
-            resource_version: "1".into(),
-            generation: 1,
-            selector: None,
-            taint: Taint {
-                key: "example.com/drain".into(),
-                value: String::new(),
-                effect: Effect::NoExecute,
-                time_added: None,
-            },
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
-        }
-    }
-
-    fn look(rules: &[&str], gaps: Vec<Gap>, minor: u32) -> Look {
-        let reading = Reading {
-            snapshot: Snapshot {
-                rules: rules.iter().map(|name| rule(name)).collect(),
-                ..Snapshot::default()
-            },
-            source: Origin::Files,
-            observed_at: Some(Timestamp::UNIX_EPOCH),
-            version: Some(Minor { minor, patch: None }),
-            known: BTreeSet::new(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps,
-        };
-        let source = Source {
-            from: Vec::new(),
-            version: Version {
-                kubernetes: None,
-                pod_groups: false,
-            },
-            now: None,
-        };
-        Look::of_files(reading, &source).expect("complete")
-    }
-
-    fn refusal(look: &Look, name: &str) -> (String, Vec<String>) {
-        let failure = look.rule(name).expect_err("no such rule");
-        (failure.to_string(), failure.hints().to_vec())
-    }
-
-    #[test]
-    fn a_rule_that_is_not_there_is_told_with_what_may_have_been_meant() {
-        for (name, known, asked, hint) in [
-            (
-                "one is near",
-                &["drain-a", "other"][..],
-                "drain-b",
-                "did you mean drain-a?",
-            ),
-            (
-                "nothing is near",
-                &["drain-a", "drain-b"],
-                "x",
-                "the rules are: drain-a, drain-b",
-            ),
-            (
-                "there are none",
-                &[],
-                "drain-a",
-                "there are no rules at all",
-            ),
-        ] {
-            let (text, hints) = refusal(&look(known, Vec::new(), 37), asked);
-            assert_eq!(text, format!("no rule {asked:?}"), "{name}");
-            assert_eq!(hints, [hint], "{name}");
-        }
-    }
-
-    #[test]
-    fn rules_that_could_not_be_read_are_not_known_instead_of_none() {
-        let gap = Gap {
-            affects: Affects::Details,
-            what: "devicetaintrules".to_owned(),
-            why: "access denied for alice".to_owned(),
-        };
-        let look = look(&[], vec![gap], 37);
-        let (text, hints) = refusal(&look, "drain-a");
-        assert_eq!(text, "access denied for alice");
-        assert!(hints.is_empty(), "{hints:?}");
-        assert!(look.rules().is_err());
-    }
-
-    #[test]
-    fn version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
-        let warned = |minor| {
-            let look = look(&[], Vec::new(), minor);
-            let codes: Vec<&str> = look
-                .reading
-                .warnings
-                .iter()
-                .map(|found| found.code)
-                .collect();
-            assert_eq!(codes.len(), look.aside.doubts.len());
-            codes.contains(&"newer-kubernetes")
-        };
-        assert!(warned(99));
-        assert!(!warned(37));
     }
 }

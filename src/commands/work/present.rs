@@ -3,6 +3,7 @@
 use super::look::Aside;
 use super::wanted::Wanted;
 use crate::commands::context::Context;
+use crate::decide::{self, Strictness};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
 use crate::render::{Page, marks, render, unsaid};
@@ -52,137 +53,12 @@ pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
     }
 }
 
-/// How a command ends that gave this answer: a refusal goes before what is missing, and names alone
-/// cannot pass for all of them.
+/// How a command ends that gave this answer.
 pub(crate) fn ending(answer: &impl Answer, wanted: Wanted) -> Result<ExitStatus, Failure> {
-    if let Some(refusal) = answer.refusal() {
-        return Err(Failure::refused(refusal));
-    }
-    let unsaid = unsaid(answer, wanted.format);
-    if !unsaid.is_empty() {
-        let failure = Failure::new(
-            ExitStatus::Incomplete,
-            "the answer is incomplete, and more names may be missing",
-        );
-        return Err(unsaid.into_iter().fold(failure, Failure::hint));
-    }
-    let incomplete = answer.incomplete();
-    if !wanted.strict || incomplete.is_empty() {
-        return Ok(ExitStatus::Success);
-    }
-    let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
-    Err(Failure::new(
-        ExitStatus::Incomplete,
-        format!(
-            "the {} is incomplete: {}",
-            answer.subject(),
-            missing.join(", ")
-        ),
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::render::Format;
-    use crate::report::View;
-    use crate::report::metadata::{Affects, Incomplete, Warning};
-    use crate::report::table::Section;
-
-    #[derive(Default, serde::Serialize)]
-    struct Told {
-        incomplete: Vec<Incomplete>,
-        refusal: Option<String>,
-    }
-
-    impl View for Told {
-        fn sections(&self) -> Vec<Section> {
-            Vec::new()
-        }
-
-        fn names(&self) -> Vec<String> {
-            vec!["a".to_owned()]
-        }
-
-        fn missing_from_names(&self) -> Vec<String> {
-            self.incomplete.iter().map(Incomplete::line).collect()
-        }
-    }
-
-    impl Answer for Told {
-        fn warnings(&self) -> &[Warning] {
-            &[]
-        }
-
-        fn incomplete(&self) -> &[Incomplete] {
-            &self.incomplete
-        }
-
-        fn refusal(&self) -> Option<String> {
-            self.refusal.clone()
-        }
-    }
-
-    fn code(incomplete: bool, refused: bool, format: Format, strict: bool) -> u8 {
-        let gap = Incomplete {
-            what: "pods".to_owned(),
-            why: "denied".to_owned(),
-            affects: Affects::Evictions,
-        };
-        let told = Told {
-            incomplete: incomplete.then_some(gap).into_iter().collect(),
-            refusal: refused.then(|| "guard tripped".to_owned()),
-        };
-        match ending(&told, Wanted { format, strict }) {
-            Ok(status) => status.code(),
-            Err(failure) => failure.status().code(),
-        }
-    }
-
-    #[test]
-    fn how_an_answer_ends() {
-        for (name, incomplete, refused, format, strict, expected) in [
-            ("complete", false, false, Format::Table, true, 0),
-            (
-                "incomplete, which the table says",
-                true,
-                false,
-                Format::Table,
-                false,
-                0,
-            ),
-            ("incomplete and strict", true, false, Format::Table, true, 6),
-            (
-                "incomplete and strict, as data",
-                true,
-                false,
-                Format::Json,
-                true,
-                6,
-            ),
-            (
-                "names alone cannot say it",
-                true,
-                false,
-                Format::Name,
-                false,
-                6,
-            ),
-            ("a tripped guard", false, true, Format::Table, false, 4),
-            (
-                "a tripped guard goes first",
-                true,
-                true,
-                Format::Name,
-                true,
-                4,
-            ),
-        ] {
-            assert_eq!(
-                code(incomplete, refused, format, strict),
-                expected,
-                "{name}"
-            );
-        }
-    }
+    let strictness = if wanted.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    };
+    decide::ending(answer, unsaid(answer, wanted.format), strictness)
 }

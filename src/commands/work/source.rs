@@ -65,9 +65,5 @@ pub(crate) async fn read_files<T: Send + 'static>(
 /// A file that cannot be read, with what to do about it.
 fn unreadable(error: InputError) -> Failure {
     let hint = error.hint();
-    let failure = Failure::from(error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    hint.into_iter().fold(Failure::from(error), Failure::hint)
 }

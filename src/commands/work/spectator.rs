@@ -1,25 +1,18 @@
 //! What is shown while the cluster is asked.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::cluster::{Event, Observer, resource_in};
+use crate::cluster::{Event, Observer, Traffic};
 use crate::output::Printer;
 
 /// Shows on standard error what the user has to wait for, and with `-v` every request.
 pub(crate) struct Spectator {
     printer: Arc<Printer<'static>>,
     verbose: bool,
-    /// What has arrived so far, by the request that is under way.
-    bytes: Mutex<Bytes>,
-}
-
-#[derive(Debug, Default)]
-struct Bytes {
-    finished: u64,
-    under_way: BTreeMap<String, u64>,
+    /// What has arrived so far.
+    traffic: Mutex<Traffic>,
 }
 
 /// How often the line that shows the progress is looked after.
@@ -31,63 +24,22 @@ impl Spectator {
         Self {
             printer: Arc::clone(printer),
             verbose: verbosity > 0,
-            bytes: Mutex::default(),
+            traffic: Mutex::default(),
         }
     }
 
     /// Shows the progress, also while nothing arrives; never ends.
     pub(crate) async fn watch(self: Arc<Self>) {
         loop {
-            if let Some(text) = self.progress() {
+            if let Some(text) = self.traffic().told() {
                 self.printer.progress().update(&text);
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
-    /// What is being read, or `None` while nothing is.
-    fn progress(&self) -> Option<String> {
-        let bytes = self.bytes();
-        let under_way = bytes.under_way.values().copied();
-        let total = under_way.fold(bytes.finished, u64::saturating_add);
-        let mut names: Vec<&str> = bytes
-            .under_way
-            .keys()
-            .map(|path| resource_in(path))
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        let megabytes = total / 1_000_000;
-        let tenths = total / 100_000 % 10;
-        (!names.is_empty()).then(|| {
-            format!(
-                "reading {} ({megabytes}.{tenths} MB so far)",
-                names.join(", ")
-            )
-        })
-    }
-
-    fn count(&self, event: &Event<'_>) {
-        match event {
-            Event::Started { path, .. } => {
-                self.bytes().under_way.insert((*path).to_owned(), 0);
-            }
-            Event::Progress { path, bytes } => {
-                if let Some(so_far) = self.bytes().under_way.get_mut(*path) {
-                    *so_far = *bytes;
-                }
-            }
-            Event::Finished { path, .. } | Event::Failed { path, .. } => {
-                let mut bytes = self.bytes();
-                let read = bytes.under_way.remove(*path).unwrap_or_default();
-                bytes.finished = bytes.finished.saturating_add(read);
-            }
-            Event::Notice(_) => {}
-        }
-    }
-
-    fn bytes(&self) -> MutexGuard<'_, Bytes> {
-        self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,31 +54,11 @@ impl fmt::Debug for Spectator {
 
 impl Observer for Spectator {
     fn event(&self, event: &Event<'_>) {
-        self.count(event);
+        self.traffic().count(event);
         match event {
             Event::Notice(text) => self.printer.note(text),
-            Event::Finished {
-                method,
-                path,
-                status,
-                bytes,
-                elapsed,
-            } if self.verbose => {
-                let milliseconds = elapsed.as_millis();
-                self.printer.note(&format!(
-                    "{method} {path} {status} {bytes} bytes in {milliseconds} ms"
-                ));
-            }
-            Event::Failed {
-                method,
-                path,
-                reason,
-                elapsed,
-            } if self.verbose => {
-                let milliseconds = elapsed.as_millis();
-                self.printer.note(&format!(
-                    "{method} {path} failed after {milliseconds} ms: {reason}"
-                ));
+            Event::Finished { .. } | Event::Failed { .. } if self.verbose => {
+                self.printer.note(&event.to_string());
             }
             Event::Started { .. }
             | Event::Progress { .. }

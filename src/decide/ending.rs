@@ -1,0 +1,173 @@
+//! How does a command end that has given an answer?
+
+use crate::error::{ExitStatus, Failure};
+use crate::report::Answer;
+
+/// What is made of an answer of which a part is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strictness {
+    /// It says so itself.
+    Lenient,
+    /// That is an error.
+    Strict,
+}
+
+/// A refusal goes before what is missing. What is `unsaid`, since names alone have no place for it, makes
+/// a failure of every answer: they cannot pass for all of them.
+///
+/// # Errors
+///
+/// When the answer is a refusal, or does not say all that was asked.
+pub fn ending(
+    answer: &impl Answer,
+    unsaid: Vec<String>,
+    strictness: Strictness,
+) -> Result<ExitStatus, Failure> {
+    if let Some(refusal) = answer.refusal() {
+        return Err(Failure::refused(refusal));
+    }
+    if !unsaid.is_empty() {
+        let failure = Failure::new(
+            ExitStatus::Incomplete,
+            "the answer is incomplete, and more names may be missing",
+        );
+        return Err(unsaid.into_iter().fold(failure, Failure::hint));
+    }
+    let incomplete = answer.incomplete();
+    if strictness == Strictness::Lenient || incomplete.is_empty() {
+        return Ok(ExitStatus::Success);
+    }
+    let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
+    Err(Failure::new(
+        ExitStatus::Incomplete,
+        format!(
+            "the {} is incomplete: {}",
+            answer.subject(),
+            missing.join(", ")
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::View;
+    use crate::report::metadata::{Affects, Incomplete, Warning};
+    use crate::report::table::Section;
+
+    /// Whether the format can say that something is missing.
+    #[derive(Clone, Copy)]
+    enum Form {
+        NamesAlone,
+        WithRoom,
+    }
+
+    #[derive(Default, serde::Serialize)]
+    struct Told {
+        incomplete: Vec<Incomplete>,
+        refusal: Option<String>,
+    }
+
+    impl View for Told {
+        fn sections(&self) -> Vec<Section> {
+            Vec::new()
+        }
+
+        fn names(&self) -> Vec<String> {
+            vec!["a".to_owned()]
+        }
+
+        fn missing_from_names(&self) -> Vec<String> {
+            self.incomplete.iter().map(Incomplete::line).collect()
+        }
+    }
+
+    impl Answer for Told {
+        fn warnings(&self) -> &[Warning] {
+            &[]
+        }
+
+        fn incomplete(&self) -> &[Incomplete] {
+            &self.incomplete
+        }
+
+        fn refusal(&self) -> Option<String> {
+            self.refusal.clone()
+        }
+    }
+
+    fn code(incomplete: bool, refused: bool, form: Form, strict: bool) -> u8 {
+        let gap = Incomplete {
+            what: "pods".to_owned(),
+            why: "denied".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let told = Told {
+            incomplete: incomplete.then_some(gap).into_iter().collect(),
+            refusal: refused.then(|| "guard tripped".to_owned()),
+        };
+        let unsaid = match form {
+            Form::NamesAlone => told.missing_from_names(),
+            Form::WithRoom => Vec::new(),
+        };
+        let strictness = if strict {
+            Strictness::Strict
+        } else {
+            Strictness::Lenient
+        };
+        match ending(&told, unsaid, strictness) {
+            Ok(status) => status.code(),
+            Err(failure) => failure.status().code(),
+        }
+    }
+
+    #[test]
+    fn how_an_answer_ends() {
+        for (name, incomplete, refused, form, strict, expected) in [
+            ("complete", false, false, Form::WithRoom, true, 0),
+            (
+                "incomplete, which the table says",
+                true,
+                false,
+                Form::WithRoom,
+                false,
+                0,
+            ),
+            (
+                "incomplete and strict",
+                true,
+                false,
+                Form::WithRoom,
+                true,
+                6,
+            ),
+            (
+                "incomplete and strict, as data",
+                true,
+                false,
+                Form::WithRoom,
+                true,
+                6,
+            ),
+            (
+                "names alone cannot say it",
+                true,
+                false,
+                Form::NamesAlone,
+                false,
+                6,
+            ),
+            ("a tripped guard", false, true, Form::WithRoom, false, 4),
+            (
+                "a tripped guard goes first",
+                true,
+                true,
+                Form::NamesAlone,
+                true,
+                4,
+            ),
+        ] {
+            assert_eq!(code(incomplete, refused, form, strict), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What does what was read say to the taints that are asked about?
+
+use std::collections::BTreeSet;
+
+use super::guard::{Guard, Wholes};
+use super::impact::{ImpactReport, Limits};
+use super::metadata::Basis;
+use crate::engine::{self, ConsideredTaint, Impact, Selection};
+use crate::model::{DeviceId, DriverName};
+
+impl<'a> Basis<'a> {
+    /// The devices that the `considered` taints select; which they are does not depend on pods.
+    #[must_use]
+    pub fn selected(&self, considered: &[ConsideredTaint]) -> Selection {
+        engine::selection(&self.reading.snapshot, considered, self.semantics)
+    }
+
+    /// The devices whose pods the answer needs: those that are selected, and those of the same drivers
+    /// where `guards` take a share of all who use them.
+    #[must_use]
+    pub fn devices_of_question(
+        &self,
+        considered: &[ConsideredTaint],
+        guards: &[Guard],
+    ) -> BTreeSet<DeviceId> {
+        let selected = self.selected(considered).devices;
+        if !guards.iter().any(Guard::needs_whole) {
+            return selected;
+        }
+        let drivers: BTreeSet<&DriverName> = selected.iter().map(|id| &id.driver).collect();
+        let claims = self.reading.snapshot.claims.iter();
+        let results = claims
+            .filter_map(|claim| claim.allocation.as_ref())
+            .flat_map(|allocation| &allocation.results);
+        let held = results.map(|result| &result.device);
+        held.filter(|id| drivers.contains(&id.driver))
+            .cloned()
+            .collect()
+    }
+
+    /// What the `considered` taints do.
+    #[must_use]
+    pub fn impact(&self, considered: &'a [ConsideredTaint]) -> Impact<'a> {
+        engine::preview(&self.reading.snapshot, considered, self.now, self.semantics)
+    }
+
+    /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
+    #[must_use]
+    pub fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
+        let snapshot = &self.reading.snapshot;
+        let impact = engine::preview(snapshot, considered, self.now, self.semantics);
+        let usage = engine::usage(snapshot, &engine::drivers_of(&impact));
+        let wholes = Wholes {
+            pods: usage.pods,
+            devices: usage.devices,
+        };
+        ImpactReport::new(&impact, self, &Limits { guards, wholes })
+    }
+}
