@@ -269,9 +269,10 @@ impl EscalateArgs {
         };
         let failure = timed_out(self.timeout, &left);
         match self.on_timeout {
-            OnTimeout::Keep => Err(failure.hint(
-                "the change was applied and stays; evictions go on; `deescalate` stops them",
-            )),
+            OnTimeout::Keep => {
+                let failure = failure.hint("the change was applied and stays");
+                Err(advice(&rules).into_iter().fold(failure, Failure::hint))
+            }
             OnTimeout::Revert => {
                 let failure = give_back(&wish.open, scene, changer, failure).await;
                 Err(wish.done.iter().fold(failure, |failure, rule| {

@@ -13,11 +13,11 @@ use super::meant::by_name;
 use super::nodes::Nodes;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
-use crate::engine::life::remaining;
+use crate::engine::life::{Remaining, remaining};
 use crate::engine::settle::{Facts, Freshness, Settle, Step};
-use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::engine::{self, ConsideredTaint, Impact, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Kind, Reading, Warning};
+use crate::model::{DeviceTaintRule, Effect, Kind, NodeHealth, NodeName, Reading, Warning};
 use crate::report::glance::Glance;
 
 /// How often is looked at what cannot be watched.
@@ -39,11 +39,13 @@ pub(crate) struct Eyes {
     rules_are_watched: bool,
     clock: Clock,
     nodes: Nodes,
+    /// The rules as they were when they evicted last.
+    evicted_last: Vec<DeviceTaintRule>,
 }
 
 impl Eyes {
-    /// Looks at the rules of these names and at the pods that they evict, beginning with `look`.
-    pub(crate) fn on_pods(look: Look, names: Vec<String>) -> Result<Self, Failure> {
+    /// Looks at these rules, however they become, and at the pods that they evict, beginning with `look`.
+    pub(crate) fn on_pods(look: Look, rules: &[DeviceTaintRule]) -> Result<Self, Failure> {
         let Some(live) = look.live().cloned() else {
             return Err(Failure::usage(
                 "saved files do not change: there is nothing to wait for",
@@ -57,11 +59,12 @@ impl Eyes {
         let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
         Ok(Self {
             rules: live.rules()?,
-            names,
+            names: rules.iter().map(|rule| rule.name.to_string()).collect(),
             watched: watching(&live, &look.semantics, reading),
             rules_are_watched,
             clock: Clock::set(look.now),
             nodes: Nodes::default(),
+            evicted_last: evicted_last(&[], rules),
             pods: Some(look),
             live,
         })
@@ -86,6 +89,7 @@ impl Eyes {
             rules_are_watched,
             clock: Clock::set(live.client.server_time().unwrap_or_default()),
             nodes: Nodes::default(),
+            evicted_last: Vec::new(),
             live,
         })
     }
@@ -184,15 +188,20 @@ impl Eyes {
         let Some(semantics) = self.pods.as_ref().map(|look| look.semantics) else {
             return self.look_at_rules(Freshness::Kept, settle, began).await;
         };
-        let considered = considered(&rules, self.clock.now());
+        self.evicted_last = evicted_last(&self.evicted_last, &rules);
+        let now = self.clock.now();
+        let considered = considered(&rules, now);
+        let eased = eased(&self.evicted_last, &rules, now);
         let snapshot = &self.watched.reading().snapshot;
-        let selected = engine::selection(snapshot, &considered, &semantics).devices;
+        let selecting = [&considered[..], &eased].concat();
+        let selected = engine::selection(snapshot, &selecting, &semantics).devices;
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(|error| self.live.failed(error))?;
         let evidence = Evidence {
             reading: self.watched.reading(),
             rules: &rules,
             considered: &considered,
+            eased: &eased,
             semantics: &semantics,
             freshness: Freshness::Kept,
             now: self.clock.now(),
@@ -213,14 +222,18 @@ impl Eyes {
             return self.look_at_rules(Freshness::Read, settle, began).await;
         };
         let look = look.again().await?;
+        self.evicted_last = evicted_last(&self.evicted_last, &rules);
         let considered = considered(&rules, look.now);
-        let mut look = look.with_pods_of(&considered).await?;
+        let eased = eased(&self.evicted_last, &rules, look.now);
+        let selecting = [&considered[..], &eased].concat();
+        let mut look = look.with_pods_of(&selecting).await?;
         self.clock = Clock::set(look.now);
         let semantics = look.semantics;
         let evidence = Evidence {
             reading: &look.reading,
             rules: &rules,
             considered: &considered,
+            eased: &eased,
             semantics: &semantics,
             freshness: Freshness::Read,
             now: look.now,
@@ -248,6 +261,8 @@ struct Evidence<'a> {
     reading: &'a Reading,
     rules: &'a [DeviceTaintRule],
     considered: &'a [ConsideredTaint],
+    /// The taints of rules that do not evict any more, as they were when they did.
+    eased: &'a [ConsideredTaint],
     semantics: &'a Semantics,
     freshness: Freshness,
     now: Timestamp,
@@ -263,10 +278,11 @@ impl Evidence<'_> {
         let now = self.now;
         let snapshot = &self.reading.snapshot;
         let impact = engine::preview(snapshot, self.considered, now, self.semantics);
-        let left = remaining(&impact, &BTreeMap::new(), now);
+        let before = engine::preview(snapshot, self.eased, now, self.semantics);
+        let left = left(&impact, &before, &BTreeMap::new(), now);
         // Without the nodes, a pod that has not ended is still one that is left.
         nodes.ask(&left, live).await;
-        let left = remaining(&impact, &nodes.known().health, now);
+        let left = self::left(&impact, &before, &nodes.known().health, now);
         let facts = Facts {
             rules: self.rules,
             left: &left,
@@ -277,6 +293,55 @@ impl Evidence<'_> {
         let seen = settle.observe(&facts, began.elapsed());
         Ok(Glance::new(seen, facts, now))
     }
+}
+
+/// The pods that `impact` evicts and that are still there, with those that are terminating because of
+/// what was the case `before`: they are not gone only because the rule is, or does less.
+fn left<'a>(
+    impact: &Impact<'a>,
+    before: &Impact<'a>,
+    nodes: &BTreeMap<NodeName, NodeHealth>,
+    now: Timestamp,
+) -> Vec<Remaining<'a>> {
+    let mut left = remaining(impact, nodes, now);
+    let terminating = remaining(before, nodes, now).into_iter();
+    let terminating: Vec<_> = terminating
+        .filter(|other| other.obstacle.is_terminating())
+        .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
+        .collect();
+    left.extend(terminating);
+    left
+}
+
+/// The rules as they were when they evicted last, with those of `rules` that evict now.
+fn evicted_last(known: &[DeviceTaintRule], rules: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
+    let evicting = rules
+        .iter()
+        .filter(|rule| rule.taint.effect == Effect::NoExecute);
+    let mut last: Vec<DeviceTaintRule> = evicting.cloned().collect();
+    let earlier = known
+        .iter()
+        .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
+    let earlier: Vec<_> = earlier.cloned().collect();
+    last.extend(earlier);
+    last
+}
+
+/// The taints of the rules that evicted once, and are gone by now or do less.
+fn eased(
+    evicted_last: &[DeviceTaintRule],
+    rules: &[DeviceTaintRule],
+    now: Timestamp,
+) -> Vec<ConsideredTaint> {
+    let evicts = |rule: &DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
+    let still = |rule: &&DeviceTaintRule| {
+        let mut same = rules.iter().filter(|other| other.name == rule.name);
+        same.any(evicts)
+    };
+    let eased = evicted_last.iter().filter(|rule| !still(rule));
+    eased
+        .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
+        .collect()
 }
 
 /// The taints of the rules that evict, as they are.

@@ -74,8 +74,7 @@ impl Wait<'_> {
     /// When that cannot come true any more, and when the cluster cannot be asked any more.
     pub(crate) async fn for_pods(&self, look: Look, context: &Context) -> Result<Waited, Failure> {
         let semantics = look.semantics;
-        let names = self.names();
-        let eyes = Eyes::on_pods(look, names)?;
+        let eyes = Eyes::on_pods(look, self.rules)?;
         if self.patience.is_too_short_to_settle() {
             let text = standing::cannot_settle(self.patience);
             context.printer.warn(&text);

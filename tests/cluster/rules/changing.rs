@@ -189,6 +189,41 @@ fn somebody_who_eases_a_rule_that_is_waited_for_is_named() {
 }
 
 #[test]
+fn a_pod_that_is_terminating_is_not_gone_because_its_rule_is() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    block_on(world.patient_pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let eased = json!({"spec": {"taint": {"effect": "NoSchedule"}}});
+    for is_deleted in [false, true] {
+        let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| world.run(&line));
+            block_on(wait_for("it is escalated", DEADLINE, async || {
+                let rule = plane.get(&Reference::rule(&name)).await?;
+                (rule["spec"]["taint"]["effect"] == "NoExecute").then_some(())
+            }));
+            block_on(wait_for("the eviction", DEADLINE, async || {
+                let pod = plane
+                    .get(&Reference::pod(&world.namespace, "train"))
+                    .await?;
+                pod["metadata"]["deletionTimestamp"]
+                    .is_string()
+                    .then_some(())
+            }));
+            if is_deleted {
+                block_on(plane.delete(&Reference::rule(&name)));
+            } else {
+                block_on(plane.patch(&Reference::rule(&name), &eased));
+            }
+            let ended = waiting.join().expect("no panic").ended(1);
+            let ended = ended.saying("left: 0 gone, 1 terminating, 0 left");
+            assert!(!ended.stderr.contains("1 gone"), "{ended:?}");
+        });
+    }
+}
+
+#[test]
 fn the_brake_asks_nothing_and_says_what_it_cancelled() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
