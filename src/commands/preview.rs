@@ -27,11 +27,11 @@ use crate::report::{Guard, ImpactReport};
 /// when it previews a rule with effect None.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
-/// KEY[=VALUE]:EFFECT; an argument with = or : is a taint.
+/// KEY[=VALUE][:EFFECT], as for `add`; an argument with = or : is a taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as KEY[=VALUE]:EFFECT
+    /// Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as KEY[=VALUE][:EFFECT]
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 

@@ -1,31 +1,7 @@
-//! Is this argument a device or a taint?
+//! Which arguments are devices, and which is a taint?
 
 use super::{NamingError, device, taint};
 use crate::model::{DeviceSelector, Effect, Taint};
-
-/// One argument of a command that takes devices and a taint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// Devices.
-    Devices(DeviceSelector),
-    /// A taint, without the time it was added.
-    Taint(Taint),
-}
-
-impl Argument {
-    /// Reads `text`: with `=` or `:` it is a taint, otherwise it names devices.
-    ///
-    /// # Errors
-    ///
-    /// When it is neither; see [`NamingError`].
-    pub fn parse(text: &str) -> Result<Self, NamingError> {
-        if text.contains(['=', ':']) {
-            taint::parse(text).map(Self::Taint)
-        } else {
-            device::parse(text).map(Self::Devices)
-        }
-    }
-}
 
 /// The arguments of a command that takes devices and a taint whose value and effect may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,19 +62,6 @@ impl Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn equals_sign_or_colon_makes_a_taint() {
-        for (text, is_taint) in [
-            ("gpu.example.com/node-7/gpu-0", false),
-            ("gpu.example.com", false),
-            ("example.com/maintenance:NoExecute", true),
-            ("example.com/maintenance=x:None", true),
-        ] {
-            let argument = Argument::parse(text).expect(text);
-            assert_eq!(matches!(argument, Argument::Taint(_)), is_taint, "{text}");
-        }
-    }
 
     fn targets(line: &str) -> Result<String, NamingError> {
         let texts: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

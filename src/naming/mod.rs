@@ -33,7 +33,7 @@ pub mod taint;
 pub mod validate;
 pub mod words;
 
-pub use argument::{Argument, Targets};
+pub use argument::Targets;
 pub use error::NamingError;
 pub use expiry::Expiry;
 pub use suggest::suggest;

@@ -137,7 +137,7 @@ fn short_help_of_preview() {
 
     Arguments:
       [DEVICE|TAINT]...  Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as
-                         KEY[=VALUE]:EFFECT
+                         KEY[=VALUE][:EFFECT]
 
     Options:
       -h, --help  Print help (see more with '--help')

@@ -578,6 +578,24 @@ fn feature_gate_counts_the_pods_of_pod_groups() {
 }
 
 #[test]
+fn taint_without_effect_is_looked_at_as_add_would_make_it() {
+    let whole = preview("gpu.example.com/node-7/gpu-0 example.com/maintenance:None");
+    for typed in [
+        "example.com/maintenance",
+        "example.com/maintenance=firmware",
+    ] {
+        let run = preview(&format!("gpu.example.com/node-7/gpu-0 {typed}"));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert_eq!(run.stderr, whole.stderr);
+    }
+    assert!(
+        whole.stderr.contains("this is whom NoExecute would hit"),
+        "{}",
+        whole.stderr
+    );
+}
+
+#[test]
 fn a_device_and_its_taint_in_one_word_are_told_apart() {
     let told = preview("gpu.example.com/node-7/gpu-0:NoExecute").stderr;
     let hint =
@@ -666,11 +684,6 @@ fn wrong_arguments_are_usage_errors() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Evict").shown(), @r#"
     [stderr]
     error: taint "a:Evict" has an unknown effect "Evict": it is None, NoSchedule or NoExecute, exactly so
-    [exit status: 2]
-    "#);
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a=b").shown(), @r#"
-    [stderr]
-    error: taint "a=b" has no effect: write KEY[=VALUE]:EFFECT with None, NoSchedule or NoExecute
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 'a b:NoExecute'").shown(), @r#"

@@ -6,8 +6,9 @@ use super::typed::Typed;
 use super::wrong::wrong_name;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
+use crate::naming::shell::word;
 use crate::naming::taint::TaintPattern;
-use crate::naming::{Argument, NamingError, Targets, rule};
+use crate::naming::{NamingError, Targets, rule};
 
 /// Which devices are meant, and which taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +33,9 @@ pub enum By {
 /// What devices are named for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To look at whom a taint hits: it may stay unnamed, and has the effect that is asked about.
+    /// To look at whom a taint hits: it may stay unnamed.
     Look,
-    /// To taint them: a taint without an effect has effect None.
+    /// To taint them.
     Add,
 }
 
@@ -45,7 +46,7 @@ impl Choice {
     ///
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
     pub fn parse(typed: &Typed, purpose: Purpose) -> Result<Self, Failure> {
-        let (named, taint) = arguments(typed, purpose)?;
+        let (named, taint) = arguments(typed)?;
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
             return Err(no_taint());
         }
@@ -94,17 +95,11 @@ impl By {
 }
 
 /// The devices, each once, and the taint among the arguments.
-fn arguments(
-    typed: &Typed,
-    purpose: Purpose,
-) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
+fn arguments(typed: &Typed) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
     let Targets {
         selectors,
         mut taints,
-    } = match purpose {
-        Purpose::Look => to_look_at(&typed.arguments)?,
-        Purpose::Add => to_add(typed)?,
-    };
+    } = targets(typed)?;
     if let [first, second, ..] = taints.as_slice() {
         return Err(Failure::usage(format!(
             "more than one taint: {first} and {second}"
@@ -119,25 +114,21 @@ fn arguments(
     Ok((once, taints.pop()))
 }
 
-fn to_look_at(texts: &[String]) -> Result<Targets, Failure> {
-    let mut targets = Targets::default();
-    for text in texts {
-        match Argument::parse(text).map_err(wrong_name)? {
-            Argument::Devices(selector) => targets.selectors.push(selector),
-            Argument::Taint(taint) => targets.taints.push(taint),
-        }
-    }
-    Ok(targets)
-}
-
-fn to_add(typed: &Typed) -> Result<Targets, Failure> {
+/// The arguments, understood in one way whatever devices are named for: what is looked at can be added
+/// by changing the verb.
+fn targets(typed: &Typed) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
     let mut taken = texts
         .iter()
         .filter(|text| TaintPattern::parse(text).is_some());
     if let Some(text) = taken.next() {
-        return Err(Failure::usage(format!("{text:?} takes a taint away"))
-            .hint("that is what `kubectl devicetaint remove` does"));
+        let words: Vec<String> = texts.iter().map(|text| word(text)).collect();
+        return Err(
+            Failure::usage(format!("{text:?} takes a taint away")).hint(format!(
+                "that is what this does: kubectl devicetaint remove {}",
+                words.join(" ")
+            )),
+        );
     }
     let all = typed.all_devices.then(DeviceSelector::default);
     let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
