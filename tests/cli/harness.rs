@@ -25,7 +25,8 @@ pub fn devicetaint_words(words: &[&str]) -> Run {
     run(&mut program(), &words, b"")
 }
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
+/// The program, as it is built for the tests.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
 
 /// The program in the folder of the project.
 fn program() -> Command {

@@ -20,3 +20,5 @@ mod help;
 mod preview;
 mod rules;
 mod sources;
+#[cfg(unix)]
+mod terminal;
