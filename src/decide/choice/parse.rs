@@ -46,7 +46,7 @@ impl Choice {
     ///
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
     pub fn parse(typed: &Typed, purpose: Purpose) -> Result<Self, Failure> {
-        let (named, taint) = arguments(typed)?;
+        let (named, taint) = arguments(typed, purpose)?;
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
             return Err(no_taint());
         }
@@ -95,11 +95,14 @@ impl By {
 }
 
 /// The devices, each once, and the taint among the arguments.
-fn arguments(typed: &Typed) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
+fn arguments(
+    typed: &Typed,
+    purpose: Purpose,
+) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
     let Targets {
         selectors,
         mut taints,
-    } = targets(typed)?;
+    } = targets(typed, purpose)?;
     if let [first, second, ..] = taints.as_slice() {
         return Err(Failure::usage(format!(
             "more than one taint: {first} and {second}"
@@ -116,7 +119,7 @@ fn arguments(typed: &Typed) -> Result<(Vec<DeviceSelector>, Option<Taint>), Fail
 
 /// The arguments, understood in one way whatever devices are named for: what is looked at can be added
 /// by changing the verb.
-fn targets(typed: &Typed) -> Result<Targets, Failure> {
+fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
     let mut taken = texts
         .iter()
@@ -134,10 +137,11 @@ fn targets(typed: &Typed) -> Result<Targets, Failure> {
     let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
     Targets::parse(texts, &beside, &Effect::None).map_err(|error| {
         let hint = match &error {
-            NamingError::TwoSegments { argument, .. } => {
+            NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
                 Some(format!("a taint without value is written {argument}:None"))
             }
-            NamingError::EmptySegment { .. }
+            NamingError::TwoSegments { .. }
+            | NamingError::EmptySegment { .. }
             | NamingError::Everything { .. }
             | NamingError::Invalid { .. }
             | NamingError::NoEffect { .. }
