@@ -79,6 +79,20 @@ impl Purpose {
         self.row().0
     }
 
+    /// Whether its command never changes anything, nor waits for a change.
+    #[must_use]
+    pub fn only_reads(self) -> bool {
+        match self {
+            Self::Preview | Self::List | Self::Describe | Self::Devices | Self::Snapshot => true,
+            Self::Publish
+            | Self::Add
+            | Self::Escalate
+            | Self::Deescalate
+            | Self::Remove
+            | Self::Wait => false,
+        }
+    }
+
     /// Whether its command can answer from a dump instead, and is of use then.
     #[must_use]
     pub fn reads_dumps(self) -> bool {

@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use super::context::Context;
+use crate::cluster::Purpose;
 use crate::error::{ExitStatus, Failure};
 
 /// Within which a signal that was sent is heard of.
@@ -89,9 +90,13 @@ pub(super) async fn stoppable(
     }
 }
 
-/// What to tell whoever stopped the program: what was changed by then, and what was not.
+/// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of
+/// that where nothing is ever changed.
 fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     let failure = Failure::new(status, "interrupted");
+    if context.connection.purpose.is_none_or(Purpose::only_reads) {
+        return failure;
+    }
     let account = context.ledger.account();
     account.into_iter().fold(failure, Failure::hint)
 }
