@@ -11,7 +11,8 @@ use super::work::connect::{Live, connect};
 use super::work::look::Look;
 use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
-use crate::decide::{Chooser, Meant, Ways};
+use crate::decide::chooser::Absence;
+use crate::decide::{Chooser, Ways};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -139,25 +140,27 @@ impl WaitArgs {
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
         // No way to mean rules for a wait depends on the time.
         let now = jiff::Timestamp::UNIX_EPOCH;
-        let Meant { rules, missing } = meant(chooser, &live.rules()?, now, context).await?;
-        if self.ignore_not_found {
-            for failure in &missing {
-                context.printer.note(&failure.to_string());
+        let mut found = meant(chooser, &live.rules()?, now, context).await?;
+        let absence = if self.ignore_not_found {
+            Absence::Ignored
+        } else {
+            Absence::Refused
+        };
+        let (lines, failure) = found.objection(absence);
+        for line in &lines {
+            context.printer.note(line);
+        }
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if found.rules.is_empty() && lines.is_empty() {
+            if !self.ignore_not_found {
+                return Err(Failure::new(ExitStatus::Failed, "no rule has these labels")
+                    .hint("if that is fine, add --ignore-not-found"));
             }
-            if rules.is_empty() && missing.is_empty() {
-                context.printer.note("No resources found");
-            }
-            return Ok(rules);
+            context.printer.note("No resources found");
         }
-        let meant = Meant { rules, missing };
-        if let Some(failure) = meant.all_missing() {
-            return Err(failure.hint("if that is fine, add --ignore-not-found"));
-        }
-        if meant.rules.is_empty() {
-            return Err(Failure::new(ExitStatus::Failed, "no rule has these labels")
-                .hint("if that is fine, add --ignore-not-found"));
-        }
-        Ok(meant.rules)
+        Ok(found.rules)
     }
 
     fn tell(
