@@ -35,7 +35,9 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
+pub use connection::{
+    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
+};
 pub use discovery::{Served, discover};
 pub use error::{ClusterError, Server};
 pub use files::{
@@ -46,7 +48,7 @@ pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, Told, eviction_events, node_health, read_devices, read_devices_with_objects,
-    read_everything, read_for_preview, read_optional, read_pods, rule_events,
+    read_everything, read_for_preview, read_names, read_optional, read_pods, rule_events,
 };
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};

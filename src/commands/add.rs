@@ -42,7 +42,10 @@ use crate::report::table::counted;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any, one rule each; and one taint, as KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, and the taint KEY[=VALUE][:EFFECT]
+    ///
+    /// `*` in the place of driver, pool or device stands for any. Each device becomes a rule of its own.
+    /// Without an effect the rule has None.
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 
@@ -53,7 +56,7 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Devices")]
     all_devices: bool,
 
-    /// DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+    /// Manifest of rules; `-` reads stdin; repeatable
     #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
     filename: Vec<PathBuf>,
 
@@ -61,7 +64,7 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Devices")]
     allow_missing: bool,
 
-    /// Name of the rule; default: made from key, driver, pool and device
+    /// Name of the rule; default: made from what it taints
     #[arg(long, help_heading = "Rule")]
     name: Option<String>,
 
@@ -73,23 +76,30 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
     ticket: Option<String>,
 
-    /// When `remove --expired` takes the rule away: after a time such as 4h, 2d or 1w, or at one such as 2026-12-01 or 2026-12-01T18:00:00Z; a rule that has such a time keeps it, unless --overwrite
-    #[arg(long, value_name = "DURATION|TIME", help_heading = "Rule")]
+    /// When `remove --expired` takes it away, as 4h or 2d
+    ///
+    /// After a time such as 4h, 2d or 1w, or at one such as 2026-12-01 or 2026-12-01T18:00:00Z. A rule
+    /// that has such a time keeps it, unless --overwrite.
+    #[arg(long, value_name = "TIME", help_heading = "Rule")]
     expires: Option<Expiry>,
 
     /// Labels of the rule
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule")]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
     labels: Vec<(String, String)>,
 
-    /// Change effect and value of a rule that is there already
+    /// Change effect and value of a rule that is there
     #[arg(long, help_heading = "Change")]
     overwrite: bool,
 
-    /// json and yaml print what was done as a ChangeReport, name the names of the rules, manifest the rules themselves
+    /// Print it as data: json, yaml, name or manifest
+    ///
+    /// json and yaml print what was done as a ChangeReport, name the names of the rules, manifest the
+    /// rules themselves.
     #[arg(
         short,
         long,
         value_enum,
+        hide_possible_values = true,
         value_name = "FORMAT",
         help_heading = "Output"
     )]

@@ -12,8 +12,8 @@ use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
 use super::{
-    add, deescalate, describe, devices, escalate, help, list, preview, remove, signal, snapshot,
-    wait,
+    add, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
+    remove, signal, snapshot, wait,
 };
 use crate::cluster::Purpose;
 use crate::error::{ExitStatus, Failure};
@@ -68,6 +68,8 @@ enum Command {
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
     Snapshot(snapshot::SnapshotArgs),
+    Completion(completion::CompletionArgs),
+    Options(help::OptionsArgs),
     Help(help::HelpArgs),
 }
 
@@ -77,6 +79,12 @@ enum Command {
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let surroundings = Surroundings::look();
+    if let Some(request) = complete::Request::new(&arguments, &surroundings) {
+        let text = request.answer(definition(None), &surroundings).await;
+        // Nobody who presses TAB has asked for an error.
+        let _ = surroundings.plain_printer().emit(&text);
+        return ExitStatus::Success;
+    }
     let (cli, repeated) = match parse(&arguments) {
         Ok(parsed) => parsed,
         Err(error) => return explain(&error, &surroundings.plain_printer()),
@@ -111,7 +119,9 @@ impl Cli {
                 "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
             }
             Command::Snapshot(_) => "a snapshot is of the whole cluster",
-            Command::Help(_) => "`help` asks no cluster",
+            Command::Completion(_) | Command::Options(_) | Command::Help(_) => {
+                "this command asks no cluster"
+            }
             Command::Add(_)
             | Command::Escalate(_)
             | Command::Deescalate(_)
@@ -139,6 +149,8 @@ impl Command {
             | Self::Wait(_)
             | Self::Devices(_)
             | Self::Snapshot(_)
+            | Self::Completion(_)
+            | Self::Options(_)
             | Self::Help(_) => false,
         }
     }
@@ -159,7 +171,7 @@ impl Command {
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
             Self::Snapshot(_) => Purpose::Snapshot,
-            Self::Help(_) => return None,
+            Self::Completion(_) | Self::Options(_) | Self::Help(_) => return None,
         })
     }
 }
@@ -184,6 +196,8 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Wait(args) => wait::run(args, context).await,
         Command::Devices(args) => devices::run(args, context).await,
         Command::Snapshot(args) => snapshot::run(args, context).await,
+        Command::Completion(args) => completion::run(&args, context),
+        Command::Options(_) => help::options(&Cli::command(), context),
         Command::Help(args) => help::run(&args, definition(None), context),
     }
 }
@@ -214,7 +228,20 @@ fn definition(called: Option<&OsString>) -> clap::Command {
     } else {
         "kubectl-devicetaint"
     };
-    examples::unbroken(Cli::command().bin_name(name))
+    let command = Cli::command().bin_name(name);
+    // What every command takes would hide what each takes alone; `options` shows it.
+    let command = command.mut_args(|argument| {
+        let is_hidden = argument.is_global_set() || argument.is_hide_set();
+        argument.hide(is_hidden)
+    });
+    examples::unbroken(command)
+}
+
+/// The definition of the command line, for who writes manuals: without line breaks in examples, and
+/// with the flags that every command takes.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command().bin_name("kubectl devicetaint")
 }
 
 /// What was typed, and those of its flags that printed commands repeat.
@@ -259,6 +286,9 @@ fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
 mod tests {
     use super::*;
 
+    /// Lines of a terminal that is as high as most are.
+    const SCREEN: usize = 50;
+
     /// The commands of `examples`, one each, lines that go on with a backslash put together.
     fn commands(examples: &str) -> Vec<String> {
         let joined = examples.replace("\\\n", " ");
@@ -291,7 +321,7 @@ mod tests {
     }
 
     fn examples_of(command: &clap::Command) -> String {
-        let text = command.get_after_help().map(ToString::to_string);
+        let text = command.get_after_long_help().map(ToString::to_string);
         examples::shown(&text.unwrap_or_default())
     }
 
@@ -308,6 +338,21 @@ mod tests {
             for line in written.lines() {
                 assert!(line.len() <= 80, "{}: {line}", command.get_name());
             }
+        }
+    }
+
+    #[test]
+    fn short_help_fits_a_screen_and_says_where_the_rest_is() {
+        for command in all_commands() {
+            let mut command = command.term_width(80);
+            let help = examples::shown(&command.render_help().to_string());
+            let name = command.get_name();
+            assert!(help.lines().count() <= SCREEN, "{name}: {help}");
+            assert!(help.matches("\n  # ").count() <= 3, "{name}: {help}");
+            assert!(!help.contains("--kubeconfig"), "{name}: {help}");
+            let is_told = command.get_name() == "options"
+                || help.contains("Use `kubectl devicetaint options`");
+            assert!(is_told, "{name}: {help}");
         }
     }
 

@@ -11,13 +11,20 @@ use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
 
+/// Names the shell that completes a word; the scripts of `completion` set it.
+pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
+/// Says which word is completed, in the shells that say it.
+pub(super) const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
+
 /// Variables that the program listens to; no other part of the environment is ever read.
-const VARIABLES: [&str; 15] = [
+const VARIABLES: [&str; 17] = [
     "COLUMNS",
     "HOME",
     "HTTPS_PROXY",
     "HTTP_PROXY",
     "KUBECONFIG",
+    COMPLETED_SHELL,
+    COMPLETED_WORD,
     "KUBERNETES_SERVICE_HOST",
     "KUBERNETES_SERVICE_PORT",
     "NO_COLOR",
@@ -61,6 +68,16 @@ impl Surroundings {
         Self { variables, streams }
     }
 
+    /// The value of a variable that the program listens to.
+    pub(super) fn variable(&self, name: &str) -> Option<&OsString> {
+        self.variables.get(name)
+    }
+
+    /// What of it connections depend on.
+    pub(super) fn environment(&self) -> cluster::Environment {
+        cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
+    }
+
     /// A printer for what goes wrong before the flags are known.
     pub(super) fn plain_printer(&self) -> Printer<'static> {
         Printer::standard(ColorChoice::Auto, &self.streams, Verbosity::Normal)
@@ -102,8 +119,7 @@ impl Context {
         } else {
             Verbosity::Normal
         };
-        let mut environment =
-            cluster::Environment::from_variables(|name| surroundings.variables.get(name).cloned());
+        let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             printer: Arc::new(
@@ -125,7 +141,7 @@ impl Context {
 }
 
 /// What was typed about the connection, as the cluster takes it.
-fn options(args: ConnectionArgs) -> ConnectionOptions {
+pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
     ConnectionOptions {
         kubeconfig: args.kubeconfig,
         context: args.context,

@@ -2,20 +2,37 @@
 
 use super::context::Context;
 use super::flags::examples;
+use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
+use crate::model::Minor;
 use crate::naming::nearest::nearest;
 use crate::naming::words;
 use crate::report::{Hazard, guard::Signal};
 
-/// Explain a command, the exit codes, the hazards or the guards
+/// Explain a command, or a topic such as exit-codes
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
-    /// A command, or one of: exit-codes, hazards, guards
+    /// A command, or one of: exit-codes, guards, hazards, selectors, versions
     topic: Option<String>,
 }
 
+/// List the flags that every command takes
+#[derive(clap::Args, Debug)]
+pub(super) struct OptionsArgs {}
+
 /// Topics that are no commands.
-const TOPICS: [&str; 3] = ["exit-codes", "hazards", "guards"];
+pub(super) const TOPICS: [&str; 5] = ["exit-codes", "guards", "hazards", "selectors", "versions"];
+
+/// Lists the flags that every command of the `program` takes.
+pub(super) fn options(program: &clap::Command, context: &Context) -> Result<ExitStatus, Failure> {
+    let global = program.get_arguments().filter(|it| it.is_global_set());
+    let mut listed = clap::Command::new("options")
+        .disable_help_flag(true)
+        .help_template("The following options can be passed to any command:\n\n{options}\n")
+        .args(global.cloned());
+    context.printer.emit(&listed.render_help().to_string())?;
+    Ok(ExitStatus::Success)
+}
 
 /// Explains what was asked for, or the `program`.
 pub(super) fn run(
@@ -28,6 +45,8 @@ pub(super) fn run(
         Some("exit-codes") => exit_codes(),
         Some("hazards") => hazards(),
         Some("guards") => guards(),
+        Some("selectors") => SELECTORS.to_owned(),
+        Some("versions") => versions(),
         Some(other) => of_command(other, program)?,
     };
     context.printer.emit(&text)?;
@@ -80,4 +99,94 @@ fn guards() -> String {
          Signals:\n{signals}\n\
          Operators: > >= < <= == !=\n"
     )
+}
+
+const SELECTORS: &str = "\
+A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Names of pools may have slashes: the first
+part is the driver, the last the device. `*` stands for any, and a single part is a whole driver:
+
+  gpu.example.com/node-7/gpu-0   one device
+  'gpu.example.com/node-7/*'     all devices of a pool
+  '*/node-7/*'                   all pools of that name, whatever the driver
+  gpu.example.com                all devices of a driver
+
+--driver, --pool and --device say the same, and --all-devices every device. Quote what has a `*`.
+
+A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
+
+  example.com/maintenance=firmware:NoExecute
+
+A RULE is the name of a DeviceTaintRule, with or without devicetaintrule.resource.k8s.io/ before it.
+Where rules are taken, so is DEVICE KEY, the rule that taints exactly those devices with that key;
+`remove` takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
+";
+
+/// Something that a version of Kubernetes does, or not.
+type Behaviour = fn(&Semantics) -> bool;
+
+/// What the versions of Kubernetes do differently.
+fn versions() -> String {
+    let known = [
+        (33, 0),
+        (34, 0),
+        (35, 0),
+        (36, 0),
+        (37, 0),
+        (37, 1),
+        (37, 2),
+    ]
+    .map(|(minor, patch)| {
+        let patch = Some(patch);
+        (
+            Minor { minor, patch },
+            Semantics::of(Minor { minor, patch }),
+        )
+    });
+    let rows: [(&str, Behaviour); 11] = [
+        ("tolerations spare pods", |it| it.copies_tolerations),
+        ("effect None", |it| it.has_effect_none),
+        ("the controller says what it does", |it| it.has_condition),
+        ("another effect begins a new time", |it| {
+            it.server_renews_time_added
+        }),
+        ("unpublished devices are reached", |it| {
+            it.reaches_unpublished
+        }),
+        ("extended resources are evicted", |it| {
+            it.evicts_extended_resources
+        }),
+        ("rules choose by class and CEL", |it| {
+            it.selects_by_expression
+        }),
+        ("no selector evicts everybody", |it| it.nil_selector_evicts),
+        ("no selector blocks every device", |it| {
+            it.nil_selector_blocks
+        }),
+        ("an unknown effect blocks", |it| it.unknown_effect_blocks),
+        ("old reservations hide pods", |it| {
+            it.stale_reservation_hides
+        }),
+    ];
+    let mut text = format!(
+        "Device taints came with Kubernetes {}; what is newer than {} is taken to behave like it.\n\n{:34}",
+        Semantics::OLDEST,
+        Semantics::NEWEST,
+        ""
+    );
+    for (version, _) in &known {
+        text.push_str(&format!("{:>7}", version.to_string()));
+    }
+    for (what, holds) in rows {
+        text.push_str(&format!("\n{what:34}"));
+        for (_, semantics) in &known {
+            let shown = match semantics {
+                Some(semantics) if holds(semantics) => "yes",
+                Some(_) => "-",
+                None => "?",
+            };
+            text.push_str(&format!("{shown:>7}"));
+        }
+    }
+    text.push_str("\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, makes reservations for\nPodGroups count for their pods: say --feature-gates DRAWorkloadResourceClaims=true where it is on.\n");
+    text
 }

@@ -32,7 +32,7 @@ pub(super) struct ListArgs {
     #[arg(value_name = "RULE")]
     names: Vec<String>,
 
-    /// Only rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    /// Only rules with these labels
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 

@@ -12,6 +12,8 @@
 
 mod add;
 mod cli;
+mod complete;
+mod completion;
 mod context;
 mod deescalate;
 mod describe;
@@ -29,4 +31,4 @@ mod tests;
 mod wait;
 mod work;
 
-pub use cli::{Cli, run};
+pub use cli::{Cli, command, run};

@@ -31,7 +31,10 @@ use crate::report::{Guard, ImpactReport};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, and a taint KEY[=VALUE][:EFFECT]
+    ///
+    /// `*` in the place of driver, pool or device stands for any. Without a taint that of a stranger is
+    /// assumed, which only tolerations of everything tolerate, with effect NoExecute.
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 
@@ -46,7 +49,7 @@ pub(super) struct PreviewArgs {
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     rule: Vec<String>,
 
-    /// DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+    /// Manifest of rules; `-` reads stdin; repeatable
     #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
     filename: Vec<PathBuf>,
 
@@ -54,7 +57,9 @@ pub(super) struct PreviewArgs {
     #[arg(long, help_heading = "Devices")]
     allow_missing: bool,
 
-    /// Exit with code 4 when this holds, such as 'pods.evicted>20'; repeatable; see `help guards`
+    /// Exit with code 4 when this holds: 'pods.evicted>20'
+    ///
+    /// Repeatable; `help guards` says what can be asked.
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 

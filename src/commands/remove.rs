@@ -44,7 +44,9 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     all: bool,
 
-    /// Do not ask; needed for more than one rule, or one that this plugin has not made, where there is no terminal to ask on
+    /// Do not ask; needed where there is no terminal
+    ///
+    /// That is asked about more than one rule, and about any that this plugin has not made.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

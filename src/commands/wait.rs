@@ -28,11 +28,13 @@ use crate::render::{Format, Page, render};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name, or devices as DRIVER/POOL/DEVICE and the taint that their rule has
+    /// Rules by name, or devices and the KEY of their taint
+    ///
+    /// Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
-    /// Rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    /// Rules with these labels
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 
@@ -52,8 +54,8 @@ pub(super) struct WaitArgs {
     #[arg(long)]
     ignore_not_found: bool,
 
-    /// Output format
-    #[arg(short, long, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    /// One of table, wide, json, yaml, markdown and name
+    #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     output: Format,
 
     #[command(flatten)]

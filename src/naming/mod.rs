@@ -15,10 +15,12 @@
 //!
 //! What people type for a command who know it from elsewhere is in [`words`].
 //!
-//! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl.
+//! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl;
+//! [`completion`] says what a word that is being typed can become.
 
 pub mod address;
 mod argument;
+pub mod completion;
 pub mod device;
 pub mod duration;
 mod error;

@@ -15,7 +15,7 @@ fn help_of_the_program() {
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
-    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+    Usage: kubectl devicetaint <COMMAND>
 
     Commands:
       preview     Show which pods a taint would evict, and when
@@ -28,7 +28,9 @@ fn help_of_the_program() {
       wait        Wait until rules have evicted everybody, were seen by the controller, or are gone
       devices     List devices with their taints, and the claims and pods that use them
       snapshot    Save what a preview needs, to be read anywhere with --from
-      help        Explain a command, the exit codes, the hazards or the guards
+      completion  Print what completes words in a shell, or install what completes them behind kubectl
+      options     List the flags that every command takes
+      help        Explain a command, or a topic such as exit-codes
 
     Options:
       -h, --help
@@ -36,82 +38,6 @@ fn help_of_the_program() {
 
       -V, --version
               Print version
-
-    Output:
-          --color <WHEN>
-              When to use colours
-
-              Possible values:
-              - auto:   On a terminal that has them
-              - always: Always
-              - never:  Never
-              
-              [default: auto]
-
-      -q, --quiet
-              Print results and errors only
-
-    Connection:
-          --kubeconfig <FILENAME>
-              Path of the kubeconfig file
-
-          --context <NAME>
-              Kubeconfig context
-
-          --cluster <NAME>
-              Kubeconfig cluster
-
-          --user <NAME>
-              Kubeconfig user
-
-      -n, --namespace <NAME>
-              Only devices that claims of this namespace hold; for `devices` alone
-
-      -s, --server <URL>
-              Address and port of the API server
-
-          --tls-server-name <NAME>
-              Name in the API server's certificate; default: the host in its address
-
-          --insecure-skip-tls-verify[=<BOOL>]
-              Do not check the API server's certificate
-              
-              [possible values: true, false]
-
-          --certificate-authority <FILENAME>
-              File with the certificate of the certificate authority
-
-          --client-certificate <FILENAME>
-              File with the client's certificate
-
-          --client-key <FILENAME>
-              File with the client's key
-
-          --token <TOKEN>
-              Bearer token
-
-          --as <NAME>
-              User to impersonate
-
-          --as-group <NAME>
-              Group to impersonate; repeatable
-
-          --as-uid <UID>
-              UID to impersonate
-
-          --as-user-extra <KEY=VALUE>
-              Further property of the user to impersonate; repeatable
-
-          --request-timeout <DURATION>
-              How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
-
-          --disable-compression[=<BOOL>]
-              Do not ask for compressed answers
-              
-              [possible values: true, false]
-
-      -v, --verbosity [<LEVEL>]
-              Show each request with its bytes and time
 
     Examples:
       # Who would be evicted if this device were tainted NoExecute?
@@ -124,6 +50,8 @@ fn help_of_the_program() {
 
       # Which devices are there, and who uses them?
       kubectl devicetaint devices --node node-7
+
+    Use `kubectl devicetaint options` for the flags that every command takes.
     [exit status: 0]
     ");
 }
@@ -136,86 +64,30 @@ fn short_help_of_preview() {
     Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
 
     Arguments:
-      [DEVICE|TAINT]...  Devices, as DRIVER/POOL/DEVICE with * for any; and at most one taint, as
-                         KEY[=VALUE][:EFFECT]
+      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, and a taint KEY[=VALUE][:EFFECT]
 
     Options:
       -h, --help  Print help (see more with '--help')
 
     Devices:
-          --driver <DRIVER>      Driver of the devices
-          --pool <POOL>          Pool of the devices
-          --device <DEVICE>      Name of the devices within their pool
           --all-devices          Every device of every driver
           --rule <NAME>          Rule that exists, by name; repeatable
-      -f, --filename <FILENAME>  DeviceTaintRule manifest, as YAML or JSON; `-` reads stdin; repeatable
+      -f, --filename <FILENAME>  Manifest of rules; `-` reads stdin; repeatable
           --allow-missing        Accept names that match no device
 
     Guards:
-          --abort-if <GUARD>  Exit with code 4 when this holds, such as 'pods.evicted>20'; repeatable;
-                              see `help guards`
+          --abort-if <GUARD>  Exit with code 4 when this holds: 'pods.evicted>20'
 
     Controller:
-          --publish  Also create rules with effect None, and compare with what the controller says about
-                     them
+          --publish  Ask the controller too, with rules of effect None
           --cleanup  Remove the rules of --publish again
 
     Source:
-          --from <FILENAME>            Read saved objects instead of the cluster: a file, a directory,
-                                       or `-` for stdin; repeatable
-          --kubernetes <VERSION>       Kubernetes version whose behaviour applies, such as 1.36 or
-                                       1.37.1; default: what the source shows, else the newest known
-          --feature-gates <GATE=BOOL>  Feature gates of the cluster that differ from their defaults;
-                                       known: DRAWorkloadResourceClaims
-          --now <TIME>                 Time of the question, as RFC 3339; default: the newest time in
-                                       the files
+          --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
 
     Output:
-          --color <WHEN>     When to use colours [default: auto] [possible values: auto, always, never]
-      -q, --quiet            Print results and errors only
-      -o, --output <FORMAT>  Output format [default: table] [possible values: table, wide, json, yaml,
-                             markdown, name]
+      -o, --output <FORMAT>  One of table, wide, json, yaml, markdown and name [default: table]
           --strict           Exit with code 6 when part of the answer is missing
-
-    Connection:
-          --kubeconfig <FILENAME>
-              Path of the kubeconfig file
-          --context <NAME>
-              Kubeconfig context
-          --cluster <NAME>
-              Kubeconfig cluster
-          --user <NAME>
-              Kubeconfig user
-      -n, --namespace <NAME>
-              Only devices that claims of this namespace hold; for `devices` alone
-      -s, --server <URL>
-              Address and port of the API server
-          --tls-server-name <NAME>
-              Name in the API server's certificate; default: the host in its address
-          --insecure-skip-tls-verify[=<BOOL>]
-              Do not check the API server's certificate [possible values: true, false]
-          --certificate-authority <FILENAME>
-              File with the certificate of the certificate authority
-          --client-certificate <FILENAME>
-              File with the client's certificate
-          --client-key <FILENAME>
-              File with the client's key
-          --token <TOKEN>
-              Bearer token
-          --as <NAME>
-              User to impersonate
-          --as-group <NAME>
-              Group to impersonate; repeatable
-          --as-uid <UID>
-              UID to impersonate
-          --as-user-extra <KEY=VALUE>
-              Further property of the user to impersonate; repeatable
-          --request-timeout <DURATION>
-              How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
-          --disable-compression[=<BOOL>]
-              Do not ask for compressed answers [possible values: true, false]
-      -v, --verbosity [<LEVEL>]
-              Show each request with its bytes and time
 
     Examples:
       # Who would be evicted if this device were tainted NoExecute?
@@ -229,12 +101,7 @@ fn short_help_of_preview() {
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
         example.com/maintenance:NoExecute --publish --cleanup
 
-      # The pods that would be evicted, as kubectl takes them
-      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \
-        | xargs -L1 kubectl get
-
-      # What if this existing rule were escalated? Stop a script above 20 pods
-      kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'
+    Use `kubectl devicetaint options` for the flags that every command takes.
     [exit status: 0]
     ");
 }
@@ -243,12 +110,14 @@ fn short_help_of_preview() {
 fn short_help_of_devices_ends_with_examples() {
     let run = devicetaint("devices -h");
     let (_, examples) = run.stdout.split_once("Examples:").expect("examples");
-    assert_snapshot!(examples, @"
-    # All devices of a node
-    kubectl devicetaint devices --node node-7
+    assert_snapshot!(examples, @r"
+      # All devices of a node
+      kubectl devicetaint devices --node node-7
 
-    # What could be tainted without hitting anybody
-    kubectl devicetaint devices gpu.example.com --free -o name
+      # What could be tainted without hitting anybody
+      kubectl devicetaint devices gpu.example.com --free -o name
+
+    Use `kubectl devicetaint options` for the flags that every command takes.
     ");
 }
 
@@ -330,7 +199,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, snapshot, help, exit-codes, hazards, guards
+    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, snapshot, completion, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -350,13 +219,13 @@ fn version_is_a_result() {
 
 #[test]
 fn misspelt_command_gets_the_nearest() {
-    assert_snapshot!(devicetaint("previw").shown(), @"
+    assert_snapshot!(devicetaint("previw").shown(), @r"
     [stderr]
     error: unrecognized subcommand 'previw'
 
       tip: a similar subcommand exists: 'preview'
 
-    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+    Usage: kubectl devicetaint <COMMAND>
 
     For more information, try '--help'.
     [exit status: 2]
@@ -407,7 +276,7 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
 
       tip: here that is `add`
 
-    Usage: kubectl devicetaint [OPTIONS] <COMMAND>
+    Usage: kubectl devicetaint <COMMAND>
 
     For more information, try '--help'.
     [exit status: 2]

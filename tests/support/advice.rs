@@ -104,13 +104,16 @@ fn help_of(program: &Path, words: &[String]) -> String {
             if let Some(help) = known.get(&name) {
                 return Some(help.clone());
             }
-            let mut command = Command::new(program);
-            let output = command.args([&name, "--help"]).env_clear().output().ok()?;
-            let help = output
-                .status
-                .success()
-                .then(|| String::from_utf8(output.stdout));
-            let help = help?.ok()?;
+            let said = |arguments: &[&str]| {
+                let mut command = Command::new(program);
+                let output = command.args(arguments).env_clear().output().ok()?;
+                let help = output
+                    .status
+                    .success()
+                    .then(|| String::from_utf8(output.stdout));
+                help?.ok()
+            };
+            let help = said(&[&name, "--help"])? + &said(&["options"])?;
             known.insert(name, help.clone());
             Some(help)
         })

@@ -18,6 +18,7 @@ pub(in crate::cluster) mod options;
 pub(in crate::cluster) mod plugin;
 pub(in crate::cluster) mod proxy;
 pub(in crate::cluster) mod renewal;
+pub use kubeconfig::KubeconfigNames;
 pub use load::Connection;
 pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
 pub(in crate::cluster) use renewal::Renewal;

@@ -101,6 +101,9 @@ pub struct Environment {
     pub service_port: Option<String>,
     /// Whether somebody can answer the questions of a credential plugin.
     pub stdin_is_terminal: bool,
+    /// Whether nobody must be disturbed, as while a shell completes a word: credential plugins say
+    /// nothing then.
+    pub is_silent: bool,
 }
 
 impl Environment {
@@ -114,6 +117,7 @@ impl Environment {
         };
         let text = |names: &[&str]| first(names).and_then(|value| value.into_string().ok());
         Self {
+            is_silent: false,
             kubeconfig: first(&["KUBECONFIG"]),
             home: first(&["HOME", "USERPROFILE"]).map(PathBuf::from),
             https_proxy: text(&["HTTPS_PROXY", "https_proxy"]),

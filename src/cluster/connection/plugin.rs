@@ -139,7 +139,11 @@ impl Plugin<'_> {
                 Stdio::null()
             })
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(if environment.is_silent {
+                Stdio::null()
+            } else {
+                Stdio::inherit()
+            })
             .kill_on_drop(true);
         for variable in self.exec.env.iter().flatten() {
             if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {

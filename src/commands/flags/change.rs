@@ -12,12 +12,14 @@ use crate::report::change::DryRun;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Change")]
 pub(crate) struct ChangeArgs {
-    /// Say what would be done: client does not send it, server sends it without storing it
-    #[arg(long, value_enum, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
+    /// Say what would be done, asking client or server
+    ///
+    /// With `client` nothing is sent; with `server` it is sent, and the server does not store it.
+    #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 
     /// Exit with code 3 when there is nothing to change
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     error_unchanged: bool,
 }
 
@@ -49,8 +51,10 @@ impl ChangeArgs {
 /// How what was done is printed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Print what was done as a ChangeReport, once all of it is done
-    #[arg(short, long, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
+    /// Print what was done as data: json or yaml
+    ///
+    /// That is a ChangeReport, printed once all of it is done.
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 }
 

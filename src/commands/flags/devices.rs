@@ -9,15 +9,15 @@ use crate::naming::device;
 #[derive(clap::Args, Debug)]
 pub(crate) struct SelectorArgs {
     /// Driver of the devices
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     driver: Option<String>,
 
     /// Pool of the devices
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     pool: Option<String>,
 
     /// Name of the devices within their pool
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     device: Option<String>,
 }
 

@@ -3,8 +3,14 @@
 /// Stands for a space at which no line may be broken.
 const GLUE: char = '\u{a0}';
 
+/// How many examples stand in the short help.
+const FEW: usize = 3;
+
+/// Where the flags are that every command takes; kubectl has it at the same place.
+const OPTIONS: &str = "Use `kubectl devicetaint options` for the flags that every command takes.";
+
 /// The command and its subcommands, with examples whose lines are not broken anywhere: half a command
-/// is another command.
+/// is another command. The short help has the first of them, the long help all.
 pub(crate) fn unbroken(command: clap::Command) -> clap::Command {
     let names: Vec<String> = command
         .get_subcommands()
@@ -14,9 +20,21 @@ pub(crate) fn unbroken(command: clap::Command) -> clap::Command {
         command.mut_subcommand(name, unbroken)
     });
     match command.get_after_help().map(ToString::to_string) {
-        Some(text) => command.after_help(text.replace(' ', &GLUE.to_string())),
-        None => command,
+        Some(text) => command
+            .after_help(glued(&format!("{}\n\n{OPTIONS}", few(&text))))
+            .after_long_help(glued(&format!("{text}\n\n{OPTIONS}"))),
+        None => command.after_help(glued(OPTIONS)),
     }
+}
+
+/// The first of the examples, which a blank line divides.
+fn few(examples: &str) -> String {
+    let blocks: Vec<&str> = examples.split("\n\n").take(FEW).collect();
+    blocks.join("\n\n")
+}
+
+fn glued(text: &str) -> String {
+    text.replace(' ', &GLUE.to_string())
 }
 
 /// The text of the help as it is printed.

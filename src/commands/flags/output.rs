@@ -49,8 +49,8 @@ impl From<Color> for ColorChoice {
 /// How a report is printed.
 #[derive(clap::Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// Output format
-    #[arg(short, long, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    /// One of table, wide, json, yaml, markdown and name
+    #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 
     /// Exit with code 6 when part of the answer is missing

@@ -3,7 +3,9 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Also create rules with effect None, and compare with what the controller says about them
+    /// Ask the controller too, with rules of effect None
+    ///
+    /// They are created, and what the controller says about them is compared with the answer.
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 

@@ -7,11 +7,15 @@ use crate::naming::labels::LabelSelector;
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name, or devices as DRIVER/POOL/DEVICE and their taint as KEY, KEY=VALUE or KEY:EFFECT
+    /// Rules by name, or devices and the KEY of their taint
+    ///
+    /// Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
-    /// Rules with these labels, such as kubectl-devicetaint/batch=9c41d7e02b
+    /// Rules with these labels
+    ///
+    /// Such as kubectl-devicetaint/batch=9c41d7e02b, which those of one `add` have in common.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 }

@@ -10,19 +10,25 @@ use crate::error::Failure;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Safety")]
 pub(crate) struct SafetyArgs {
-    /// Do not ask; needed where there is no terminal to ask on
+    /// Do not ask; needed where there is no terminal
     #[arg(short, long)]
     yes: bool,
 
-    /// Number of pods that may be evicted, exactly; with --yes where several namespaces, kube-system or all devices are hit
+    /// Number of pods that may be evicted, exactly
+    ///
+    /// Needed beside --yes where several namespaces, kube-system or all devices are hit.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
-    /// Refuse when more is hit than this report says, which `preview -o json` has written
+    /// Refuse when more is hit than this report says
+    ///
+    /// It is what `preview -o json` has written.
     #[arg(long, value_name = "FILENAME")]
     expect: Option<PathBuf>,
 
-    /// Refuse when this holds, such as 'pods.evicted>20'; repeatable; see `help guards`
+    /// Refuse when this holds, such as 'pods.evicted>20'
+    ///
+    /// Repeatable; `help guards` says what can be asked.
     #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
 }

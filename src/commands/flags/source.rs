@@ -12,7 +12,9 @@ use crate::model::Minor;
 /// Where the cluster's state comes from, and how it is understood.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SourceArgs {
-    /// Read saved objects instead of the cluster: a file, a directory, or `-` for stdin; repeatable
+    /// Read saved objects instead: a file, a directory or `-`
+    ///
+    /// Repeatable; `-` reads stdin. The cluster is not asked.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
@@ -20,7 +22,7 @@ pub(crate) struct SourceArgs {
     version: VersionArgs,
 
     /// Time of the question, as RFC 3339; default: the newest time in the files
-    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source", hide_short_help = true)]
     now: Option<Timestamp>,
 }
 
@@ -28,11 +30,11 @@ pub(crate) struct SourceArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct VersionArgs {
     /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: what the source shows, else the newest known
-    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source")]
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
     kubernetes: Option<Minor>,
 
     /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
-    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source")]
+    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source", hide_short_help = true)]
     feature_gates: Vec<bool>,
 }
 

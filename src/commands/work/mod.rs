@@ -2,6 +2,7 @@
 //!
 //! Knows no clap: everything comes as plain values.
 
+pub(crate) mod candidates;
 pub(crate) mod changer;
 mod clock;
 pub(crate) mod connect;

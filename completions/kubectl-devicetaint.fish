@@ -1,0 +1,1 @@
+complete --keep-order --exclusive --command kubectl-devicetaint --arguments "(KUBECTL_DEVICETAINT_COMPLETE=fish kubectl-devicetaint -- (commandline --current-process --tokenize --cut-at-cursor) (commandline --current-token))"

@@ -1,0 +1,169 @@
+//! `completion`: what makes shells complete the plugin's words, and kubectl too.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
+
+use super::complete::KUBECTL_NAME;
+use super::context::{COMPLETED_SHELL, Context};
+use crate::error::{ExitStatus, Failure};
+
+/// Print what completes words in a shell, or install what completes them behind kubectl
+///
+/// kubectl completes the words of a plugin with a second program beside it, which `completion install`
+/// puts there; that works in every shell in which kubectl itself is completed. The scripts are for who
+/// calls the plugin by its own name, kubectl-devicetaint.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CompletionArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum What {
+    /// Print the script for bash
+    Bash,
+    /// Print the script for zsh
+    Zsh,
+    /// Print the script for fish
+    Fish,
+    /// Print the script for PowerShell
+    Powershell,
+    /// Install kubectl_complete-devicetaint, so that kubectl completes the words of the plugin
+    Install(InstallArgs),
+}
+
+#[derive(clap::Args, Debug)]
+struct InstallArgs {
+    /// Folder for it, which has to be in PATH; default: where the plugin is
+    #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    dir: Option<PathBuf>,
+
+    /// Replace a file of that name that is another
+    #[arg(long)]
+    force: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Complete the words of the plugin wherever kubectl's are
+  kubectl devicetaint completion install
+
+  # Where krew keeps its plugins
+  kubectl devicetaint completion install --dir ~/.krew/bin
+
+  # For kubectl-devicetaint by its own name, in bash: to source in ~/.bashrc
+  kubectl devicetaint completion bash > ~/.kubectl-devicetaint.bash";
+
+/// What the plugin is called in `PATH`.
+const PROGRAM: &str = "kubectl-devicetaint";
+
+#[cfg(not(windows))]
+const FILE: (&str, &str) = (
+    KUBECTL_NAME,
+    include_str!("../../completions/kubectl_complete-devicetaint"),
+);
+#[cfg(windows)]
+const FILE: (&str, &str) = (
+    "kubectl_complete-devicetaint.cmd",
+    "@kubectl-devicetaint __complete %*\r\n",
+);
+
+pub(super) fn run(args: &CompletionArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    match &args.what {
+        What::Bash => context.printer.emit(&script(&Bash)?)?,
+        What::Zsh => context.printer.emit(&script(&Zsh)?)?,
+        What::Fish => context.printer.emit(&script(&Fish)?)?,
+        What::Powershell => context.printer.emit(&script(&Powershell)?)?,
+        What::Install(args) => install(args, context)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The script that makes a shell ask this program.
+pub(super) fn script(shell: &dyn EnvCompleter) -> Result<String, Failure> {
+    let mut text = Vec::new();
+    shell.write_registration(COMPLETED_SHELL, PROGRAM, PROGRAM, PROGRAM, &mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    // The output of this program has no control characters but line breaks, in bash either.
+    let text = text.replace(r"$'\013'", r"$'\n'");
+    Ok(text.trim_matches('\n').to_owned() + "\n")
+}
+
+fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
+    let (name, text) = FILE;
+    let folders = folders(context.environment.path.as_deref());
+    let folder = match &args.dir {
+        Some(folder) => folder.clone(),
+        None => own_folder(&folders)?,
+    };
+    let file = folder.join(name);
+    let shown = file.display();
+    match std::fs::read(&file) {
+        Ok(found) if found == text.as_bytes() => {
+            context.printer.emit(&format!("{shown} unchanged\n"))?;
+        }
+        Ok(_) if !args.force => {
+            return Err(Failure::new(
+                ExitStatus::Failed,
+                format!("{shown} is there already, and is something else"),
+            )
+            .hint("to replace it, add --force"));
+        }
+        Ok(_) | Err(_) => {
+            write(&file, text).map_err(|error| unwritable(&file, &error))?;
+            context.printer.emit(&format!("{shown} installed\n"))?;
+        }
+    }
+    if !folders.contains(&folder) {
+        let folder = folder.display();
+        let warning = format!("{folder} is not in PATH, so that kubectl does not find it");
+        context.printer.warn(&warning);
+    }
+    context.printer.note(
+        "it works where kubectl itself is completed; if that is new: kubectl completion --help",
+    );
+    Ok(())
+}
+
+/// The folders of `PATH`.
+fn folders(path: Option<&OsStr>) -> Vec<PathBuf> {
+    path.map_or_else(Vec::new, |path| std::env::split_paths(path).collect())
+}
+
+/// The first folder of `PATH` in which the plugin is: under krew that is a link to it, and the place
+/// where kubectl looks.
+fn own_folder(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let found = folders.iter().find(|folder| folder.join(&file).is_file());
+    found.cloned().ok_or_else(|| {
+        Failure::usage(format!("no folder in PATH has {file}"))
+            .hint("say where: completion install --dir FOLDER")
+    })
+}
+
+/// Writes a program, whole or not at all.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().unwrap_or_else(|| Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o755));
+    }
+    let mut temporary = builder.tempfile_in(folder)?;
+    temporary.write_all(text.as_bytes())?;
+    temporary.persist(file)?;
+    Ok(())
+}
+
+fn unwritable(file: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("cannot write {}: {error}", file.display()),
+    );
+    failure.hint("choose another folder of PATH: completion install --dir FOLDER")
+}

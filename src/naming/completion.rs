@@ -1,0 +1,266 @@
+//! What a word that is being typed can become.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{DeviceId, DeviceTaintRule, Effect};
+
+/// How many devices are proposed one by one; of more of them, the next part of their names.
+const MANY: usize = 40;
+
+/// A word that may be meant, with what there is to say about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    /// The whole word; one that ends with `/`, `=` or `:` goes on.
+    pub word: String,
+    /// What it is, in a few words.
+    pub help: Option<String>,
+}
+
+impl Candidate {
+    /// A word about which there is nothing to say.
+    #[must_use]
+    pub fn bare(word: impl Into<String>) -> Self {
+        Self {
+            word: word.into(),
+            help: None,
+        }
+    }
+
+    fn with(word: String, help: String) -> Self {
+        Self {
+            word,
+            help: Some(help),
+        }
+    }
+}
+
+/// DEVICE arguments that begin with `typed`: devices, or drivers and pools where there are many
+/// devices. Each of `typed`'s parts may be `*` already.
+#[must_use]
+pub fn devices(published: &BTreeSet<DeviceId>, typed: &str) -> Vec<Candidate> {
+    let matching: Vec<(String, [&str; 3])> = published
+        .iter()
+        .map(|id| {
+            let parts = [id.driver.as_str(), id.pool.as_str(), id.device.as_str()];
+            (in_the_typed_form(parts, typed), parts)
+        })
+        .filter(|(word, _)| word.starts_with(typed))
+        .collect();
+    if matching.len() <= MANY {
+        let words: BTreeSet<String> = matching.into_iter().map(|(word, _)| word).collect();
+        return words.into_iter().map(Candidate::bare).collect();
+    }
+    let mut next: BTreeMap<String, usize> = BTreeMap::new();
+    for (word, parts) in &matching {
+        let count = next.entry(next_part(word, *parts, typed)).or_default();
+        *count = count.saturating_add(1);
+    }
+    // A step that tells nothing apart is not worth a key.
+    if let [(only, _)] = next.iter().collect::<Vec<_>>()[..]
+        && only.as_str() != typed
+        && only.ends_with('/')
+    {
+        return devices(published, only);
+    }
+    let shown = next.into_iter().map(|(word, count)| match count {
+        1 => Candidate::bare(word),
+        count => Candidate::with(word, format!("{count} devices")),
+    });
+    shown.collect()
+}
+
+/// The device with `*` where `typed` has one in the place of driver or pool.
+fn in_the_typed_form([driver, pool, device]: [&str; 3], typed: &str) -> String {
+    let mut parts = typed.split('/');
+    let driver = if parts.next() == Some("*") {
+        "*"
+    } else {
+        driver
+    };
+    let pool = if parts.next() == Some("*") && typed.matches('/').count() == 2 {
+        "*"
+    } else {
+        pool
+    };
+    format!("{driver}/{pool}/{device}")
+}
+
+/// The word up to the next `/` that divides driver, pool and device.
+fn next_part(word: &str, [_, _, device]: [&str; 3], typed: &str) -> String {
+    let driver = word.split_inclusive('/').next().unwrap_or(word);
+    let pool = word.strip_suffix(device).unwrap_or(word);
+    let ends = [driver, pool, word];
+    let end = ends.into_iter().find(|end| end.len() > typed.len());
+    end.unwrap_or(word).to_owned()
+}
+
+/// Taints that begin with `typed`: keys that rules have, and effects behind the colon.
+#[must_use]
+pub fn taints(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
+    if let Some((before, _)) = typed.rsplit_once(':') {
+        let effects = [Effect::None, Effect::NoSchedule, Effect::NoExecute];
+        let words = effects.map(|effect| format!("{before}:{}", effect.as_str()));
+        return beginning(words.into_iter().map(Candidate::bare), typed);
+    }
+    let keys: BTreeSet<&str> = rules.iter().map(|rule| rule.taint.key.as_str()).collect();
+    let words = keys.into_iter().map(|key| format!("{key}:"));
+    beginning(words.map(Candidate::bare), typed)
+}
+
+/// Keys of taints that rules have, as `KEY` or, for who takes them away, as `KEY-`.
+#[must_use]
+pub fn keys(rules: &[DeviceTaintRule], ending: &str, typed: &str) -> Vec<Candidate> {
+    let keys: BTreeSet<&str> = rules.iter().map(|rule| rule.taint.key.as_str()).collect();
+    let words = keys.into_iter().map(|key| format!("{key}{ending}"));
+    beginning(words.map(Candidate::bare), typed)
+}
+
+/// Names of rules that begin with `typed`, also as `devicetaintrule.resource.k8s.io/NAME`.
+#[must_use]
+pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
+    let prefix = match typed.split_once('/') {
+        Some((kind, _)) if kind.starts_with("devicetaintrule") => format!("{kind}/"),
+        _ => String::new(),
+    };
+    let words = rules.iter().map(|rule| {
+        let taint = &rule.taint;
+        let value = if taint.value.is_empty() {
+            String::new()
+        } else {
+            format!("={}", taint.value)
+        };
+        let shown = format!("{}{value}:{}", taint.key, taint.effect.as_str());
+        Candidate::with(format!("{prefix}{}", rule.name), shown)
+    });
+    beginning(words, typed)
+}
+
+/// `KEY=VALUE` of the labels that rules have.
+#[must_use]
+pub fn labels(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for (key, value) in rules.iter().flat_map(|rule| &rule.metadata.labels) {
+        let rules = count.entry(format!("{key}={value}")).or_default();
+        *rules = rules.saturating_add(1);
+    }
+    let words = count.into_iter().map(|(word, count)| {
+        let plural = if count == 1 { "" } else { "s" };
+        Candidate::with(word, format!("{count} rule{plural}"))
+    });
+    beginning(words, typed)
+}
+
+/// Those of the `candidates` that begin with `typed`, sorted, each once, and none that a terminal
+/// would take for anything but letters.
+#[must_use]
+pub fn beginning(candidates: impl IntoIterator<Item = Candidate>, typed: &str) -> Vec<Candidate> {
+    let plain = |candidate: &Candidate| !candidate.word.chars().any(char::is_control);
+    let found = candidates.into_iter().filter(plain);
+    let found: BTreeSet<Candidate> = found
+        .filter(|candidate| candidate.word.starts_with(typed))
+        .collect();
+    found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published(drivers: usize, pools: usize, devices: usize) -> BTreeSet<DeviceId> {
+        let mut all = BTreeSet::new();
+        for driver in 0..drivers {
+            for pool in 0..pools {
+                for device in 0..devices {
+                    all.insert(DeviceId {
+                        driver: format!("driver-{driver}.example.com").as_str().into(),
+                        pool: format!("rack-{pool}/node").as_str().into(),
+                        device: format!("gpu-{device}").as_str().into(),
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    fn words(candidates: Vec<Candidate>) -> Vec<String> {
+        candidates.into_iter().map(|it| it.word).collect()
+    }
+
+    #[test]
+    fn few_devices_are_proposed_whole() {
+        assert_eq!(
+            words(devices(&published(1, 2, 1), "")),
+            [
+                "driver-0.example.com/rack-0/node/gpu-0",
+                "driver-0.example.com/rack-1/node/gpu-0"
+            ]
+        );
+        assert!(devices(&published(1, 2, 1), "other").is_empty());
+    }
+
+    #[test]
+    fn many_devices_are_proposed_part_by_part() {
+        let all = published(2, 3, 50);
+        assert_eq!(
+            words(devices(&all, "")),
+            ["driver-0.example.com/", "driver-1.example.com/"]
+        );
+        // Slashes within a pool's name divide nothing.
+        assert_eq!(
+            words(devices(&all, "driver-1.example.com/")),
+            [
+                "driver-1.example.com/rack-0/node/",
+                "driver-1.example.com/rack-1/node/",
+                "driver-1.example.com/rack-2/node/"
+            ]
+        );
+        let within = devices(&all, "driver-1.example.com/rack-2/node/");
+        assert_eq!(within.len(), 50);
+        assert_eq!(within[0].word, "driver-1.example.com/rack-2/node/gpu-0");
+    }
+
+    #[test]
+    fn a_step_that_tells_nothing_apart_is_left_out() {
+        assert_eq!(
+            words(devices(&published(1, 2, 50), "")),
+            [
+                "driver-0.example.com/rack-0/node/",
+                "driver-0.example.com/rack-1/node/"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_star_stays_where_it_was_typed() {
+        assert_eq!(
+            words(devices(&published(2, 1, 1), "*/rack")),
+            ["*/rack-0/node/gpu-0"]
+        );
+        assert_eq!(
+            words(devices(&published(2, 1, 2), "driver-0.example.com/*/")),
+            [
+                "driver-0.example.com/*/gpu-0",
+                "driver-0.example.com/*/gpu-1"
+            ]
+        );
+    }
+
+    #[test]
+    fn effects_follow_the_colon() {
+        assert_eq!(
+            words(taints(&[], "example.com/broken=xid:No")),
+            [
+                "example.com/broken=xid:NoExecute",
+                "example.com/broken=xid:NoSchedule",
+                "example.com/broken=xid:None"
+            ]
+        );
+        assert!(taints(&[], "example").is_empty());
+    }
+
+    #[test]
+    fn nothing_is_proposed_that_a_terminal_would_obey() {
+        let hostile = Candidate::bare("a\u{1b}[31m");
+        assert!(beginning([hostile], "a").is_empty());
+    }
+}
