@@ -275,3 +275,49 @@ async fn a_reader_that_goes_away_is_no_failure() {
     assert!(child.wait().expect("it ends").success(), "{said}");
     assert_eq!(said, "");
 }
+
+#[tokio::test]
+async fn kubectl_completes_the_words_of_the_plugin() {
+    let plane = ControlPlane::shared();
+    let scene = Scene::new(plane, V1).await;
+    let folder = plane.folder().join("completed");
+    fs::create_dir_all(&folder).expect("a folder");
+    let shim = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/completions/kubectl_complete-devicetaint"
+    );
+    for (program, name) in [
+        (PLUGIN, "kubectl-devicetaint"),
+        (shim, "kubectl_complete-devicetaint"),
+    ] {
+        let link = folder.join(name);
+        if !link.exists() {
+            std::os::unix::fs::symlink(program, &link).expect("a link");
+        }
+    }
+    let asked = |typed: &[&str]| {
+        let found = plane.kubectl_path();
+        let binaries = found.parent().expect("kubectl is in a folder");
+        let path = format!("{}:{}", folder.display(), binaries.display());
+        let output = plane
+            .command(&found)
+            .env("PATH", path)
+            .args(["__complete", "devicetaint"])
+            .args(typed)
+            .output()
+            .expect("kubectl can be run");
+        text(&output)
+    };
+    // What kubectl's own scripts take apart: words, and what to do with them.
+    let whole = asked(&["preview", &format!("{}/", scene.driver)]);
+    let pool = format!("{0}/{0}", scene.driver);
+    let devices = format!("{pool}/gpu-0\n{pool}/gpu-1\n:4\n");
+    assert_eq!(whole, devices);
+    let driver = asked(&[
+        "devices",
+        "--driver",
+        &scene.driver[..scene.driver.len() - 1],
+    ]);
+    assert_eq!(driver, format!("{}\n:4\n", scene.driver));
+    assert!(asked(&["esc"]).starts_with("escalate\t"));
+}
