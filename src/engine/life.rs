@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{DeviceTaint, Impact, PodImpact, Verdict};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, NodeHealth, NodeName, Pod};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, NodeHealth, NodeName, Pod, ResourceClaim};
 
 /// What the condition `EvictionInProgress` of a rule is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,8 +172,11 @@ fn terminating(
 pub struct Release<'a> {
     /// The device.
     pub device: DeviceId,
-    /// What still keeps it from being allocated; empty when it is free again.
+    /// The taints that still keep it from being allocated.
     pub remaining: Vec<DeviceTaint<'a>>,
+    /// The claims that hold it, those with administrative access left aside: pods on their way out, or
+    /// that tolerate the taint, keep a device that nothing taints any more.
+    pub claims: Vec<&'a ResourceClaim>,
 }
 
 /// What becomes of the published devices of `impact` when its considered taints, which block
@@ -187,9 +190,22 @@ pub fn release<'a>(impact: &Impact<'a>) -> Vec<Release<'a>> {
             Release {
                 device: device.id.clone(),
                 remaining: taints.filter(|taint| blocks(&taint.taint.effect)).collect(),
+                claims: device
+                    .claims
+                    .iter()
+                    .copied()
+                    .filter(|claim| takes(claim, &device.id))
+                    .collect(),
             }
         })
         .collect()
+}
+
+/// Whether the claim has the device to work with, and not beside its users to look after it.
+fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
+    let results = claim.allocation.iter().flat_map(|it| &it.results);
+    let mut held = results.filter(|result| result.device == *device);
+    held.any(|result| !result.admin_access)
 }
 
 /// Whether a taint with this effect keeps a device from being allocated.

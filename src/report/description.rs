@@ -286,7 +286,7 @@ impl RuleDescription {
             ),
             ("Selected", self.selected_in_words()),
             ("Created", since(self.created)),
-            ("Created by", optional(self.notes.created_by.as_deref())),
+            ("Created by", self.created_by()),
             ("Changed by", self.changed_by()),
             ("Reason", optional(self.notes.reason.as_deref())),
             ("Ticket", optional(self.notes.ticket.as_deref())),
@@ -309,6 +309,17 @@ impl RuleDescription {
             "devices"
         };
         format!("{published} {devices} published, {allocated} allocated")
+    }
+
+    /// The user whom this plugin noted, or else the program that wrote the rule when it was made, where
+    /// nobody has written it since.
+    fn created_by(&self) -> String {
+        let user = self.notes.created_by.as_deref();
+        let writer = self.last_writer.as_ref().filter(|writer| {
+            let made = self.created.zip(writer.time);
+            made.is_some_and(|(created, written)| written <= created)
+        });
+        optional(user.or(writer.map(|writer| writer.name.as_str())))
     }
 
     /// The user whom this plugin noted, and the program that the server noted: whoever uses another
@@ -497,6 +508,10 @@ mod tests {
         assert_eq!(
             line(&described(&rule, &[], 0), "Changed by"),
             "Changed by:  <none>"
+        );
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Created by"),
+            "Created by:  kubectl-create"
         );
         rule.managers.push(manager("kubectl-patch", -60));
         assert_eq!(

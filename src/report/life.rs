@@ -87,14 +87,21 @@ pub fn slowest<'r, 'a>(remaining: &'r [Remaining<'a>]) -> Option<&'r Remaining<'
 #[must_use]
 pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
-    let free = released.iter().filter(|device| device.remaining.is_empty());
-    let names: Vec<String> = free.map(|device| device.device.to_string()).collect();
-    if !names.is_empty() {
-        let text = few(&names);
-        lines.push(format!(
-            "{} schedulable again: {text}",
-            counted(names.len(), "device")
-        ));
+    let untainted = || released.iter().filter(|device| device.remaining.is_empty());
+    let free = untainted().filter(|device| device.claims.is_empty());
+    let free: Vec<String> = free.map(|device| device.device.to_string()).collect();
+    if !free.is_empty() {
+        let count = counted(free.len(), "device");
+        lines.push(format!("{count} schedulable again: {}", few(&free)));
+    }
+    let held = untainted().filter_map(|device| {
+        let claim = device.claims.first()?;
+        Some(format!("{} by {}", device.device, claim.name))
+    });
+    let held: Vec<String> = held.collect();
+    if !held.is_empty() {
+        let count = counted(held.len(), "device");
+        lines.push(format!("{count} untainted, and held: {}", few(&held)));
     }
     for device in released
         .iter()
@@ -311,6 +318,23 @@ mod tests {
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
         assert_eq!(progress_line(&all, 5), "2 gone, 1 terminating, 2 left");
+    }
+
+    #[test]
+    fn a_device_that_a_claim_holds_is_untainted_and_not_schedulable() {
+        let claim = testing::claim(&testing::pod("team-a", "train-0"));
+        let release = |device: &str, claims| Release {
+            device: testing::device(device),
+            remaining: Vec::new(),
+            claims,
+        };
+        assert_eq!(
+            release_lines(&[release("gpu-0", vec![]), release("gpu-1", vec![&claim])]),
+            [
+                "1 device schedulable again: gpu.example.com/node-7/gpu-0",
+                "1 device untainted, and held: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu"
+            ]
+        );
     }
 
     #[test]

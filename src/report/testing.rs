@@ -249,7 +249,7 @@ impl Example {
     }
 }
 
-fn claim(pod: &Pod) -> ResourceClaim {
+pub fn claim(pod: &Pod) -> ResourceClaim {
     ResourceClaim {
         name: NamespacedName {
             namespace: pod.name.namespace.clone(),

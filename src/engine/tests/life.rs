@@ -136,6 +136,22 @@ fn a_device_is_free_again_unless_somebody_else_taints_it() {
 }
 
 #[test]
+fn who_works_with_a_device_keeps_it_and_who_looks_after_it_does_not() {
+    let world = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])
+        .claim("team-a/work", &[GPU_0], &[])
+        .claim("team-a/monitor", &["gpu.example.com/node-a/gpu-1"], &[])
+        .but_claim(|claim| {
+            let allocation = claim.allocation.as_mut().unwrap();
+            allocation.results[0].admin_access = true;
+        });
+    let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
+    let impact = world.preview(&taints);
+    let held: Vec<usize> = release(&impact).iter().map(|it| it.claims.len()).collect();
+    assert_eq!(held, [1, 0]);
+}
+
+#[test]
 fn another_effect_starts_the_clock_anew_and_the_same_does_not() {
     let rule = rule("False", 2);
     let added = |effect| {
