@@ -448,6 +448,33 @@ mod tests {
     }
 
     #[test]
+    fn every_other_way_chooses_what_it_says() {
+        let expired = Ways {
+            expired: true,
+            ..Ways::default()
+        };
+        assert_eq!(Chooser::parse(&expired).unwrap(), Chooser::Expired);
+        let all = Ways {
+            all: true,
+            ..Ways::default()
+        };
+        assert_eq!(Chooser::parse(&all).unwrap(), Chooser::All);
+    }
+
+    #[test]
+    fn who_names_what_nothing_is_like_is_told_what_there_is() {
+        let hint = |rules: &[DeviceTaintRule]| {
+            let failure = no_such_rule("zzzzzzzzzzzz", rules);
+            failure.hints()[0].clone()
+        };
+        assert_eq!(hint(&[]), "there are no rules at all");
+        let named = |name: &str| crate::decide::testing::named(name, "None");
+        assert_eq!(hint(&[named("a"), named("b")]), "the rules are: a, b");
+        let many: Vec<DeviceTaintRule> = ["a", "b", "c", "d", "e", "f", "g"].map(named).into();
+        assert_eq!(hint(&many), "the rules are: a, b, c, d, e and 2 more");
+    }
+
+    #[test]
     fn nothing_is_meant_that_was_not_named() {
         let rules = rules();
         assert_eq!(found(&parsed(&["drain"]).unwrap(), &rules), ["drain"]);

@@ -202,6 +202,56 @@ mod tests {
     }
 
     #[test]
+    fn only_what_has_a_value_that_it_had_not_was_set() {
+        type Change = fn(&mut DeviceTaintRule);
+        let changes: [(Change, bool); 9] = [
+            (|_| (), false),
+            (|rule| rule.generation = 2, false),
+            (|rule| rule.taint.value = "x".to_owned(), true),
+            (|rule| rule.taint.effect = Effect::NoExecute, true),
+            (|rule| rule.taint.key = "example.com/other".to_owned(), true),
+            (|rule| rule.uid = "another".into(), true),
+            (
+                |rule| {
+                    let annotations = &mut rule.metadata.annotations;
+                    annotations.insert("kubectl-devicetaint/reason".to_owned(), "x".to_owned());
+                },
+                true,
+            ),
+            // Whoever takes a field away owns nothing of it.
+            (
+                |rule| {
+                    rule.selector = rule.selector.take().map(|selector| DeviceSelector {
+                        device: None,
+                        ..selector
+                    });
+                },
+                false,
+            ),
+            (
+                |rule| {
+                    rule.selector = rule.selector.take().map(|selector| DeviceSelector {
+                        device: Some("gpu-9".into()),
+                        ..selector
+                    });
+                },
+                true,
+            ),
+        ];
+        for (number, (change, expected)) in changes.into_iter().enumerate() {
+            let before = rule("None");
+            let mut after = before.clone();
+            change(&mut after);
+            assert_eq!(sets_something(&before, &after), expected, "{number}");
+        }
+        let mut noted = rule("None");
+        let annotations = &mut noted.metadata.annotations;
+        annotations.insert("kubectl-devicetaint/reason".to_owned(), "x".to_owned());
+        assert!(!sets_something(&noted, &rule("None")), "taken away");
+        assert!(!sets_something(&noted, &noted), "left as it is");
+    }
+
+    #[test]
     fn whatever_else_changed_is_theirs_and_is_said() {
         type Change = fn(&mut DeviceTaintRule);
         let changes: [(Change, &str); 10] = [

@@ -66,6 +66,7 @@ fn patched(step: Step) -> RulePatch {
 fn what_is_not_there_is_created_and_what_is_there_is_kept() {
     let created = kept(draft("None"), &named("another", "None")).unwrap();
     assert!(matches!(created, Step::Create(_)), "{created:?}");
+    assert!(created.is_open());
     let same = kept(draft("None"), &stored("None")).unwrap();
     assert!(!same.is_open(), "{same:?}");
     assert!(same.notes().is_empty());
@@ -213,6 +214,59 @@ fn fields_that_nobody_looked_at_are_refused_by_name() {
             .ends_with("spec.more, spec.deviceSelector.all, spec.taint.grace"),
         "{failure}"
     );
+}
+
+#[test]
+fn another_value_of_a_taint_that_evicts_does_something() {
+    let mut draft = draft("NoExecute");
+    draft.taint.value = "firmware".to_owned();
+    let step = decided(draft, &stored("NoExecute"), Existing::Overwritten).unwrap();
+    assert!(step.is_open() && step.does_something(), "{step:?}");
+}
+
+#[test]
+fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
+    let since = |draft: RuleDraft| {
+        let step = kept(draft, &named("another", "None")).unwrap();
+        step.considered(now()).taint.time_added
+    };
+    assert_eq!(since(draft("NoExecute")), Some(now()));
+    let earlier: Timestamp = "2026-11-20T01:00:00Z".parse().unwrap();
+    let mut old = draft("NoExecute");
+    old.taint.time_added = Some(earlier);
+    assert_eq!(since(old), Some(earlier));
+}
+
+#[test]
+fn what_would_become_of_a_selector_that_is_dropped_depends_on_what_is_left_of_it() {
+    let refused = |selector: DeviceSelector| {
+        let mut draft = draft("None");
+        draft.selector = DeviceSelector {
+            device_class: Some("gpu".into()),
+            ..selector
+        };
+        kept(draft, &named("another", "None"))
+            .unwrap_err()
+            .to_string()
+    };
+    let by_driver = DeviceSelector {
+        driver: Some("gpu.example.com".into()),
+        ..DeviceSelector::default()
+    };
+    let by_pool = DeviceSelector {
+        pool: Some("node-7".into()),
+        ..DeviceSelector::default()
+    };
+    let by_device = DeviceSelector {
+        device: Some("gpu-0".into()),
+        ..DeviceSelector::default()
+    };
+    for selector in [by_driver, by_pool, by_device] {
+        let told = refused(selector);
+        assert!(told.ends_with("it would taint more devices"), "{told}");
+    }
+    let told = refused(DeviceSelector::default());
+    assert!(told.ends_with("it would taint every device"), "{told}");
 }
 
 #[test]
