@@ -73,8 +73,18 @@ fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure>
     }))
 }
 
+/// How wide these texts are, for terminals as narrow as most begin.
+const WIDTH: usize = 80;
+
+/// A term and what it means, in as many lines as that takes.
+fn explained(term: &str, meaning: &str) -> String {
+    let indent = " ".repeat(textwrap::core::display_width(term).saturating_add(2));
+    let options = textwrap::Options::new(WIDTH).subsequent_indent(&indent);
+    textwrap::fill(&format!("{term}  {meaning}"), options) + "\n"
+}
+
 fn exit_codes() -> String {
-    let line = |status: ExitStatus| format!("{:>3}  {}\n", status.code(), status.meaning());
+    let line = |status: ExitStatus| explained(&format!("{:>3}", status.code()), status.meaning());
     ExitStatus::ALL.into_iter().map(line).collect()
 }
 
@@ -84,41 +94,43 @@ fn hazards() -> String {
         .map(|hazard| hazard.code().len())
         .max()
         .unwrap_or_default();
-    let line = |hazard: Hazard| format!("{:width$}  {}\n", hazard.code(), hazard.meaning());
+    let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
     Hazard::ALL.into_iter().map(line).collect()
 }
 
 fn guards() -> String {
     let signals: String = Signal::ALL
         .into_iter()
-        .map(|signal| format!("  {:20}  {}\n", signal.name(), signal.meaning()))
+        .map(|signal| explained(&format!("  {:20}", signal.name()), signal.meaning()))
         .collect();
     format!(
-        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20' or 'devices.selected>=50%'.\n\
-         It trips when the comparison holds; then the command ends with exit code 4.\n\n\
+        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'\nor 'devices.selected>=50%'. It trips when the comparison holds, or when the\nvalue is not known; then the command ends with exit code 4.\n\n\
          Signals:\n{signals}\n\
          Operators: > >= < <= == !=\n"
     )
 }
 
 const SELECTORS: &str = "\
-A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Names of pools may have slashes: the first
-part is the driver, the last the device. `*` stands for any, and a single part is a whole driver:
+A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Names of pools may
+have slashes: the first part is the driver, the last the device. `*` stands for
+any, and a single part is a whole driver:
 
   gpu.example.com/node-7/gpu-0   one device
   'gpu.example.com/node-7/*'     all devices of a pool
   '*/node-7/*'                   all pools of that name, whatever the driver
   gpu.example.com                all devices of a driver
 
---driver, --pool and --device say the same, and --all-devices every device. Quote what has a `*`.
+--driver, --pool and --device say the same, and --all-devices every device.
+Quote what has a `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
 
   example.com/maintenance=firmware:NoExecute
 
-A RULE is the name of a DeviceTaintRule, with or without devicetaintrule.resource.k8s.io/ before it.
-Where rules are taken, so is DEVICE KEY, the rule that taints exactly those devices with that key;
-`remove` takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
+A RULE is the name of a DeviceTaintRule, with or without
+devicetaintrule.resource.k8s.io/ before it. Where rules are taken, so is
+DEVICE KEY, the rule that taints exactly those devices with that key; `remove`
+takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
 ";
 
 /// Something that a version of Kubernetes does, or not.
@@ -145,8 +157,8 @@ fn versions() -> String {
     let rows: [(&str, Behaviour); 11] = [
         ("tolerations spare pods", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),
-        ("the controller says what it does", |it| it.has_condition),
-        ("another effect begins a new time", |it| {
+        ("the controller reports on rules", |it| it.has_condition),
+        ("a new effect begins a new time", |it| {
             it.server_renews_time_added
         }),
         ("unpublished devices are reached", |it| {
@@ -168,7 +180,7 @@ fn versions() -> String {
         }),
     ];
     let mut text = format!(
-        "Device taints came with Kubernetes {}; what is newer than {} is taken to behave like it.\n\n{:34}",
+        "Device taints came with Kubernetes {}. What is newer than {} is taken to\nbehave like it.\n\n{:31}",
         Semantics::OLDEST,
         Semantics::NEWEST,
         ""
@@ -177,7 +189,7 @@ fn versions() -> String {
         text.push_str(&format!("{:>7}", version.to_string()));
     }
     for (what, holds) in rows {
-        text.push_str(&format!("\n{what:34}"));
+        text.push_str(&format!("\n{what:31}"));
         for (_, semantics) in &known {
             let shown = match semantics {
                 Some(semantics) if holds(semantics) => "yes",
@@ -187,6 +199,47 @@ fn versions() -> String {
             text.push_str(&format!("{shown:>7}"));
         }
     }
-    text.push_str("\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, makes reservations for\nPodGroups count for their pods: say --feature-gates DRAWorkloadResourceClaims=true where it is on.\n");
+    text.push_str("\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, makes\nreservations for PodGroups count for their pods. Where it is on, say\n--feature-gates DRAWorkloadResourceClaims=true.\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_fits_a_narrow_terminal() {
+        for text in [
+            exit_codes(),
+            hazards(),
+            guards(),
+            SELECTORS.to_owned(),
+            versions(),
+        ] {
+            assert!(text.ends_with('\n'), "{text}");
+            for line in text.lines() {
+                let width = textwrap::core::display_width(line);
+                assert!(width <= WIDTH, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn versions_differ_where_the_engine_does() {
+        let text = versions();
+        let line = |begin: &str| {
+            let found = text.lines().find(|line| line.starts_with(begin));
+            let words = found.unwrap_or_default().split_whitespace();
+            words.rev().take(7).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let newest_first = |known: [&str; 7]| known.map(str::to_owned).to_vec();
+        assert_eq!(
+            line("effect None"),
+            newest_first(["yes", "yes", "yes", "yes", "yes", "-", "-"])
+        );
+        assert_eq!(
+            line("extended resources"),
+            newest_first(["yes", "-", "-", "-", "-", "-", "-"])
+        );
+    }
 }

@@ -142,12 +142,13 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 
 #[test]
 fn exit_codes_are_explained() {
-    assert_snapshot!(devicetaint("help exit-codes").shown(), @"
+    assert_snapshot!(devicetaint("help exit-codes").shown(), @r"
       0  done, or nothing to do
       1  error: API, network, permission, conflict, file
       2  usage: the command line was wrong
       3  unchanged, only with --error-unchanged
-      4  refused: a guard tripped, a confirmation is missing, or the impact grew since --expect; nothing was changed
+      4  refused: a guard tripped, a confirmation is missing, or the impact grew
+         since --expect; nothing was changed
       5  timed out waiting; the change was applied, and what remains is printed
       6  the answer is incomplete or contradicted, only with --strict or --publish
     130  interrupted (SIGINT)
@@ -158,27 +159,33 @@ fn exit_codes_are_explained() {
 
 #[test]
 fn hazards_are_explained() {
-    assert_snapshot!(devicetaint("help hazards").shown(), @"
+    assert_snapshot!(devicetaint("help hazards").shown(), @r"
     unmanaged                has no controller: nothing creates it again
     daemonset                its DaemonSet creates it again on the same node
     critical                 is critical to the system: priority 2000000000 or more
-    long-grace               has more than 300s to stop, and holds the device meanwhile
-    extended-resource        uses the device through an extended resource: not evicted up to 1.37.1
+    long-grace               has more than 300s to stop, and holds the device
+                             meanwhile
+    extended-resource        uses the device through an extended resource: not
+                             evicted up to 1.37.1
     terminal-still-reserved  has ended already, and still holds the device
-    tolerates-schedule-only  its toleration has no effect: scheduled again and evicted again, forever
-    foreign-taint            is also evicted by another rule or by a taint of the driver
+    tolerates-schedule-only  its toleration has no effect: scheduled again and
+                             evicted again, forever
+    foreign-taint            is also evicted by another rule or by a taint of the
+                             driver
     [exit status: 0]
     ");
 }
 
 #[test]
 fn guards_are_explained() {
-    assert_snapshot!(devicetaint("help guards").shown(), @"
-    A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20' or 'devices.selected>=50%'.
-    It trips when the comparison holds; then the command ends with exit code 4.
+    assert_snapshot!(devicetaint("help guards").shown(), @r"
+    A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'
+    or 'devices.selected>=50%'. It trips when the comparison holds, or when the
+    value is not known; then the command ends with exit code 4.
 
     Signals:
-      pods.evicted          pods evicted now or later; % of the pods that use devices of the same drivers
+      pods.evicted          pods evicted now or later; % of the pods that use
+                            devices of the same drivers
       pods.evicted.now      pods evicted at once; % of the same pods
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
