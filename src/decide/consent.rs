@@ -276,6 +276,7 @@ pub fn expected(name: &str, text: Result<String, String>) -> Result<ExpectedRepo
 mod tests {
     use super::*;
     use crate::error::ExitStatus;
+    use crate::model::DeviceSelector;
     use crate::report::metadata::{Affects, Incomplete};
     use crate::report::testing::{self, Example};
     use crate::report::{Knowledge, Wholes};
@@ -329,6 +330,30 @@ mod tests {
         others[1].taint.value = "x".to_owned();
         assert_eq!(see_all(&others), None);
         assert_eq!(see_all(&[]), None);
+    }
+
+    #[test]
+    fn what_no_argument_can_say_is_no_command_to_paste() {
+        let gpu = || device::parse("gpu.example.com").unwrap();
+        let shown = |selector: DeviceSelector| {
+            see_all(&[ConsideredTaint {
+                rule: None,
+                selector: Some(selector),
+                taint: crate::decide::testing::taint("NoExecute"),
+            }])
+        };
+        assert!(shown(gpu()).is_some());
+        assert_eq!(shown(DeviceSelector::default()), None);
+        let by_class = DeviceSelector {
+            device_class: Some("gpu".into()),
+            ..gpu()
+        };
+        assert_eq!(shown(by_class), None);
+        let by_expression = DeviceSelector {
+            expressions: vec!["true".to_owned()],
+            ..gpu()
+        };
+        assert_eq!(shown(by_expression), None);
     }
 
     fn in_one_namespace() -> ImpactReport {
@@ -479,9 +504,15 @@ mod tests {
             why: "access denied".to_owned(),
             affects: Affects::Evictions,
         }];
-        let failure = consent(&YES, &wish(&report)).unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        assert_eq!(failure.hints(), ["pods: access denied"]);
+        let counted = Agreement {
+            confirm_pods: Some(report.summary.pods),
+            ..Agreement::default()
+        };
+        for agreement in [YES, counted] {
+            let failure = consent(&agreement, &wish(&report)).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Refused);
+            assert_eq!(failure.hints(), ["pods: access denied"]);
+        }
         // Whoever is shown the report may go on.
         assert!(consent(&Agreement::default(), &wish(&report)).is_ok());
     }
