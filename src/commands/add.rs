@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::devices::SelectorArgs;
@@ -10,7 +12,7 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
-use super::work::consent::Safety;
+use super::work::consent::{Passed, Safety};
 use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
@@ -206,8 +208,10 @@ async fn agree(
     if open.is_empty() || !asks {
         return Ok(());
     }
-    let considered = steps.iter().map(|step| step.considered(scene.look.now));
-    let considered: Vec<ConsideredTaint> = considered.collect();
+    let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
+        steps.iter().map(|step| step.considered(now)).collect()
+    };
+    let considered = considered_at(scene.look.now);
     let report = scene.report(&considered, &safety.guards).await?;
     let done = steps.iter().filter(|step| !step.is_open());
     let done: Vec<String> = done.map(|step| step.draft().name.clone()).collect();
@@ -222,7 +226,13 @@ async fn agree(
         concerns: &concerns,
         considered: &considered,
     };
-    safety.check(&wish, dry_run, context)
+    match safety.check(&wish, dry_run, context)? {
+        Passed::Unasked => Ok(()),
+        Passed::Answered => {
+            let guards = &safety.guards;
+            scene.refuse_growth(report, considered_at, guards).await
+        }
+    }
 }
 
 fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::changer::{Changer, stopped};
-use super::work::consent::Safety;
+use super::work::consent::{Passed, Safety};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
@@ -168,9 +168,13 @@ impl EscalateArgs {
         }
         let to = Effect::from(self.to);
         let rules = wish.open.iter().chain(&wish.done);
-        let considered: Vec<ConsideredTaint> = rules
-            .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, scene.look.now))
-            .collect();
+        let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
+            let rules = rules.clone();
+            rules
+                .map(|rule| ConsideredTaint::of_changed_rule(rule, &to, now))
+                .collect()
+        };
+        let considered = considered_at(scene.look.now);
         let report = scene.report(&considered, &safety.guards).await?;
         self.refuse_too_short(&report, scene.look.now)?;
         let mut concerns = foreign(&wish.open);
@@ -182,7 +186,13 @@ impl EscalateArgs {
             concerns: &concerns,
             considered: &considered,
         };
-        safety.check(&asked, self.change.change().dry_run, context)
+        match safety.check(&asked, self.change.change().dry_run, context)? {
+            Passed::Unasked => Ok(()),
+            Passed::Answered => {
+                let guards = &safety.guards;
+                scene.refuse_growth(report, considered_at, guards).await
+            }
+        }
     }
 
     /// Changes the rules, and waits for their evictions where that is asked for.

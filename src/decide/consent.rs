@@ -209,6 +209,33 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     Err(texts.fold(refused, |failure, text| failure.hint(text.to_string())))
 }
 
+/// Whether the answer still holds of what is found `now`, after somebody took the time to give it:
+/// what was `shown` is agreed to, and nothing beyond it. Nothing was changed.
+///
+/// Evictions that come nearer while the clock goes on are no news.
+///
+/// # Errors
+///
+/// A guard trips by now, another pod would be evicted, or less is known.
+pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failure> {
+    refuse_tripped(now)?;
+    let objections = ExpectedReport::of(shown).objections(now);
+    let mut news = objections
+        .iter()
+        .filter_map(|objection| match objection {
+            Objection::NewPod { pod } => Some(format!("pod {pod} would be evicted too by now")),
+            Objection::LessKnown { what } => Some(format!("{what} cannot be read any more")),
+            Objection::OtherTaints { .. } | Objection::Earlier { .. } => None,
+        })
+        .peekable();
+    if news.peek().is_none() {
+        return Ok(());
+    }
+    let refused =
+        Failure::refused("the impact grew while the question was open; nothing was changed");
+    Err(news.fold(refused, Failure::hint))
+}
+
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
 fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
     let done: BTreeSet<&str> = wish.done.iter().map(String::as_str).collect();
@@ -515,6 +542,39 @@ mod tests {
         }
         // Whoever is shown the report may go on.
         assert!(consent(&Agreement::default(), &wish(&report)).is_ok());
+    }
+
+    #[test]
+    fn an_answer_is_about_what_was_shown_and_nothing_that_came_since() {
+        let all = report();
+        let evicted = |report: &ImpactReport| {
+            let mut pods = report.pods.iter();
+            pods.position(|pod| pod.outcome.is_evicted()).unwrap()
+        };
+        let mut fewer = all.clone();
+        let newcomer = fewer.pods.remove(evicted(&all));
+        assert!(still_agreed(all.clone(), &all).is_ok());
+        assert!(
+            still_agreed(all.clone(), &fewer).is_ok(),
+            "somebody has gone"
+        );
+        let failure = still_agreed(fewer, &all).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.hints(),
+            [format!(
+                "pod {}/{} would be evicted too by now",
+                newcomer.namespace, newcomer.name
+            )]
+        );
+        let mut unread = all.clone();
+        unread.incomplete = vec![Incomplete {
+            what: "pods".to_owned(),
+            why: "access denied".to_owned(),
+            affects: Affects::Evictions,
+        }];
+        let failure = still_agreed(all, &unread).unwrap_err();
+        assert_eq!(failure.hints(), ["pods cannot be read any more"]);
     }
 
     #[test]

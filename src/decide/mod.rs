@@ -49,7 +49,7 @@ pub use add::{Existing, Step, Terms, add};
 pub use broad::{Question, removal};
 pub use chooser::{Chooser, Meant, Ways};
 pub use conflict::{Meanwhile, conflict};
-pub use consent::{Agreement, Consented, Wish, consent};
+pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
 pub use ending::{Strictness, ending};

@@ -40,6 +40,15 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
     expected(&path.display().to_string(), text)
 }
 
+/// Who has let a wish pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// Nobody was asked.
+    Unasked,
+    /// Somebody answered, which may have taken long.
+    Answered,
+}
+
 impl Safety {
     /// Reads the report that was agreed to, and finds what is wrong with it.
     pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
@@ -51,14 +60,14 @@ impl Safety {
         })
     }
 
-    /// Lets a wish pass, or says what stands in its way. Nothing was changed. A dry run answers as
-    /// the real run would, but for the question, which it only tells.
+    /// Lets a wish pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
+    /// run answers as the real run would, but for the question, which it only tells.
     pub(crate) fn check(
         &self,
         wish: &Wish<'_>,
         dry_run: DryRun,
         context: &Context,
-    ) -> Result<(), Failure> {
+    ) -> Result<Passed, Failure> {
         for line in wish.report.summary_lines() {
             context.printer.note(&line);
         }
@@ -71,12 +80,17 @@ impl Safety {
             expect: self.expect.as_ref(),
         };
         match consent(&agreement, wish)? {
-            Consented::Proceed => Ok(()),
+            Consented::Proceed => Ok(Passed::Unasked),
             Consented::Ask(question) => {
                 for line in wish.victims() {
                     context.printer.note(&line);
                 }
-                ask(&question, dry_run, context)
+                ask(&question, dry_run, context)?;
+                Ok(if dry_run.is_real() {
+                    Passed::Answered
+                } else {
+                    Passed::Unasked
+                })
             }
         }
     }

@@ -1,11 +1,13 @@
 //! A cluster whose rules are about to be changed.
 
+use jiff::Timestamp;
+
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
 use crate::cluster::Rules;
 use crate::commands::context::Context;
-use crate::decide::{Chooser, Meant, Version};
+use crate::decide::{Chooser, Meant, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::Effect;
@@ -87,6 +89,19 @@ impl Scene {
                 }),
             Err(_) => failure,
         }
+    }
+
+    /// Refuses what was agreed to when it has become more while somebody thought about it: `shown` is
+    /// what they were shown of the taints that are `considered` at a time.
+    pub(crate) async fn refuse_growth(
+        &self,
+        shown: ImpactReport,
+        considered: impl Fn(Timestamp) -> Vec<ConsideredTaint>,
+        guards: &[Guard],
+    ) -> Result<(), Failure> {
+        let scene = self.again().await?;
+        let considered = considered(scene.look.now);
+        still_agreed(shown, &scene.report(&considered, guards).await?)
     }
 
     /// Whom the considered taints hit.

@@ -134,6 +134,12 @@ impl ExpectedReport {
         }
     }
 
+    /// The report that somebody was shown a moment ago.
+    #[must_use]
+    pub fn of(shown: ImpactReport) -> Self {
+        Self(shown)
+    }
+
     /// What speaks against a change that has the impact `found`; empty when nothing does.
     #[must_use]
     pub fn objections(&self, found: &ImpactReport) -> Vec<Objection> {
