@@ -22,7 +22,7 @@ use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::naming::duration::parse_duration;
 use crate::report::ImpactReport;
 
@@ -139,7 +139,7 @@ pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitSta
     let mut changer = Changer::new(&scene.rules, change, context).with_lines(args.report.lines());
     let agreed = args.agree(&wish, &safety, &scene, context).await;
     let ended = match agreed {
-        Ok(()) => args.act(&wish, &scene, &mut changer).await,
+        Ok(expected) => args.act(&wish, &expected, &scene, &mut changer).await,
         Err(failure) => {
             changer.outcomes.refuse_all(&wish.open, &failure);
             Err(failure)
@@ -155,16 +155,17 @@ fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
 }
 
 impl EscalateArgs {
-    /// Shows whom it hits, all that is done already included, and asks.
+    /// Shows whom it hits, all that is done already included, and asks. Gives the pods that are to
+    /// be evicted, as far as that was looked at.
     async fn agree(
         &self,
         wish: &Escalation,
         safety: &Safety,
         scene: &Scene,
         context: &Context,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Uid>, Failure> {
         if wish.open.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let to = Effect::from(self.to);
         let rules = wish.open.iter().chain(&wish.done);
@@ -186,19 +187,20 @@ impl EscalateArgs {
             concerns: &concerns,
             considered: &considered,
         };
-        match safety.check(&asked, self.change.change().dry_run, context)? {
-            Passed::Unasked => Ok(()),
-            Passed::Answered => {
-                let guards = &safety.guards;
-                scene.refuse_growth(report, considered_at, guards).await
-            }
+        let passed = safety.check(&asked, self.change.change().dry_run, context)?;
+        let expected = report.evicted();
+        if passed == Passed::Answered {
+            let guards = &safety.guards;
+            scene.refuse_growth(report, considered_at, guards).await?;
         }
+        Ok(expected)
     }
 
     /// Changes the rules, and waits for their evictions where that is asked for.
     async fn act(
         &self,
         wish: &Escalation,
+        expected: &[Uid],
         scene: &Scene,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
@@ -206,7 +208,7 @@ impl EscalateArgs {
         scene.look.tell(&changer.context().printer);
         changed?;
         if self.waits() && !(wish.open.is_empty() && wish.done.is_empty()) {
-            self.wait(wish, scene, changer).await?;
+            self.wait(wish, expected, scene, changer).await?;
         }
         Ok(())
     }
@@ -252,6 +254,7 @@ impl EscalateArgs {
     async fn wait(
         &self,
         wish: &Escalation,
+        expected: &[Uid],
         scene: &Scene,
         changer: &mut Changer<'_>,
     ) -> Result<(), Failure> {
@@ -263,6 +266,7 @@ impl EscalateArgs {
         let wait = Wait {
             goal: Goal::Evicted,
             rules: &rules,
+            expected: expected.to_vec(),
             patience: self.patience(),
             advice: &advice,
         };

@@ -199,6 +199,7 @@ impl RemoveArgs {
         let wait = Wait {
             goal: Goal::Deleted,
             rules: found,
+            expected: Vec::new(),
             patience: Patience {
                 settle: Duration::ZERO,
                 timeout: self.timeout,

@@ -103,6 +103,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     let wait = Wait {
         goal,
         rules: &found,
+        expected: Vec::new(),
         patience: args.patience(),
         advice: &|_| again(),
     };

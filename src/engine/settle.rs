@@ -23,7 +23,7 @@ use jiff::Timestamp;
 
 use super::Semantics;
 use super::life::{Evicting, Remaining};
-use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Uid};
+use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, Uid};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,9 @@ pub struct Facts<'a> {
     pub rules: &'a [DeviceTaintRule],
     /// The pods that the rules evict and that are still there, terminating ones included.
     pub left: &'a [Remaining<'a>],
+    /// The pods that are there, as far as any were read: who is not left and is there nevertheless is
+    /// not gone, but spared, since a rule was deleted or eased.
+    pub pods: &'a [Pod],
     /// What could not be read: waiting does not change that.
     pub unread: &'a [Gap],
     /// What was read and could not be evaluated: that changes with what is read.
@@ -176,6 +179,8 @@ pub struct Observation<'a> {
     pub open: Vec<Open<'a>>,
     /// How many pods were to go, as far as was ever seen.
     pub all: usize,
+    /// How many of them are there, and are not to go any more.
+    pub spared: usize,
 }
 
 /// A wait for some rules.
@@ -217,7 +222,11 @@ impl Settle {
     /// them for the settle time.
     pub fn observe<'a>(&mut self, facts: &Facts<'a>, elapsed: Duration) -> Observation<'a> {
         let left = facts.left.iter();
-        self.seen.extend(left.map(|left| left.pod.uid.clone()));
+        let left: HashSet<&Uid> = left.map(|left| &left.pod.uid).collect();
+        self.seen.extend(left.iter().map(|uid| (*uid).clone()));
+        let spared = facts.pods.iter().map(|pod| &pod.uid);
+        let spared = spared.filter(|uid| self.seen.contains(*uid) && !left.contains(*uid));
+        let spared = spared.count();
         let (step, open) = match self.never(facts) {
             Some(never) => (Step::Never(never), Vec::new()),
             None => {
@@ -234,7 +243,16 @@ impl Settle {
             step,
             open,
             all: self.seen.len(),
+            spared,
         }
+    }
+
+    /// Also waits for these pods, which were to be evicted before the wait began: those that are gone
+    /// by the first look are gone too.
+    #[must_use]
+    pub fn expecting(mut self, pods: impl IntoIterator<Item = Uid>) -> Self {
+        self.seen.extend(pods);
+        self
     }
 
     fn step(&mut self, open: &[Open<'_>], freshness: Freshness, elapsed: Duration) -> Step {

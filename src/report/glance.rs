@@ -32,7 +32,7 @@ impl Glance {
     /// What an observation comes to.
     #[must_use]
     pub fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
-        let state = progress_line(facts.left, seen.all);
+        let state = progress_line(facts.left, seen.all, seen.spared);
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
             (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
@@ -88,6 +88,7 @@ mod tests {
         Facts {
             rules: &[],
             left,
+            pods: &[],
             unread: &[],
             unevaluated: &[],
             freshness: Freshness::Read,
@@ -106,6 +107,7 @@ mod tests {
             step,
             open: vec![Open::Pod(&left[0])],
             all: 3,
+            spared: 0,
         };
         let glance = Glance::new(seen(Step::ReadAgain), facts(&left), testing::now());
         assert_eq!(glance.state, "2 gone, 0 terminating, 1 left");

@@ -56,16 +56,21 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction of `all` pods is: `3 gone, 1 terminating, 2 left`.
+/// How far an eviction of `all` pods is, of which `spared` are not evicted any more: `3 gone, 1
+/// terminating, 2 left`.
 #[must_use]
-pub fn progress_line(remaining: &[Remaining<'_>], all: usize) -> String {
+pub fn progress_line(remaining: &[Remaining<'_>], all: usize, spared: usize) -> String {
     let terminating = remaining
         .iter()
         .filter(|left| left.obstacle.is_terminating())
         .count();
     let waiting = remaining.len().saturating_sub(terminating);
-    let gone = all.saturating_sub(remaining.len());
-    format!("{gone} gone, {terminating} terminating, {waiting} left")
+    let gone = all.saturating_sub(remaining.len()).saturating_sub(spared);
+    let spared = match spared {
+        0 => String::new(),
+        count => format!(", {count} not evicted any more"),
+    };
+    format!("{gone} gone, {terminating} terminating, {waiting} left{spared}")
 }
 
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the
@@ -317,7 +322,11 @@ mod tests {
             }),
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
-        assert_eq!(progress_line(&all, 5), "2 gone, 1 terminating, 2 left");
+        assert_eq!(progress_line(&all, 5, 0), "2 gone, 1 terminating, 2 left");
+        assert_eq!(
+            progress_line(&[], 3, 1),
+            "2 gone, 0 terminating, 0 left, 1 not evicted any more"
+        );
     }
 
     #[test]

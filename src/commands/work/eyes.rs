@@ -150,6 +150,7 @@ impl Eyes {
         let facts = Facts {
             rules: &rules,
             left: &[],
+            pods: &[],
             unread: &[],
             unevaluated: &[],
             freshness,
@@ -286,6 +287,7 @@ impl Evidence<'_> {
         let facts = Facts {
             rules: self.rules,
             left: &left,
+            pods: &snapshot.pods,
             unread: &self.reading.gaps,
             unevaluated: &impact.gaps,
             freshness: self.freshness,

@@ -16,7 +16,7 @@ use crate::decide::standing;
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Never, Patience, Settle, Shortfall, Step};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, Uid};
 use crate::output::Account;
 use crate::report::glance::Glance;
 use crate::report::metadata::Warning as Oddity;
@@ -27,6 +27,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) goal: Goal,
     /// The rules that are waited for, as they are when the wait begins.
     pub(crate) rules: &'a [DeviceTaintRule],
+    /// The pods that were to be evicted when that was decided; none where nothing was decided here.
+    pub(crate) expected: Vec<Uid>,
     pub(crate) patience: Patience,
     /// What to do for whoever leaves while the rules are as they were seen last.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule]) -> Vec<String>,
@@ -112,7 +114,8 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<Waited, Failure> {
         let began = Instant::now();
-        let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics);
+        let settle = Settle::new(self.goal, self.rules, self.patience, semantics);
+        let mut settle = settle.expecting(self.expected.iter().cloned());
         let mut progress = Account::new(&context.printer);
         let mut freshness = Freshness::Kept;
         let mut warned = false;

@@ -46,6 +46,7 @@ fn quiet(rules: &[DeviceTaintRule]) -> Facts<'_> {
     Facts {
         rules,
         left: &[],
+        pods: &[],
         unread: &[],
         unevaluated: &[],
         freshness: Freshness::Read,
@@ -135,15 +136,50 @@ fn terminating_pods_are_left() {
             ..quiet(&rules)
         };
         let mut wait = wait(Goal::Evicted, &rules);
-        let Observation { step, open, all } = wait.observe(&facts, Duration::ZERO);
+        let Observation {
+            step,
+            open,
+            all,
+            spared,
+        } = wait.observe(&facts, Duration::ZERO);
         assert_eq!(step, until(60));
         assert!(matches!(open[..], [Open::Pod(pod)] if pod.obstacle.is_terminating()));
-        assert_eq!(all, 1);
+        assert_eq!((all, spared), (1, 0));
         assert_eq!(
             wait.observe(&facts, Duration::from_secs(61)).step,
             Step::TimedOut
         );
     });
+}
+
+#[test]
+fn who_is_there_and_not_to_go_any_more_is_spared_and_not_gone() {
+    let rules = [drain()];
+    let world = one_pod();
+    let pods = &world.snapshot.pods;
+    let mut wait = wait(Goal::Evicted, &rules);
+    with_left(&world, |left| {
+        let facts = Facts {
+            left,
+            pods,
+            ..quiet(&rules)
+        };
+        let seen = wait.observe(&facts, Duration::ZERO);
+        assert_eq!((seen.all, seen.spared), (1, 0), "it is left");
+    });
+    let deleted = Facts { pods, ..quiet(&[]) };
+    let seen = wait.observe(&deleted, Duration::from_secs(1));
+    assert_eq!((seen.all, seen.spared), (1, 1), "its rule was deleted");
+    let gone = wait.observe(&quiet(&[]), Duration::from_secs(2));
+    assert_eq!((gone.all, gone.spared), (1, 0), "it is gone");
+}
+
+#[test]
+fn who_was_to_go_before_the_first_look_counts() {
+    let rules = [drain()];
+    let mut wait = wait(Goal::Evicted, &rules).expecting(["uid-1".into(), "uid-2".into()]);
+    let seen = wait.observe(&quiet(&rules), Duration::ZERO);
+    assert_eq!((seen.all, seen.spared), (2, 0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::view::{ImpactReport, Outcome, Pod};
+use crate::model::Uid;
 use crate::report::hazard::Hazard;
 use crate::report::time::human_duration;
 
@@ -10,6 +11,13 @@ use crate::report::time::human_duration;
 const SHOWN: usize = 10;
 
 impl ImpactReport {
+    /// The pods that are evicted, now or later.
+    #[must_use]
+    pub fn evicted(&self) -> Vec<Uid> {
+        let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        evicted.map(|pod| pod.uid.as_str().into()).collect()
+    }
+
     /// The evicted pods in a few lines, for whoever is about to agree to it: those with the worst
     /// hazard first ([`Hazard::rank`]), then those with more of them, then those that go first; how
     /// many more there are, and where a rule is there already, how to see them all. Empty when none is
