@@ -9,7 +9,7 @@ _clap_complete_kubectl_devicetaint() {
     fi
     local words=("${COMP_WORDS[@]}")
     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
-        words[COMP_CWORD]="$2"
+        [[ "${words[COMP_CWORD]}" == [:=] ]] || words[COMP_CWORD]="$2"
     fi
     COMPREPLY=( $( \
         _CLAP_IFS="$IFS" \

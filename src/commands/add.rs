@@ -119,7 +119,7 @@ pub(super) struct AddArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Announce maintenance: nothing happens yet but a count of whom it would hit
+  # Announce maintenance: nothing happens but that the controller counts
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance=firmware --reason 'firmware update' --expires 4h
 

@@ -29,6 +29,9 @@ const COMMAND: &str = "__complete";
 /// What kubectl calls a program that completes for this plugin.
 pub(super) const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
 
+/// The shell that takes words apart by itself.
+const BASH: &str = "bash";
+
 /// How long somebody waits for names; without them the word is completed from what clap knows.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
@@ -88,10 +91,18 @@ impl Request {
         if index == words.len() {
             words.push(OsString::new());
         }
-        (index > 0 && index < words.len()).then_some(Self {
-            asker: Asker::Shell(shell),
-            words,
-            index,
+        let is_inside = index > 0 && index < words.len();
+        is_inside.then(|| {
+            let (words, index) = if shell == BASH {
+                joined(&words, index)
+            } else {
+                (words, index)
+            };
+            Self {
+                asker: Asker::Shell(shell),
+                words,
+                index,
+            }
         })
     }
 
@@ -111,6 +122,7 @@ impl Request {
         }
         match &self.asker {
             Asker::Kubectl => for_kubectl(&self.found(command)),
+            Asker::Shell(name) if name == BASH => self.for_bash(&self.found(command)),
             Asker::Shell(name) => self.for_shell(name, command),
         }
     }
@@ -132,6 +144,21 @@ impl Request {
         found.unwrap_or_default()
     }
 
+    /// The candidates from where bash begins the word, a line each.
+    fn for_bash(&self, found: &[CompletionCandidate]) -> String {
+        let typed = self
+            .words
+            .get(self.index)
+            .map(|word| word.to_string_lossy());
+        let typed = typed.unwrap_or_default();
+        let kept = typed.rfind([':', '=']).map_or(0, |at| at.saturating_add(1));
+        let words = found.iter().map(|candidate| {
+            let word = candidate.get_value().to_string_lossy();
+            word.get(kept..).unwrap_or_default().to_owned()
+        });
+        words.collect::<Vec<_>>().join("\n")
+    }
+
     fn for_shell(&self, name: &str, mut command: clap::Command) -> String {
         let shells = Shells::builtins();
         let Some(shell) = shells.completer(name) else {
@@ -144,6 +171,26 @@ impl Request {
             Err(_) => String::new(),
         }
     }
+}
+
+/// The words as they were typed, and which of them is completed: bash takes them apart at each `:` and
+/// `=`, which are words of their own then.
+fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, usize) {
+    let is_divider = |word: &OsString| word == ":" || word == "=";
+    let mut whole: Vec<OsString> = Vec::new();
+    let mut at = 0;
+    let mut goes_on = false;
+    for (number, word) in words.iter().enumerate() {
+        match whole.last_mut() {
+            Some(last) if number > 1 && (goes_on || is_divider(word)) => last.push(word),
+            Some(_) | None => whole.push(word.clone()),
+        }
+        goes_on = is_divider(word);
+        if number == index {
+            at = whole.len().saturating_sub(1);
+        }
+    }
+    (whole, at)
 }
 
 /// The folder in which files are looked for.
@@ -331,5 +378,35 @@ fn proposals(values: Values, known: &Known, typed: &str) -> Vec<Candidate> {
             typed,
         ),
         Values::Topics => words(help::TOPICS.iter().copied(), typed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_bash_takes_apart_are_put_together_again() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        for (taken_apart, index, whole, at) in [
+            (
+                &["k", "add", "a", ":", "No"][..],
+                4,
+                &["k", "add", "a:No"][..],
+                2,
+            ),
+            (&["k", "add", "a", ":"], 3, &["k", "add", "a:"], 2),
+            (
+                &["k", "add", "a", "=", "x", ":", "No", "b"],
+                6,
+                &["k", "add", "a=x:No", "b"],
+                2,
+            ),
+            (&["k", "--driver", "=", "g"], 3, &["k", "--driver=g"], 1),
+            (&["k", "add", ""], 2, &["k", "add", ""], 2),
+        ] {
+            let found = joined(&words(taken_apart), index);
+            assert_eq!(found, (words(whole), at), "{taken_apart:?}");
+        }
     }
 }

@@ -90,6 +90,11 @@ pub(super) fn script(shell: &dyn EnvCompleter) -> Result<String, Failure> {
     let text = String::from_utf8_lossy(&text);
     // The output of this program has no control characters but line breaks, in bash either.
     let text = text.replace(r"$'\013'", r"$'\n'");
+    // A word that ends at the cursor with what divides words there has to keep it.
+    let text = text.replace(
+        "words[COMP_CWORD]=\"$2\"",
+        "[[ \"${words[COMP_CWORD]}\" == [:=] ]] || words[COMP_CWORD]=\"$2\"",
+    );
     Ok(text.trim_matches('\n').to_owned() + "\n")
 }
 

@@ -42,7 +42,12 @@ pub(super) struct EscalateArgs {
     rules: RuleArgs,
 
     /// Effect from now on
-    #[arg(long, value_enum, value_name = "NoSchedule|NoExecute")]
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "NoSchedule|NoExecute"
+    )]
     to: Higher,
 
     /// Wait until everybody is gone whom it evicts
