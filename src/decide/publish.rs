@@ -120,7 +120,7 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
     format!(
-        "the rules have effect None and stay; remove them with --cleanup, or with kubectl delete devicetaintrules -l {batch}"
+        "the rules have effect None and stay; to remove them: kubectl devicetaint remove -l {batch}"
     )
 }
 

@@ -250,6 +250,18 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_in_which_nothing_can_settle_says_both_times() {
+        let told = cannot_settle(Patience {
+            timeout: Duration::from_secs(5),
+            settle: Duration::from_secs(10),
+        });
+        assert_eq!(
+            told,
+            "--timeout 5s is over before nobody can have been left for --settle 10s: this wait can only time out"
+        );
+    }
+
+    #[test]
     fn a_wait_that_is_too_short_is_refused_with_the_time_that_it_takes() {
         let patience = Patience {
             settle: Duration::from_secs(10),

@@ -61,3 +61,26 @@ impl GuardResult {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_an_unknown_whole_is_told_as_such() {
+        let result = |missing: Option<&str>| GuardResult {
+            expression: "devices.selected>50%".to_owned(),
+            value: Some(3),
+            whole: missing.is_none().then_some(4),
+            tripped: true,
+            at_least: None,
+            at_most: None,
+            unknown_without: missing.map(str::to_owned),
+        };
+        assert_eq!(result(None).value_in_words(), "the value is 3 of 4");
+        assert_eq!(
+            result(Some("resourceslices")).value_in_words(),
+            "the value is 3 of an unknown number (missing: resourceslices)"
+        );
+    }
+}
