@@ -91,6 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_share_needs_the_whole() {
+        let needs = |text: &str| text.parse::<Guard>().map(|guard| guard.needs_whole());
+        assert_eq!(needs("pods.evicted>20"), Ok(false));
+        assert_eq!(needs("pods.evicted>20%"), Ok(true));
+    }
+
+    #[test]
     fn what_is_no_guard_is_told_with_what_to_write_instead() {
         for (guard, message, hint) in [
             (

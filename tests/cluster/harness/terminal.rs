@@ -50,8 +50,10 @@ impl Terminal {
         self.until("stty -a");
     }
 
-    /// Presses keys.
+    /// Presses keys, no faster one after the other than a person: between two keys of a question the
+    /// terminal is nobody's for a moment, and takes them itself.
     pub fn press(&mut self, keys: &str) {
+        std::thread::sleep(std::time::Duration::from_millis(300));
         self.session.send(keys).expect("it takes keys");
         self.session.flush().expect("it takes keys");
     }
