@@ -133,6 +133,13 @@ fn evictions(report: &ImpactReport) -> BTreeMap<String, Timestamp> {
     evicted.collect()
 }
 
+/// Whether one more taint can only add evictions. In 1.35 it can take one away: the pods of a claim that
+/// nothing taints are looked at again, which brings those to light that an outdated reservation hides
+/// elsewhere; another taint on that claim ends it.
+fn grows_only(semantics: &Semantics) -> bool {
+    !semantics.untainted_claims_are_followed
+}
+
 /// The objects in an order that `seed` decides.
 fn shuffled(objects: &[Value], seed: u64) -> Vec<Value> {
     let mut keyed: Vec<(u64, &Value)> = (1u64..)
@@ -188,6 +195,7 @@ proptest! {
         second in any_question(),
         semantics in any_semantics(),
     ) {
+        prop_assume!(grows_only(&semantics));
         let alone = evictions(&report_of(&objects, std::slice::from_ref(&first), &semantics));
         let both = evictions(&report_of(&objects, &[first, second], &semantics));
         for (pod, at) in alone {
@@ -202,6 +210,7 @@ proptest! {
         asked in any_question(),
         semantics in any_semantics(),
     ) {
+        prop_assume!(grows_only(&semantics));
         let asked = [asked];
         let is_rule = |object: &Value| object["kind"] == "DeviceTaintRule";
         let (rules, without): (Vec<Value>, Vec<Value>) =
