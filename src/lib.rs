@@ -20,6 +20,7 @@
 
 pub mod cluster;
 pub mod commands;
+pub mod completion;
 pub mod decide;
 pub mod engine;
 pub mod error;
@@ -28,4 +29,5 @@ pub mod naming;
 pub mod output;
 pub mod render;
 pub mod report;
+pub mod topics;
 pub mod wire;

@@ -16,6 +16,7 @@ use super::{
     remove, signal, snapshot, wait,
 };
 use crate::cluster::Purpose;
+use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::words;
 use crate::output::{Printer, Repeated};
@@ -79,8 +80,15 @@ enum Command {
 pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let surroundings = Surroundings::look();
-    if let Some(request) = complete::Request::new(&arguments, &surroundings) {
-        let text = request.answer(definition(None), &surroundings).await;
+    if let Some(request) = Request::new(&arguments, surroundings.said_by_a_shell()) {
+        let answer = request.begin(definition(None));
+        let known = match answer.wanted() {
+            Some(values) => {
+                complete::look(values, request.before(), definition(None), &surroundings).await
+            }
+            None => Known::default(),
+        };
+        let text = answer.finish(known);
         // Nobody who presses TAB has asked for an error.
         let _ = surroundings.plain_printer().emit(&text);
         return ExitStatus::Success;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap_complete::env::{Bash, EnvCompleter, Fish, Powershell, Zsh};
 
-use super::complete::KUBECTL_NAME;
 use super::context::{COMPLETED_SHELL, Context};
+use crate::completion::KUBECTL_NAME;
 use crate::error::{ExitStatus, Failure};
 
 /// Print what completes words in a shell, or install what completes them behind kubectl

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
 use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
+use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
 /// Says which word is completed, in the shells that say it.
-pub(super) const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
+const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
 /// Variables that the program listens to; no other part of the environment is ever read.
 const VARIABLES: [&str; 17] = [
@@ -68,9 +69,13 @@ impl Surroundings {
         Self { variables, streams }
     }
 
-    /// The value of a variable that the program listens to.
-    pub(super) fn variable(&self, name: &str) -> Option<&OsString> {
-        self.variables.get(name)
+    /// What the script of a shell says that asks for completion.
+    pub(super) fn said_by_a_shell(&self) -> Said<'_> {
+        let variable = |name| self.variables.get(name).map(OsString::as_os_str);
+        Said {
+            shell: variable(COMPLETED_SHELL),
+            word: variable(COMPLETED_WORD),
+        }
     }
 
     /// What of it connections depend on.

@@ -14,4 +14,3 @@ pub(crate) mod repeated;
 pub(crate) mod rules;
 pub(crate) mod safety;
 pub(crate) mod source;
-pub(crate) mod values;

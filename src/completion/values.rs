@@ -1,34 +1,48 @@
 //! Which words an argument takes, for whoever completes them.
 
+use crate::model::Kind;
+
 /// Words that an argument takes and that its definition does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Values {
+pub enum Values {
+    /// Clusters of the kubeconfig.
     Clusters,
+    /// Contexts of the kubeconfig.
     Contexts,
     /// Devices, or a taint behind them.
     DevicesThenTaint,
+    /// Devices by their whole names.
     Devices,
+    /// Devices by their names within pools.
     DeviceNames,
+    /// Drivers that publish devices.
     Drivers,
+    /// Guards, which begin with a signal.
     Guards,
+    /// Labels of rules.
     Labels,
     /// Namespaces in which claims are.
     Namespaces,
+    /// Nodes that have devices.
     Nodes,
+    /// Pools of devices.
     Pools,
+    /// Rules by name.
     Rules,
     /// Rules by name, or a device and the key of its taint.
     RulesOrDevices,
     /// As [`Values::RulesOrDevices`], the key with a `-`.
     RulesOrDevicesToRemove,
+    /// Topics that `help` explains.
     Topics,
+    /// Users of the kubeconfig.
     Users,
 }
 
 impl Values {
     /// What the argument of that name takes; nothing where that is anybody's guess, or in the
     /// definition of the argument already.
-    pub(crate) fn of(command: &str, argument: &str) -> Option<Self> {
+    pub(super) fn of(command: &str, argument: &str) -> Option<Self> {
         Some(match (command, argument) {
             ("preview" | "add", "targets") => Self::DevicesThenTaint,
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
@@ -48,5 +62,27 @@ impl Values {
             (_, "namespace") => Self::Namespaces,
             _ => return None,
         })
+    }
+
+    /// Whether such names are those of the kubeconfig.
+    #[must_use]
+    pub fn are_in_the_kubeconfig(self) -> bool {
+        matches!(self, Self::Clusters | Self::Contexts | Self::Users)
+    }
+
+    /// The kinds of objects in which such names are; none where they are elsewhere.
+    #[must_use]
+    pub fn kinds(self) -> &'static [Kind] {
+        match self {
+            Self::Clusters | Self::Contexts | Self::Users | Self::Guards | Self::Topics => &[],
+            Self::Labels | Self::Rules => &[Kind::DeviceTaintRule],
+            Self::Devices | Self::DeviceNames | Self::Drivers | Self::Nodes | Self::Pools => {
+                &[Kind::ResourceSlice]
+            }
+            Self::DevicesThenTaint | Self::RulesOrDevices | Self::RulesOrDevicesToRemove => {
+                &[Kind::DeviceTaintRule, Kind::ResourceSlice]
+            }
+            Self::Namespaces => &[Kind::ResourceClaim],
+        }
     }
 }

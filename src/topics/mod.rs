@@ -1,0 +1,6 @@
+//! What `help TOPIC` explains: what reports, guards and exit codes mean.
+
+mod topic;
+mod versions;
+
+pub use topic::Topic;

@@ -1,0 +1,146 @@
+//! The topics, and their texts.
+
+use super::versions::versions;
+use crate::error::ExitStatus;
+use crate::report::{Hazard, guard::Signal};
+
+/// Something that is explained, and is no command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// What the program's exit codes mean.
+    ExitCodes,
+    /// What `--abort-if` takes.
+    Guards,
+    /// What the codes in the reports' column HAZARDS mean.
+    Hazards,
+    /// How devices, taints and rules are named.
+    Selectors,
+    /// What the versions of Kubernetes do differently.
+    Versions,
+}
+
+impl Topic {
+    /// Every topic, by name.
+    pub const ALL: [Self; 5] = [
+        Self::ExitCodes,
+        Self::Guards,
+        Self::Hazards,
+        Self::Selectors,
+        Self::Versions,
+    ];
+
+    /// The word by which it is asked for.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ExitCodes => "exit-codes",
+            Self::Guards => "guards",
+            Self::Hazards => "hazards",
+            Self::Selectors => "selectors",
+            Self::Versions => "versions",
+        }
+    }
+
+    /// The topic of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|topic| topic.name() == name)
+    }
+
+    /// The explanation, in lines that fit a terminal of 80 columns.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Self::ExitCodes => exit_codes(),
+            Self::Guards => guards(),
+            Self::Hazards => hazards(),
+            Self::Selectors => SELECTORS.to_owned(),
+            Self::Versions => versions(),
+        }
+    }
+}
+
+/// How wide these texts are, for terminals as narrow as most begin.
+const WIDTH: usize = 80;
+
+/// A term and what it means, in as many lines as that takes.
+fn explained(term: &str, meaning: &str) -> String {
+    let indent = " ".repeat(textwrap::core::display_width(term).saturating_add(2));
+    let options = textwrap::Options::new(WIDTH).subsequent_indent(&indent);
+    textwrap::fill(&format!("{term}  {meaning}"), options) + "\n"
+}
+
+fn exit_codes() -> String {
+    let line = |status: ExitStatus| explained(&format!("{:>3}", status.code()), status.meaning());
+    ExitStatus::ALL.into_iter().map(line).collect()
+}
+
+fn hazards() -> String {
+    let width = Hazard::ALL
+        .iter()
+        .map(|hazard| hazard.code().len())
+        .max()
+        .unwrap_or_default();
+    let line = |hazard: Hazard| explained(&format!("{:width$}", hazard.code()), hazard.meaning());
+    Hazard::ALL.into_iter().map(line).collect()
+}
+
+fn guards() -> String {
+    let signals: String = Signal::ALL
+        .into_iter()
+        .map(|signal| explained(&format!("  {:20}", signal.name()), signal.meaning()))
+        .collect();
+    format!(
+        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'\nor 'devices.selected>=50%'. It trips when the comparison holds, or when the\nvalue is not known; then the command ends with exit code 4.\n\n\
+         Signals:\n{signals}\n\
+         Operators: > >= < <= == !=\n"
+    )
+}
+
+const SELECTORS: &str = "\
+A DEVICE is DRIVER/POOL/DEVICE, as Kubernetes prints it. Names of pools may
+have slashes: the first part is the driver, the last the device. `*` stands for
+any, and a single part is a whole driver:
+
+  gpu.example.com/node-7/gpu-0   one device
+  'gpu.example.com/node-7/*'     all devices of a pool
+  '*/node-7/*'                   all pools of that name, whatever the driver
+  gpu.example.com                all devices of a driver
+
+--driver, --pool and --device say the same, and --all-devices every device.
+Quote what has a `*`.
+
+A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
+
+  example.com/maintenance=firmware:NoExecute
+
+A RULE is the name of a DeviceTaintRule, with or without
+devicetaintrule.resource.k8s.io/ before it. Where rules are taken, so is
+DEVICE KEY, the rule that taints exactly those devices with that key; `remove`
+takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_fits_a_narrow_terminal() {
+        for topic in Topic::ALL {
+            let text = topic.text();
+            assert!(text.ends_with('\n'), "{text}");
+            for line in text.lines() {
+                let width = textwrap::core::display_width(line);
+                assert!(width <= WIDTH, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_topic_is_found_by_its_name() {
+        for topic in Topic::ALL {
+            assert_eq!(Topic::named(topic.name()), Some(topic));
+        }
+        assert_eq!(Topic::named("preview"), None);
+    }
+}
