@@ -17,6 +17,7 @@
 //! | Who has to agree? | [`mod@consent`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
+//! | Who is left of those that rules evict? | [`leaving`] |
 //! | Where does a wait stand? | [`standing`] |
 //! | As which version is a cluster understood? | [`version`] |
 //! | How does a command end that has given an answer? | [`mod@ending`] |
@@ -35,6 +36,7 @@ pub mod drafts;
 pub mod effect;
 pub mod ending;
 pub mod known;
+pub mod leaving;
 pub mod ledger;
 pub mod narrowing;
 pub mod outcomes;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::clock::Clock;
@@ -13,11 +12,11 @@ use super::meant::by_name;
 use super::nodes::Nodes;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
-use crate::engine::life::{Remaining, remaining};
+use crate::decide::leaving::{Evictors, Evidence};
 use crate::engine::settle::{Facts, Freshness, Settle, Step};
-use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::engine::{self, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Kind, NodeHealth, NodeName, Reading, Warning};
+use crate::model::{DeviceTaintRule, Kind, Reading, Warning};
 use crate::report::glance::Glance;
 
 /// How often is looked at what cannot be watched.
@@ -39,8 +38,7 @@ pub(crate) struct Eyes {
     rules_are_watched: bool,
     clock: Clock,
     nodes: Nodes,
-    /// The rules as they were when they evicted last.
-    evicted_last: Vec<DeviceTaintRule>,
+    evictors: Evictors,
 }
 
 impl Eyes {
@@ -57,6 +55,8 @@ impl Eyes {
             ..look.reading.clone()
         };
         let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
+        let mut evictors = Evictors::default();
+        evictors.see(rules, look.now);
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
@@ -64,7 +64,7 @@ impl Eyes {
             rules_are_watched,
             clock: Clock::set(look.now),
             nodes: Nodes::default(),
-            evicted_last: evicted_last(&[], rules),
+            evictors,
             pods: Some(look),
             live,
         })
@@ -89,7 +89,7 @@ impl Eyes {
             rules_are_watched,
             clock: Clock::set(live.client.server_time().unwrap_or_default()),
             nodes: Nodes::default(),
-            evicted_last: Vec::new(),
+            evictors: Evictors::default(),
             live,
         })
     }
@@ -189,27 +189,20 @@ impl Eyes {
         let Some(semantics) = self.pods.as_ref().map(|look| look.semantics) else {
             return self.look_at_rules(Freshness::Kept, settle, began).await;
         };
-        self.evicted_last = evicted_last(&self.evicted_last, &rules);
-        let now = self.clock.now();
-        let considered = considered(&rules, now);
-        let eased = eased(&self.evicted_last, &rules, now);
+        let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
-        let selecting = [&considered[..], &eased].concat();
-        let selected = engine::selection(snapshot, &selecting, &semantics).devices;
+        let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(|error| self.live.failed(error))?;
         let evidence = Evidence {
             reading: self.watched.reading(),
             rules: &rules,
-            considered: &considered,
-            eased: &eased,
+            taints: &taints,
             semantics: &semantics,
             freshness: Freshness::Kept,
             now: self.clock.now(),
         };
-        evidence
-            .judge(settle, began, (&mut self.nodes, &self.live))
-            .await
+        Ok(judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await)
     }
 
     /// Reads everything again; what is kept begins anew from that, unless it was the last look.
@@ -223,25 +216,19 @@ impl Eyes {
             return self.look_at_rules(Freshness::Read, settle, began).await;
         };
         let look = look.again().await?;
-        self.evicted_last = evicted_last(&self.evicted_last, &rules);
-        let considered = considered(&rules, look.now);
-        let eased = eased(&self.evicted_last, &rules, look.now);
-        let selecting = [&considered[..], &eased].concat();
-        let mut look = look.with_pods_of(&selecting).await?;
+        let taints = self.evictors.see(&rules, look.now);
+        let mut look = look.with_pods_of(&taints.all()).await?;
         self.clock = Clock::set(look.now);
         let semantics = look.semantics;
         let evidence = Evidence {
             reading: &look.reading,
             rules: &rules,
-            considered: &considered,
-            eased: &eased,
+            taints: &taints,
             semantics: &semantics,
             freshness: Freshness::Read,
             now: look.now,
         };
-        let glance = evidence
-            .judge(settle, began, (&mut self.nodes, &self.live))
-            .await?;
+        let glance = judged(&evidence, (settle, began), (&mut self.nodes, &self.live)).await;
         match glance.step {
             Step::WaitUntil(_) | Step::ReadAgain => {
                 let reading = Reading {
@@ -257,103 +244,17 @@ impl Eyes {
     }
 }
 
-/// What a verdict about the pods is made from.
-struct Evidence<'a> {
-    reading: &'a Reading,
-    rules: &'a [DeviceTaintRule],
-    considered: &'a [ConsideredTaint],
-    /// The taints of rules that do not evict any more, as they were when they did.
-    eased: &'a [ConsideredTaint],
-    semantics: &'a Semantics,
-    freshness: Freshness,
-    now: Timestamp,
-}
-
-impl Evidence<'_> {
-    async fn judge(
-        &self,
-        settle: &mut Settle,
-        began: Instant,
-        (nodes, live): (&mut Nodes, &Live),
-    ) -> Result<Glance, Failure> {
-        let now = self.now;
-        let snapshot = &self.reading.snapshot;
-        let impact = engine::preview(snapshot, self.considered, now, self.semantics);
-        let before = engine::preview(snapshot, self.eased, now, self.semantics);
-        let left = left(&impact, &before, &BTreeMap::new(), now);
-        // Without the nodes, a pod that has not ended is still one that is left.
-        nodes.ask(&left, live).await;
-        let left = self::left(&impact, &before, &nodes.known().health, now);
-        let facts = Facts {
-            rules: self.rules,
-            left: &left,
-            pods: &snapshot.pods,
-            unread: &self.reading.gaps,
-            unevaluated: &impact.gaps,
-            freshness: self.freshness,
-        };
-        let seen = settle.observe(&facts, began.elapsed());
-        Ok(Glance::new(seen, facts, now))
-    }
-}
-
-/// The pods that `impact` evicts and that are still there, with those that are terminating because of
-/// what was the case `before`: they are not gone only because the rule is, or does less.
-fn left<'a>(
-    impact: &Impact<'a>,
-    before: &Impact<'a>,
-    nodes: &BTreeMap<NodeName, NodeHealth>,
-    now: Timestamp,
-) -> Vec<Remaining<'a>> {
-    let mut left = remaining(impact, nodes, now);
-    let terminating = remaining(before, nodes, now).into_iter();
-    let terminating: Vec<_> = terminating
-        .filter(|other| other.obstacle.is_terminating())
-        .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
-        .collect();
-    left.extend(terminating);
-    left
-}
-
-/// The rules as they were when they evicted last, with those of `rules` that evict now.
-fn evicted_last(known: &[DeviceTaintRule], rules: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
-    let evicting = rules
-        .iter()
-        .filter(|rule| rule.taint.effect == Effect::NoExecute);
-    let mut last: Vec<DeviceTaintRule> = evicting.cloned().collect();
-    let earlier = known
-        .iter()
-        .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
-    let earlier: Vec<_> = earlier.cloned().collect();
-    last.extend(earlier);
-    last
-}
-
-/// The taints of the rules that evicted once, and are gone by now or do less.
-fn eased(
-    evicted_last: &[DeviceTaintRule],
-    rules: &[DeviceTaintRule],
-    now: Timestamp,
-) -> Vec<ConsideredTaint> {
-    let evicts = |rule: &DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
-    let still = |rule: &&DeviceTaintRule| {
-        let mut same = rules.iter().filter(|other| other.name == rule.name);
-        same.any(evicts)
-    };
-    let eased = evicted_last.iter().filter(|rule| !still(rule));
-    eased
-        .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
-        .collect()
-}
-
-/// The taints of the rules that evict, as they are.
-fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
-    let evicting = rules
-        .iter()
-        .filter(|rule| rule.taint.effect == Effect::NoExecute);
-    evicting
-        .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now))
-        .collect()
+/// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod
+/// that has not ended is still one that is left.
+async fn judged(
+    evidence: &Evidence<'_>,
+    (settle, began): (&mut Settle, Instant),
+    (nodes, live): (&mut Nodes, &Live),
+) -> Glance {
+    let impacts = evidence.impacts();
+    let left = impacts.left(&BTreeMap::new(), evidence.now);
+    nodes.ask(&left, live).await;
+    evidence.judge(&impacts, &nodes.known().health, settle, began.elapsed())
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.

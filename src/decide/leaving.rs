@@ -1,0 +1,197 @@
+//! Who is left of those that rules evict, or evicted until somebody changed that?
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::engine::life::{Remaining, remaining};
+use crate::engine::settle::{Facts, Freshness, Settle};
+use crate::engine::{self, ConsideredTaint, Impact, Semantics};
+use crate::model::{DeviceTaintRule, Effect, NodeHealth, NodeName, Reading};
+use crate::report::glance::Glance;
+
+/// Rules as they were when they evicted last, over all looks of a wait.
+#[derive(Debug, Default)]
+pub struct Evictors(Vec<DeviceTaintRule>);
+
+impl Evictors {
+    /// Notes the rules as they are now, and gives the taints that pods leave for.
+    pub fn see(&mut self, rules: &[DeviceTaintRule], now: Timestamp) -> Taints {
+        let mut last: Vec<DeviceTaintRule> =
+            rules.iter().filter(|rule| evicts(rule)).cloned().collect();
+        let considered = last.iter().map(|rule| taint(rule, now)).collect();
+        let earlier = self
+            .0
+            .iter()
+            .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
+        let earlier: Vec<DeviceTaintRule> = earlier.cloned().collect();
+        let eased = earlier.iter().map(|rule| taint(rule, now)).collect();
+        last.extend(earlier);
+        self.0 = last;
+        Taints { considered, eased }
+    }
+}
+
+fn evicts(rule: &DeviceTaintRule) -> bool {
+    rule.taint.effect == Effect::NoExecute
+}
+
+fn taint(rule: &DeviceTaintRule, now: Timestamp) -> ConsideredTaint {
+    ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, now)
+}
+
+/// The taints that pods leave for.
+#[derive(Debug)]
+pub struct Taints {
+    /// Those of rules that evict.
+    considered: Vec<ConsideredTaint>,
+    /// Those of rules that evicted once, and are gone by now or do less, as they were then.
+    eased: Vec<ConsideredTaint>,
+}
+
+impl Taints {
+    /// All of them, for whoever reads the pods that they can hit.
+    #[must_use]
+    pub fn all(&self) -> Vec<ConsideredTaint> {
+        [&self.considered[..], &self.eased].concat()
+    }
+}
+
+/// What a verdict about the pods is made from.
+pub struct Evidence<'a> {
+    /// What was read.
+    pub reading: &'a Reading,
+    /// The rules that are waited for, as they are.
+    pub rules: &'a [DeviceTaintRule],
+    /// What the pods leave for.
+    pub taints: &'a Taints,
+    /// How the cluster behaves.
+    pub semantics: &'a Semantics,
+    /// Whether it was read just now or kept current.
+    pub freshness: Freshness,
+    /// When it was.
+    pub now: Timestamp,
+}
+
+/// Whom the taints evict, and evicted before somebody changed that.
+pub struct Impacts<'a> {
+    now: Impact<'a>,
+    before: Impact<'a>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Whom the taints evict.
+    #[must_use]
+    pub fn impacts(&self) -> Impacts<'a> {
+        let of = |taints| {
+            let snapshot = &self.reading.snapshot;
+            engine::preview(snapshot, taints, self.now, self.semantics)
+        };
+        Impacts {
+            now: of(&self.taints.considered),
+            before: of(&self.taints.eased),
+        }
+    }
+
+    /// Tells `settle`, which waits for so long already, who is left.
+    #[must_use]
+    pub fn judge(
+        &self,
+        impacts: &Impacts<'a>,
+        nodes: &BTreeMap<NodeName, NodeHealth>,
+        settle: &mut Settle,
+        waited: Duration,
+    ) -> Glance {
+        let left = impacts.left(nodes, self.now);
+        let facts = Facts {
+            rules: self.rules,
+            left: &left,
+            pods: &self.reading.snapshot.pods,
+            unread: &self.reading.gaps,
+            unevaluated: &impacts.now.gaps,
+            freshness: self.freshness,
+        };
+        let seen = settle.observe(&facts, waited);
+        Glance::new(seen, facts, self.now)
+    }
+}
+
+impl<'a> Impacts<'a> {
+    /// The pods that are evicted and still there, with those that are terminating because of what was
+    /// the case before: they are not gone only because the rule is, or does less.
+    #[must_use]
+    pub fn left(
+        &self,
+        nodes: &BTreeMap<NodeName, NodeHealth>,
+        now: Timestamp,
+    ) -> Vec<Remaining<'a>> {
+        let mut left = remaining(&self.now, nodes, now);
+        let terminating = remaining(&self.before, nodes, now).into_iter();
+        let terminating: Vec<_> = terminating
+            .filter(|other| other.obstacle.is_terminating())
+            .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))
+            .collect();
+        left.extend(terminating);
+        left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{named, rule};
+
+    fn now() -> Timestamp {
+        "2026-11-21T01:00:00Z".parse().unwrap()
+    }
+
+    fn names(taints: &[ConsideredTaint]) -> Vec<String> {
+        let rules = taints.iter().filter_map(|taint| taint.rule.as_ref());
+        rules.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn only_rules_that_evict_make_pods_leave() {
+        let mut evictors = Evictors::default();
+        for effect in ["None", "NoSchedule", "Sideways"] {
+            let taints = evictors.see(&[rule(effect)], now());
+            assert!(taints.all().is_empty(), "{effect}");
+        }
+        let taints = evictors.see(&[named("a", "NoExecute"), named("b", "None")], now());
+        assert_eq!(names(&taints.considered), ["a"]);
+        assert_eq!(names(&taints.eased), [""; 0]);
+    }
+
+    #[test]
+    fn rules_that_evicted_once_are_remembered_as_they_were() {
+        let mut evictors = Evictors::default();
+        evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());
+        // One does less, the other is gone.
+        let taints = evictors.see(&[named("a", "NoSchedule")], now());
+        assert_eq!(names(&taints.considered), [""; 0]);
+        assert_eq!(names(&taints.eased), ["a", "b"]);
+        assert!(
+            taints
+                .eased
+                .iter()
+                .all(|it| it.taint.effect == Effect::NoExecute)
+        );
+        assert_eq!(names(&taints.all()), ["a", "b"]);
+        // However often is looked.
+        assert_eq!(names(&evictors.see(&[], now()).eased), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_rule_that_evicts_again_is_as_it_is_now() {
+        let mut evictors = Evictors::default();
+        evictors.see(&[named("a", "NoExecute")], now());
+        evictors.see(&[named("a", "None")], now());
+        let mut again = named("a", "NoExecute");
+        again.taint.value = "other".to_owned();
+        let taints = evictors.see(&[again], now());
+        assert_eq!(names(&taints.considered), ["a"]);
+        assert_eq!(taints.considered[0].taint.value, "other");
+        assert_eq!(names(&taints.eased), [""; 0]);
+    }
+}
