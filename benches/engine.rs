@@ -290,7 +290,9 @@ impl Names {
             name: self.name(place, "train"),
             uid: uid(place),
             node: Some(self.nodes[place % NODES].clone()),
+            labels: Vec::new(),
             phase: Phase::Running,
+            is_ready: true,
             deletion: None,
             claims: vec![PodClaim {
                 name: self.request.clone(),

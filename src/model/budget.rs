@@ -1,8 +1,9 @@
 //! How many pods may be away at a time.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::NamespacedName;
+use super::{NamespacedName, Pod};
 
 /// A `PodDisruptionBudget`, which the eviction API respects and the device-taint-eviction controller
 /// does not.
@@ -88,7 +89,7 @@ pub enum UnhealthyPodEvictionPolicy {
     IfHealthyBudget,
     /// All of them.
     AlwaysAllow,
-    /// From a newer API; the eviction API then evicts no pod that is not ready.
+    /// From a newer API: which of them it allows nobody here knows.
     Unknown(String),
 }
 
@@ -103,7 +104,7 @@ impl From<&str> for UnhealthyPodEvictionPolicy {
 }
 
 /// What the disruption controller has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BudgetStatus {
     /// How many more pods may be evicted now.
     pub disruptions_allowed: i32,
@@ -115,4 +116,149 @@ pub struct BudgetStatus {
     pub expected_pods: i32,
     /// The generation that was counted for; older than the budget's means that the counts are too.
     pub observed_generation: i64,
+    /// Why nobody could count, which allows nothing: the message of a condition `DisruptionAllowed` with
+    /// reason `SyncFailed`. Absent where all is well.
+    pub failure: Option<String>,
+}
+
+impl PodDisruptionBudget {
+    /// Whether the status is about the budget as it is now; until then the eviction API refuses.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.status.observed_generation >= self.generation
+    }
+
+    /// Whether it is about pods of this namespace with these labels, sorted by key; nobody knows
+    /// where the selector has an operator of a newer API.
+    ///
+    /// Upstream: `getPodDisruptionBudgets` in `pkg/registry/core/pod/storage/eviction.go`.
+    #[must_use]
+    pub fn covers(&self, pod: &Pod) -> Option<bool> {
+        if self.name.namespace != pod.name.namespace {
+            return Some(false);
+        }
+        match &self.selector {
+            Some(selector) => selector.matches(&pod.labels),
+            None => Some(false),
+        }
+    }
+}
+
+impl LabelSelector {
+    /// Whether an object with these labels is meant; nobody knows where an operator is unknown and
+    /// nothing else says no.
+    ///
+    /// Upstream: `labels.Requirement.Matches`.
+    #[must_use]
+    pub fn matches(&self, labels: &[(Arc<str>, Arc<str>)]) -> Option<bool> {
+        let value = |key: &str| {
+            let mut found = labels.iter().filter(|(name, _)| **name == *key);
+            found.next().map(|(_, value)| &**value)
+        };
+        let mut known = Some(true);
+        for (key, wanted) in &self.labels {
+            if value(key) != Some(wanted) {
+                return Some(false);
+            }
+        }
+        for requirement in &self.expressions {
+            match requirement.holds(value(&requirement.key)) {
+                Some(true) => {}
+                Some(false) => return Some(false),
+                None => known = None,
+            }
+        }
+        known
+    }
+}
+
+impl LabelRequirement {
+    /// Whether it holds for a label with that value, or for one that is not there.
+    fn holds(&self, value: Option<&str>) -> Option<bool> {
+        let among = || value.is_some_and(|value| self.values.iter().any(|wanted| wanted == value));
+        match &self.operator {
+            LabelOperator::In => Some(among()),
+            LabelOperator::NotIn => Some(!among()),
+            LabelOperator::Exists => Some(value.is_some()),
+            LabelOperator::DoesNotExist => Some(value.is_none()),
+            LabelOperator::Unknown(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Vec<(Arc<str>, Arc<str>)> {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, value)| ((*key).into(), (*value).into()))
+            .collect()
+    }
+
+    fn requirement(operator: &str, values: &[&str]) -> LabelSelector {
+        LabelSelector {
+            labels: BTreeMap::new(),
+            expressions: vec![LabelRequirement {
+                key: "app".to_owned(),
+                operator: operator.into(),
+                values: values.iter().map(|&value| value.to_owned()).collect(),
+            }],
+        }
+    }
+
+    #[test]
+    fn each_operator_means_what_it_means_in_kubernetes() {
+        let (a, b, none) = (
+            labels(&[("app", "a")]),
+            labels(&[("app", "b"), ("x", "a")]),
+            [],
+        );
+        for (selector, of_a, of_b, of_none) in [
+            (
+                requirement("In", &["a", "c"]),
+                Some(true),
+                Some(false),
+                Some(false),
+            ),
+            // Who lacks the label has none of the values.
+            (
+                requirement("NotIn", &["a", "c"]),
+                Some(false),
+                Some(true),
+                Some(true),
+            ),
+            (
+                requirement("Exists", &[]),
+                Some(true),
+                Some(true),
+                Some(false),
+            ),
+            (
+                requirement("DoesNotExist", &[]),
+                Some(false),
+                Some(false),
+                Some(true),
+            ),
+            (requirement("Sounds", &["a"]), None, None, None),
+            (LabelSelector::default(), Some(true), Some(true), Some(true)),
+        ] {
+            assert_eq!(selector.matches(&a), of_a, "{selector:?}");
+            assert_eq!(selector.matches(&b), of_b, "{selector:?}");
+            assert_eq!(selector.matches(&none), of_none, "{selector:?}");
+        }
+    }
+
+    #[test]
+    fn all_conditions_have_to_hold_and_one_that_does_not_settles_it() {
+        let mut selector = requirement("Sounds", &[]);
+        selector.labels = BTreeMap::from([("tier".to_owned(), "gold".to_owned())]);
+        assert_eq!(selector.matches(&labels(&[("tier", "tin")])), Some(false));
+        assert_eq!(selector.matches(&labels(&[("tier", "gold")])), None);
+        selector.expressions = requirement("Exists", &[]).expressions;
+        assert_eq!(selector.matches(&labels(&[("tier", "gold")])), Some(false));
+        let both = labels(&[("app", ""), ("tier", "gold")]);
+        assert_eq!(selector.matches(&both), Some(true));
+    }
 }

@@ -15,8 +15,12 @@ pub struct Pod {
     pub uid: Uid,
     /// Where it runs; absent while it is not scheduled.
     pub node: Option<NodeName>,
+    /// For selecting, by key.
+    pub labels: Vec<(Arc<str>, Arc<str>)>,
     /// How far it is.
     pub phase: Phase,
+    /// Whether its condition `Ready` is true; false while nothing is said.
+    pub is_ready: bool,
     /// Set once somebody has deleted it.
     pub deletion: Option<Deletion>,
     /// The entries of `spec.resourceClaims`, resolved as far as the pod's status says.

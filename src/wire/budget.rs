@@ -40,10 +40,21 @@ impl Description for v1::PodDisruptionBudget {
                     desired_healthy: status.desired_healthy.unwrap_or_default(),
                     expected_pods: status.expected_pods.unwrap_or_default(),
                     observed_generation: status.observed_generation.unwrap_or_default(),
+                    failure: failure(status.conditions.as_deref().unwrap_or_default()),
                 },
             },
         )))
     }
+}
+
+/// Upstream: `failSafe` in `pkg/controller/disruption/disruption.go`, which says so in a condition.
+fn failure(conditions: &[meta::Condition]) -> Option<String> {
+    let failed = conditions.iter().find(|condition| {
+        condition.type_ == "DisruptionAllowed"
+            && condition.status == "False"
+            && condition.reason == "SyncFailed"
+    });
+    failed.map(|condition| condition.message.clone())
 }
 
 fn selector(selector: meta::LabelSelector, context: &mut Context) -> model::LabelSelector {

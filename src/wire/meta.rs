@@ -39,6 +39,10 @@ pub struct ObjectMeta {
     /// The grace period that was granted.
     #[prost(int64, optional, tag = "10")]
     pub deletion_grace_period_seconds: Option<i64>,
+    /// For selecting; only those of pods are used.
+    #[prost(btree_map = "string, string", tag = "11")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub labels: BTreeMap<String, String>,
     /// Who has to go before it goes.
     #[prost(message, repeated, tag = "13")]
     #[serde(default, deserialize_with = "or_default")]

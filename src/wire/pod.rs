@@ -1,6 +1,7 @@
 //! `Pod`, as far as its claims go.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -90,6 +91,10 @@ pub struct PodStatus {
     /// How far it is.
     #[prost(string, optional, tag = "1")]
     pub phase: Option<String>,
+    /// What else is said of it.
+    #[prost(message, repeated, tag = "2")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub conditions: Vec<PodCondition>,
     /// Quality of service.
     #[prost(string, optional, tag = "9")]
     pub qos_class: Option<String>,
@@ -100,6 +105,19 @@ pub struct PodStatus {
     /// The claim that stands in for extended resources; since 1.34.
     #[prost(message, optional, tag = "18")]
     pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatus>,
+}
+
+/// One thing that is said of a pod.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct PodCondition {
+    /// Such as `Ready`.
+    #[prost(string, optional, tag = "1")]
+    pub r#type: Option<String>,
+    /// `True`, `False` or `Unknown`.
+    #[prost(string, optional, tag = "2")]
+    pub status: Option<String>,
 }
 
 /// Name of a generated claim.
@@ -150,7 +168,9 @@ impl ToObject for Pod {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
             node: context.optional(spec.node_name.as_deref()),
+            labels: labels(metadata, context),
             phase: phase(status, context),
+            is_ready: is_ready(status),
             deletion: metadata.deletion(context),
             claims: self.claims(context),
             extended_resource_claim: context.optional(extended),
@@ -203,6 +223,22 @@ impl Pod {
             generated: generated.map(|name| context.intern(name)),
         }
     }
+}
+
+fn labels(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<str>)> {
+    let labels = metadata.labels.iter();
+    labels
+        .map(|(key, value)| (context.intern(key), context.intern(value)))
+        .collect()
+}
+
+/// Upstream: `podutil.IsPodReady`.
+fn is_ready(status: Option<&PodStatus>) -> bool {
+    let conditions = status.map_or(&[][..], |status| &status.conditions);
+    let ready = conditions
+        .iter()
+        .find(|condition| condition.r#type.as_deref() == Some("Ready"));
+    ready.is_some_and(|condition| condition.status.as_deref() == Some("True"))
 }
 
 fn phase(status: Option<&PodStatus>, context: &mut Context) -> model::Phase {

@@ -32,7 +32,7 @@ pub struct DeviceTaintRule {
     pub status: Option<DeviceTaintRuleStatus>,
 }
 
-/// `metav1.ObjectMeta` of a rule: the one kind whose labels and annotations are read. For all others
+/// `metav1.ObjectMeta` of a rule: the one kind whose annotations and writers are read. For all others
 /// they would only cost time.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
@@ -93,6 +93,7 @@ impl RuleMeta {
             creation_timestamp: self.creation_timestamp,
             deletion_timestamp: self.deletion_timestamp,
             deletion_grace_period_seconds: self.deletion_grace_period_seconds,
+            labels: BTreeMap::new(),
             owner_references: Vec::new(),
             finalizers: Vec::new(),
         }

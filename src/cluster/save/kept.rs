@@ -160,6 +160,7 @@ const POD: Fields = object!(
     ),
     "status": fields!(
         ["phase", "qosClass"]
+        "conditions": items!(["type", "status"]),
         "resourceClaimStatuses": items!(
             []
             "name": Part::Name("reference"),
@@ -198,11 +199,15 @@ const BUDGET: Fields = object!(
             ),
         ),
     ),
-    "status": fields!([
-        "disruptionsAllowed",
-        "currentHealthy",
-        "desiredHealthy",
-        "expectedPods",
-        "observedGeneration"
-    ]),
+    "status": fields!(
+        [
+            "disruptionsAllowed",
+            "currentHealthy",
+            "desiredHealthy",
+            "expectedPods",
+            "observedGeneration"
+        ]
+        // Their messages name objects.
+        "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
+    ),
 );

@@ -197,7 +197,9 @@ impl World {
             name: name(pod),
             uid: format!("uid-{pod}").as_str().into(),
             node: Some("node-a".into()),
+            labels: Vec::new(),
             phase: Phase::Running,
+            is_ready: true,
             deletion: None,
             claims: claims
                 .iter()

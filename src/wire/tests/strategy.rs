@@ -14,7 +14,7 @@ use crate::wire::claim::{
 use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::pod::{
-    Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
+    Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
     PodSchedulingGroup, PodSpec, PodStatus,
 };
 use crate::wire::rule::{
@@ -69,13 +69,14 @@ prop_compose! {
         times in (time(), time()),
         owner_references in few(owner()),
         finalizers in vec("[a-z/.]{1,12}", 0..3),
+        labels in pairs(),
     ) -> ObjectMeta {
         let (name, namespace, uid, resource_version) = texts;
         let (generation, deletion_grace_period_seconds) = numbers;
         let (creation_timestamp, deletion_timestamp) = times;
         ObjectMeta {
             name, namespace, uid, resource_version, generation, creation_timestamp,
-            deletion_timestamp, deletion_grace_period_seconds, finalizers, owner_references,
+            deletion_timestamp, deletion_grace_period_seconds, labels, finalizers, owner_references,
         }
     }
 }
@@ -271,13 +272,15 @@ prop_compose! {
         (phase, qos_class) in (text(), text()),
         statuses in few((text(), text())),
         extended in maybe(text()),
+        conditions in few((text(), text())),
     ) -> Pod {
+        let conditions = conditions.into_iter().map(|(r#type, status)| PodCondition { r#type, status }).collect();
         let statuses = statuses.into_iter();
         Pod {
             metadata,
             spec,
             status: Some(PodStatus {
-                phase, qos_class,
+                phase, qos_class, conditions,
                 resource_claim_statuses: statuses.map(|(name, resource_claim_name)| PodResourceClaimStatus {
                     name, resource_claim_name,
                 }).collect(),
