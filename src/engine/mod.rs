@@ -12,6 +12,7 @@
 //! | Which Kubernetes version behaves how? | [`semantics`] |
 //! | What would these taints do? | [`preview()`] |
 //! | Which devices do taints select? | [`selection()`] |
+//! | Which budgets would refuse the evictions? | [`disruption()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | Where is a rule in its life? | [`life`] |
@@ -23,6 +24,7 @@ mod claims;
 pub mod condition;
 mod considered;
 mod devices;
+pub mod disruption;
 mod eviction;
 pub mod expression;
 mod filter;
@@ -42,6 +44,7 @@ pub mod tolerate;
 mod usage;
 
 pub use condition::Condition;
+pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Verdict,

@@ -4,6 +4,7 @@
 
 mod claims_and_pods;
 mod counting;
+mod disruption;
 mod life;
 mod rules_and_pools;
 mod settle;

@@ -1,0 +1,191 @@
+//! Which disruption budgets would the evictions overdraw?
+//!
+//! Eviction by taint asks no budget: every pod goes. What is found here is what the eviction API would
+//! have answered at each pod's turn, had it been asked. Nobody who is created again counts as ready
+//! meanwhile.
+//!
+//! Upstream: `pkg/registry/core/pod/storage/eviction.go` for the answers, and `updatePdbStatus` in
+//! `pkg/controller/disruption/disruption.go` for what is left after each pod.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Impact, Verdict};
+use crate::model::{
+    Affects, Gap, Kind, Namespace, Phase, Pod, PodDisruptionBudget, UnhealthyPodEvictionPolicy,
+};
+
+/// What the budgets would have answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disruption<'a> {
+    /// Every budget that covers a pod which is evicted, by namespace and name.
+    pub budgets: Vec<BudgetImpact<'a>>,
+    /// What could not be evaluated.
+    pub gaps: Vec<Gap>,
+}
+
+/// A budget, and the pods that it covers and that are evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetImpact<'a> {
+    /// The budget.
+    pub budget: &'a PodDisruptionBudget,
+    /// In the order in which they are evicted. Those that go at the same moment may go in any order;
+    /// here they stand by namespace and name.
+    pub pods: Vec<(&'a Pod, Answer)>,
+}
+
+/// What the eviction API would have answered for one pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answer {
+    /// It is not asked about pods that do not run.
+    NotAsked,
+    /// The pod may go.
+    Allowed,
+    /// The pod has to stay.
+    Refused,
+    /// Another budget covers the pod too, which the API refuses to decide.
+    Ambiguous,
+}
+
+/// What is left of a budget while pods go.
+struct Account<'a> {
+    impact: BudgetImpact<'a>,
+    allowed: i32,
+    healthy: i32,
+}
+
+/// What the `budgets`, which are all that there are, would have answered to the evictions of `impact`.
+#[must_use]
+pub fn disruption<'a>(
+    impact: &Impact<'a>,
+    budgets: &'a [PodDisruptionBudget],
+    now: Timestamp,
+) -> Disruption<'a> {
+    let mut accounts: BTreeMap<&Namespace, Vec<Account<'a>>> = BTreeMap::new();
+    for budget in budgets {
+        let namespace = &budget.name.namespace;
+        accounts
+            .entry(namespace)
+            .or_default()
+            .push(Account::open(budget));
+    }
+    let mut gaps = Vec::new();
+    for pod in in_order(impact, now) {
+        let mut covering = Vec::new();
+        for account in accounts.get_mut(&pod.name.namespace).into_iter().flatten() {
+            match account.impact.budget.covers(pod) {
+                Some(true) => covering.push(account),
+                Some(false) => {}
+                None => gaps.push(unknown(account.impact.budget)),
+            }
+        }
+        let is_shared = covering.len() > 1;
+        for account in covering {
+            account.take(pod, is_shared);
+        }
+    }
+    gaps.sort();
+    gaps.dedup();
+    let touched = accounts
+        .into_values()
+        .flatten()
+        .map(|account| account.impact);
+    let mut budgets: Vec<_> = touched.filter(|impact| !impact.pods.is_empty()).collect();
+    budgets.sort_by(|left, right| left.budget.name.cmp(&right.budget.name));
+    Disruption { budgets, gaps }
+}
+
+/// The pods that are evicted, the earliest first; what is overdue goes now.
+fn in_order<'a>(impact: &Impact<'a>, now: Timestamp) -> Vec<&'a Pod> {
+    let evicted = impact.pods.iter().filter_map(|pod| match pod.verdict {
+        Verdict::Evicted { at } => Some((at.max(now), pod.pod)),
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+    });
+    let mut evicted: Vec<(Timestamp, &Pod)> = evicted.collect();
+    evicted.sort_by(|(left, a), (right, b)| (left, &a.name, &a.uid).cmp(&(right, &b.name, &b.uid)));
+    evicted.into_iter().map(|(_, pod)| pod).collect()
+}
+
+impl<'a> Account<'a> {
+    fn open(budget: &'a PodDisruptionBudget) -> Self {
+        Self {
+            impact: BudgetImpact {
+                budget,
+                pods: Vec::new(),
+            },
+            allowed: budget.status.disruptions_allowed,
+            healthy: budget.status.current_healthy,
+        }
+    }
+
+    /// Answers for one pod, which then goes, whatever the answer.
+    fn take(&mut self, pod: &'a Pod, is_shared: bool) {
+        let answer = match pod.phase {
+            Phase::Pending | Phase::Succeeded | Phase::Failed => Answer::NotAsked,
+            Phase::Running | Phase::Unknown(_) if is_shared => Answer::Ambiguous,
+            Phase::Running | Phase::Unknown(_) if self.allows(pod) => Answer::Allowed,
+            Phase::Running | Phase::Unknown(_) => Answer::Refused,
+        };
+        self.impact.pods.push((pod, answer));
+        if pod.is_ready {
+            self.lose_one();
+        }
+    }
+
+    fn allows(&self, pod: &Pod) -> bool {
+        let budget = self.impact.budget;
+        let desired = budget.status.desired_healthy;
+        let is_spare = match budget.unhealthy_pod_eviction_policy {
+            UnhealthyPodEvictionPolicy::AlwaysAllow => true,
+            UnhealthyPodEvictionPolicy::IfHealthyBudget => desired > 0 && self.healthy >= desired,
+            // What it allows is not known, and so nothing.
+            UnhealthyPodEvictionPolicy::Unknown(_) => false,
+        };
+        (!pod.is_ready && is_spare) || (budget.is_counted() && self.allowed > 0)
+    }
+
+    /// Counts again once a pod that was ready is gone.
+    fn lose_one(&mut self) {
+        self.healthy = self.healthy.saturating_sub(1);
+        let status = &self.impact.budget.status;
+        self.allowed = if status.expected_pods > 0 && status.failure.is_none() {
+            self.healthy.saturating_sub(status.desired_healthy).max(0)
+        } else {
+            0
+        };
+    }
+}
+
+impl BudgetImpact<'_> {
+    /// How many of its pods got this answer.
+    #[must_use]
+    pub fn count(&self, answer: Answer) -> usize {
+        let mut found = 0_usize;
+        for (_, given) in &self.pods {
+            found = found.saturating_add(usize::from(*given == answer));
+        }
+        found
+    }
+
+    /// Whether a pod goes that had to stay, or of which the API cannot say whether it may go.
+    #[must_use]
+    pub fn is_violated(&self) -> bool {
+        let bad = |answer: &Answer| match answer {
+            Answer::Refused | Answer::Ambiguous => true,
+            Answer::NotAsked | Answer::Allowed => false,
+        };
+        self.pods.iter().any(|(_, answer)| bad(answer))
+    }
+}
+
+fn unknown(budget: &PodDisruptionBudget) -> Gap {
+    Gap {
+        what: Kind::PodDisruptionBudget.plural().to_owned(),
+        why: format!(
+            "the selector of {} has an operator that is not known, and so it is not known whom it covers",
+            budget.name
+        ),
+        affects: Affects::Details,
+    }
+}
