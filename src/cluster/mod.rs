@@ -48,7 +48,8 @@ pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, Told, eviction_events, node_health, read_devices, read_devices_with_objects,
-    read_everything, read_for_preview, read_names, read_optional, read_pods, rule_events,
+    read_everything, read_for_preview, read_names, read_optional, read_pods, read_pods_and_budgets,
+    rule_events,
 };
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};

@@ -48,6 +48,7 @@ enum What {
     Rules,
     Nodes,
     Events,
+    Budgets,
 }
 
 /// Lists of everything, and pods by their names.
@@ -56,6 +57,9 @@ const PODS: Need = Need(&["get"], What::Pods);
 const WATCH: Need = Need(&["watch"], What::Facts);
 /// Whether nodes can end their pods: of few nodes each by its name, of many all.
 const NODES: Need = Need(&["get", "list"], What::Nodes);
+
+/// Which budgets the loss of pods would overdraw.
+const BUDGETS: Need = Need(&["list"], What::Budgets);
 
 impl Purpose {
     /// Every purpose.
@@ -123,10 +127,10 @@ impl Purpose {
     #[rustfmt::skip] // One line per purpose.
     fn row(self) -> (&'static str, &'static [Need]) {
         match self {
-            Self::Preview    => ("preview",    &[FACTS, PODS]),
-            Self::Publish    => ("publish",    &[FACTS, PODS, Need(&["get", "create", "patch", "delete"], What::Rules)]),
-            Self::Add        => ("add",        &[FACTS, PODS, Need(&["get", "create", "patch"], What::Rules)]),
-            Self::Escalate   => ("escalate",   &[FACTS, PODS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
+            Self::Preview    => ("preview",    &[FACTS, PODS, BUDGETS]),
+            Self::Publish    => ("publish",    &[FACTS, PODS, BUDGETS, Need(&["get", "create", "patch", "delete"], What::Rules)]),
+            Self::Add        => ("add",        &[FACTS, PODS, BUDGETS, Need(&["get", "create", "patch"], What::Rules)]),
+            Self::Escalate   => ("escalate",   &[FACTS, PODS, BUDGETS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
             Self::Deescalate => ("deescalate", &[FACTS, PODS, Need(&["get", "patch"], What::Rules)]),
             Self::Remove     => ("remove",     &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
             Self::List       => ("list",       &[FACTS, PODS]),
@@ -152,6 +156,7 @@ impl What {
             Self::Rules => vec![of(Kind::DeviceTaintRule)],
             Self::Nodes => vec![of(Kind::Node)],
             Self::Events => vec![of(Kind::Event)],
+            Self::Budgets => vec![of(Kind::PodDisruptionBudget)],
         }
     }
 }
@@ -218,8 +223,15 @@ mod tests {
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
             let events = purpose == Purpose::Describe;
             assert_eq!(resources.contains("events"), events, "{purpose:?}");
-            let budgets = purpose == Purpose::Snapshot;
-            assert_eq!(resources.contains("poddisruptionbudgets"), budgets);
+            let budgets = [
+                Purpose::Preview,
+                Purpose::Publish,
+                Purpose::Add,
+                Purpose::Escalate,
+                Purpose::Snapshot,
+            ];
+            let has = resources.contains("poddisruptionbudgets");
+            assert_eq!(has, budgets.contains(&purpose), "{purpose:?}");
         }
     }
 }

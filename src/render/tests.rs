@@ -186,6 +186,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       namespaces: 2
       nodes: 1
       workloads: 2
+      budgetsViolated: 0
       firstEviction: "2026-11-21T01:00:34Z"
       lastEviction: "2026-11-21T03:30:34Z"
     pods:
@@ -397,6 +398,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         key: gpu.example.com/ecc
         value: high
         effect: NoExecute
+    budgets: []
     guards: []
     warnings: []
     incomplete: []

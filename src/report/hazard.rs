@@ -1,5 +1,6 @@
 //! What makes the eviction of a pod worse than most?
 
+use crate::engine::disruption::Answer;
 use crate::engine::{PodImpact, Verdict};
 
 /// A grace period above this many seconds makes a pod `long-grace`.
@@ -13,6 +14,10 @@ pub const CRITICAL_PRIORITY: i32 = 2_000_000_000;
 /// Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hazard {
+    /// A budget says that it has to stay.
+    PdbViolated,
+    /// Several budgets are about it.
+    PdbAmbiguous,
     /// It has no controller.
     Unmanaged,
     /// A DaemonSet manages it.
@@ -33,7 +38,9 @@ pub enum Hazard {
 
 impl Hazard {
     /// Every hazard, in the order in which they are shown.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
+        Self::PdbViolated,
+        Self::PdbAmbiguous,
         Self::Unmanaged,
         Self::DaemonSet,
         Self::Critical,
@@ -48,6 +55,8 @@ impl Hazard {
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
+            Self::PdbViolated => "pdb-violated",
+            Self::PdbAmbiguous => "pdb-ambiguous",
             Self::Unmanaged => "unmanaged",
             Self::DaemonSet => "daemonset",
             Self::Critical => "critical",
@@ -59,19 +68,22 @@ impl Hazard {
         }
     }
 
-    /// How bad it is, the worst first: what the cluster needs, what nobody makes again, what goes on
-    /// for long or for ever, what others do to the pod too, and what is only worth knowing.
+    /// How bad it is, the worst first: what the cluster needs, what its owners asked to keep, what
+    /// nobody makes again, what goes on for long or for ever, what others do to the pod too, and what
+    /// is only worth knowing.
     #[must_use]
     pub fn rank(self) -> u8 {
         match self {
             Self::Critical => 0,
-            Self::Unmanaged => 1,
-            Self::LongGrace => 2,
-            Self::ToleratesScheduleOnly => 3,
-            Self::DaemonSet => 4,
-            Self::ForeignTaint => 5,
-            Self::TerminalStillReserved => 6,
-            Self::ExtendedResource => 7,
+            Self::PdbViolated => 1,
+            Self::PdbAmbiguous => 2,
+            Self::Unmanaged => 3,
+            Self::LongGrace => 4,
+            Self::ToleratesScheduleOnly => 5,
+            Self::DaemonSet => 6,
+            Self::ForeignTaint => 7,
+            Self::TerminalStillReserved => 8,
+            Self::ExtendedResource => 9,
         }
     }
 
@@ -79,6 +91,12 @@ impl Hazard {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
+            Self::PdbViolated => {
+                "a disruption budget says that it has to stay, and taints do not ask"
+            }
+            Self::PdbAmbiguous => {
+                "two or more disruption budgets are about it: the eviction API refuses to say"
+            }
             Self::Unmanaged => "has no controller: nothing creates it again",
             Self::DaemonSet => "its DaemonSet creates it again on the same node",
             Self::Critical => "is critical to the system: priority 2000000000 or more",
@@ -96,19 +114,22 @@ impl Hazard {
 
     /// The hazards of one pod, in the order of [`Hazard::ALL`].
     ///
-    /// What makes an eviction costly is told only of pods that would be evicted.
+    /// What makes an eviction costly is told only of pods that would be evicted; `answers` are those of
+    /// the budgets that are about the pod.
     #[must_use]
-    pub fn of(impact: &PodImpact<'_>) -> Vec<Self> {
+    pub fn of(impact: &PodImpact<'_>, answers: &[Answer]) -> Vec<Self> {
         Self::ALL
             .into_iter()
-            .filter(|hazard| hazard.applies_to(impact))
+            .filter(|hazard| hazard.applies_to(impact, answers))
             .collect()
     }
 
-    fn applies_to(self, impact: &PodImpact<'_>) -> bool {
+    fn applies_to(self, impact: &PodImpact<'_>, answers: &[Answer]) -> bool {
         let pod = impact.pod;
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
         match self {
+            Self::PdbViolated => answers.contains(&Answer::Refused),
+            Self::PdbAmbiguous => answers.contains(&Answer::Ambiguous),
             Self::Unmanaged => evicted && pod.controller.is_none(),
             Self::DaemonSet => {
                 let controller = pod.controller.as_ref();
@@ -147,7 +168,10 @@ mod tests {
     use crate::report::testing;
 
     fn codes(impact: &PodImpact<'_>) -> Vec<&'static str> {
-        Hazard::of(impact).into_iter().map(Hazard::code).collect()
+        Hazard::of(impact, &[])
+            .into_iter()
+            .map(Hazard::code)
+            .collect()
     }
 
     #[test]

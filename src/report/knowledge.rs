@@ -19,6 +19,8 @@ pub enum Subject {
     Selected,
     /// The pods that use selected devices, and whom of them the considered taints evict.
     Pods,
+    /// The budgets that their loss would overdraw.
+    Budgets,
     /// When the evicted ones leave: other taints may drive them off earlier.
     Times,
     /// Which devices are published, and on which nodes they are.
@@ -122,6 +124,7 @@ impl<'a> Knowledge<'a> {
                     Subject::Published,
                     Subject::Selected,
                     Subject::Times,
+                    Subject::Budgets,
                     Subject::Inventory,
                     Subject::Taints,
                 ]) || (subject == Subject::Pods && self.affects(gap) == Affects::Evictions)
@@ -129,10 +132,13 @@ impl<'a> Knowledge<'a> {
             (Some(Kind::ResourceClaim), _) => {
                 !is(&[Subject::Published, Subject::Inventory, Subject::Taints])
             }
-            (Some(Kind::DeviceTaintRule), _) => is(&[Subject::Times, Subject::Taints]),
-            (Some(Kind::Pod), _) => subject == Subject::Pods,
+            (Some(Kind::DeviceTaintRule), _) => {
+                is(&[Subject::Times, Subject::Budgets, Subject::Taints])
+            }
+            (Some(Kind::Pod), _) => is(&[Subject::Pods, Subject::Budgets]),
+            (Some(Kind::PodDisruptionBudget), _) => subject == Subject::Budgets,
             // Nothing is counted from what answers can do without.
-            (Some(Kind::Event | Kind::Node | Kind::PodDisruptionBudget), _) => false,
+            (Some(Kind::Event | Kind::Node), _) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }

@@ -117,6 +117,7 @@ fn preview_as_json() {
         "namespaces": 1,
         "nodes": 1,
         "workloads": 1,
+        "budgetsViolated": 0,
         "firstEviction": "2026-11-20T10:15:00Z",
         "lastEviction": "2026-11-20T10:15:00Z"
       },
@@ -183,6 +184,7 @@ fn preview_as_json() {
           ]
         }
       ],
+      "budgets": [],
       "guards": [],
       "warnings": [],
       "incomplete": []
@@ -234,6 +236,7 @@ fn preview_as_yaml() {
       namespaces: 1
       nodes: 1
       workloads: 1
+      budgetsViolated: 0
       firstEviction: "2026-11-20T10:15:00Z"
       lastEviction: "2026-11-20T10:15:00Z"
     pods:
@@ -279,6 +282,7 @@ fn preview_as_yaml() {
         key: gpu.example.com/unhealthy
         value: xid-79
         effect: NoExecute
+    budgets: []
     guards: []
     warnings: []
     incomplete: []

@@ -160,6 +160,10 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @r"
+    pdb-violated             a disruption budget says that it has to stay, and
+                             taints do not ask
+    pdb-ambiguous            two or more disruption budgets are about it: the
+                             eviction API refuses to say
     unmanaged                has no controller: nothing creates it again
     daemonset                its DaemonSet creates it again on the same node
     critical                 is critical to the system: priority 2000000000 or more
@@ -189,6 +193,7 @@ fn guards_are_explained() {
       pods.evicted.now      pods evicted at once; % of the same pods
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
+      budgets.violated      disruption budgets that the evictions would overdraw
 
     Operators: > >= < <= == !=
     [exit status: 0]

@@ -10,8 +10,9 @@ fn preview(flags: &str) -> Run {
 
 #[test]
 fn one_device_is_asked_about_without_a_taint() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 disruption budget would be overdrawn, for taints ask none.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
     NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
@@ -28,7 +29,11 @@ fn one_device_is_asked_about_without_a_taint() {
     The controller would say, for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Disruption budgets:
+      serving/rerank allows 0 disruptions, 1 would be taken: it needs 1 healthy pod and has 1
+
     Hazards:
+      pdb-violated (serving/rerank-6b4d9f8c5-wxh7f): a disruption budget says that it has to stay, and taints do not ask
       unmanaged (research/notebook-anna): has no controller: nothing creates it again
       extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
     [stderr]
@@ -49,8 +54,9 @@ fn several_devices_are_one_question() {
 
 #[test]
 fn whole_driver_is_one_segment() {
-    assert_snapshot!(preview("gpu.example.com").answer(), @"
+    assert_snapshot!(preview("gpu.example.com").answer(), @r"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 disruption budgets would be overdrawn, for taints ask none.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
@@ -60,8 +66,9 @@ fn whole_driver_is_one_segment() {
 
 #[test]
 fn pool_may_have_a_slash_in_its_name() {
-    assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @"
+    assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @r"
     1 pod in 1 namespace would be evicted now.
+    1 disruption budget would be overdrawn, for taints ask none.
 
     NAMESPACE   POD     NODE     OUTCOME      EVICT-IN   DEVICE                               CAUSE
     training    llm-0   node-1   EvictedNow   now        nic.example.com/fabric/node-1/vf-0   this taint
@@ -72,7 +79,11 @@ fn pool_may_have_a_slash_in_its_name() {
     The controller would say, for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Disruption budgets:
+      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
+
     Hazards:
+      pdb-violated (training/llm-0): a disruption budget says that it has to stay, and taints do not ask
       long-grace (training/llm-0): has more than 300s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
@@ -93,8 +104,9 @@ fn flags_say_the_same_as_an_argument() {
 
 #[test]
 fn every_device_has_to_be_said_in_so_many_words() {
-    assert_snapshot!(preview("--all-devices").answer(), @"
+    assert_snapshot!(preview("--all-devices").answer(), @r"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 disruption budgets would be overdrawn, for taints ask none.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
@@ -111,8 +123,9 @@ fn every_device_has_to_be_said_in_so_many_words() {
 
 #[test]
 fn named_taint_spares_the_pods_that_tolerate_it() {
-    assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @"
+    assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @r"
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+    1 disruption budget would be overdrawn, for taints ask none.
 
     NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
     monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
@@ -126,7 +139,11 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Disruption budgets:
+      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
+
     Hazards:
+      pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
       daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
       critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
       long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
@@ -238,8 +255,9 @@ fn several_rules_are_one_question() {
 
 #[test]
 fn manifest_is_asked_about_before_it_is_created() {
-    assert_snapshot!(preview("-f examples/rule.yaml").shown(), @"
+    assert_snapshot!(preview("-f examples/rule.yaml").shown(), @r"
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+    1 disruption budget would be overdrawn, for taints ask none.
 
     NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
     monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
@@ -253,7 +271,11 @@ fn manifest_is_asked_about_before_it_is_created() {
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Disruption budgets:
+      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
+
     Hazards:
+      pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
       daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
       critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
       long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
@@ -440,8 +462,9 @@ fn every_signal_can_trip() {
 
 #[test]
 fn tripped_guard_is_a_refusal_with_the_whole_report() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 disruption budget would be overdrawn, for taints ask none.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
     [stderr]
@@ -467,13 +490,13 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
     [stderr]
     error: unknown signal "pods.evictd"
-    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
     [stderr]
     error: unknown signal "load"
-    hint: known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected
+    hint: known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"
@@ -544,8 +567,9 @@ fn now_decides_what_is_due() {
     1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
     [exit status: 0]
     ");
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
+    1 disruption budget would be overdrawn, for taints ask none.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [exit status: 0]
     ");

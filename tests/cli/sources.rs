@@ -127,7 +127,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       pods: the input holds no Pod: who would be evicted is not fully known
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
+    assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @r"
     1 pod in 1 namespace would be evicted now.
 
     NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
@@ -145,6 +145,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+      poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
     [exit status: 0]
     ");
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
@@ -244,7 +245,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
          "spec": {"nodeName": "n", "resourceClaims": [{"name": "c", "resourceClaimName": "c"}], "containers": []}, "status": {"phase": "Dreaming"}},
     ]);
     let folder = Folder::new().with("cluster.json", list(objects.as_array().expect("a list")));
-    assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @"
+    assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @r"
     1 pod in 1 namespace would be evicted now.
 
     NAMESPACE   POD   NODE   OUTCOME      EVICT-IN   DEVICE   CAUSE
@@ -258,6 +259,9 @@ fn newer_api_is_kept_shown_and_warned_about() {
 
     Hazards:
       unmanaged (n/p): has no controller: nothing creates it again
+
+    Incomplete:
+      poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

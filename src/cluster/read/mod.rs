@@ -23,6 +23,6 @@ pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use names::read_names;
 pub use nodes::node_health;
-pub use optional::read_optional;
+pub use optional::{read_optional, read_pods_and_budgets};
 pub use pods::read_pods;
 pub use told::Told;

@@ -1,8 +1,9 @@
 //! Kinds that only some answers use.
 
-use super::kinds::{Notes, Reader};
+use super::kinds::{Notes, Outcome, Reader};
+use super::pods::read_pods;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::Reading;
+use crate::model::{DeviceId, PodDisruptionBudget, Reading};
 use crate::wire::{Detail, Fact};
 
 /// Adds to `reading` all facts of a kind that answers can do without, for one that uses it.
@@ -15,18 +16,43 @@ use crate::wire::{Detail, Fact};
 pub async fn read_optional<T: Fact>(
     client: &ApiClient,
     served: &Served,
-    mut reading: Reading,
+    reading: Reading,
 ) -> Result<Reading, ClusterError> {
+    Ok(with(reading, all::<T>(client, served).await?))
+}
+
+/// Adds to `reading` the pods that use a device that `selects` chooses, as [`read_pods`] does, and
+/// beside them all budgets, for an answer that says which of them the loss of these pods would overdraw.
+///
+/// # Errors
+///
+/// As [`read_pods`] and [`read_optional`].
+pub async fn read_pods_and_budgets(
+    client: &ApiClient,
+    served: &Served,
+    reading: Reading,
+    selects: impl Fn(&DeviceId) -> bool,
+) -> Result<Reading, ClusterError> {
+    let pods = read_pods(client, served, reading, selects);
+    let (reading, budgets) = futures::try_join!(pods, all::<PodDisruptionBudget>(client, served))?;
+    Ok(with(reading, budgets))
+}
+
+async fn all<T: Fact>(client: &ApiClient, served: &Served) -> Result<Outcome<T>, ClusterError> {
     let reader = Reader {
         client,
         served,
         detail: Detail::Names,
     };
+    reader.all::<T>().await
+}
+
+fn with<T: Fact>(mut reading: Reading, outcome: Outcome<T>) -> Reading {
     let mut notes = Notes::default();
-    *T::all(&mut reading.snapshot) = notes.take(T::KIND, reader.all::<T>().await?);
+    *T::all(&mut reading.snapshot) = notes.take(T::KIND, outcome);
     reading.known.extend(notes.known);
     reading.warnings.extend(notes.warnings);
     reading.gaps.extend(notes.gaps);
     reading.resource_versions.extend(notes.resource_versions);
-    Ok(reading)
+    reading
 }

@@ -213,14 +213,24 @@ impl Look {
         self.with_pods(|id| selected.contains(id)).await
     }
 
-    /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of.
+    /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of, and with the
+    /// budgets that are about pods.
     pub(crate) async fn with_pods_for(
         self,
         considered: &[ConsideredTaint],
         guards: &[Guard],
     ) -> Result<Self, Failure> {
+        let Some(live) = &self.aside.live else {
+            return Ok(self);
+        };
         let devices = self.basis().devices_of_question(considered, guards);
-        self.with_pods(|id| devices.contains(id)).await
+        let selects = |id: &DeviceId| devices.contains(id);
+        let Live { client, served } = live;
+        let reading = cluster::read_pods_and_budgets(client, served, self.reading, selects).await;
+        Ok(Self {
+            reading: reading.map_err(|error| live.failed(error))?,
+            ..self
+        })
     }
 
     /// Whether all claims are known: without them nobody can say which device is in use.

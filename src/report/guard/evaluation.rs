@@ -75,6 +75,7 @@ fn value_of(signal: Signal, summary: &Summary) -> Count {
         Signal::PodsEvictedNow => summary.evicted_now(),
         Signal::NamespacesAffected => summary.affected_namespaces(),
         Signal::DevicesSelected => summary.selected_devices(),
+        Signal::BudgetsViolated => summary.violated_budgets(),
     }
 }
 

@@ -15,15 +15,18 @@ pub enum Signal {
     NamespacesAffected,
     /// Devices that the taints select.
     DevicesSelected,
+    /// Disruption budgets that the evictions would overdraw.
+    BudgetsViolated,
 }
 
 impl Signal {
     /// Every signal.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::PodsEvicted,
         Self::PodsEvictedNow,
         Self::NamespacesAffected,
         Self::DevicesSelected,
+        Self::BudgetsViolated,
     ];
 
     /// The signal as it is written in a guard.
@@ -34,6 +37,7 @@ impl Signal {
             Self::PodsEvictedNow => "pods.evicted.now",
             Self::NamespacesAffected => "namespaces.affected",
             Self::DevicesSelected => "devices.selected",
+            Self::BudgetsViolated => "budgets.violated",
         }
     }
 
@@ -47,6 +51,7 @@ impl Signal {
             Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
             Self::NamespacesAffected => "namespaces of the evicted pods",
             Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
+            Self::BudgetsViolated => "disruption budgets that the evictions would overdraw",
         }
     }
 
@@ -70,6 +75,7 @@ impl Signal {
             Self::PodsEvicted | Self::NamespacesAffected => &[Subject::Pods],
             Self::PodsEvictedNow => &[Subject::Pods, Subject::Times],
             Self::DevicesSelected => &[Subject::Selected],
+            Self::BudgetsViolated => &[Subject::Budgets],
         }
     }
 
@@ -78,6 +84,7 @@ impl Signal {
         match self {
             Self::PodsEvicted | Self::NamespacesAffected | Self::PodsEvictedNow => Subject::Pods,
             Self::DevicesSelected => Subject::Selected,
+            Self::BudgetsViolated => Subject::Budgets,
         }
     }
 
@@ -85,7 +92,7 @@ impl Signal {
         match self {
             Self::PodsEvicted | Self::PodsEvictedNow => Some(Whole::Pods),
             Self::DevicesSelected => Some(Whole::Devices),
-            Self::NamespacesAffected => None,
+            Self::NamespacesAffected | Self::BudgetsViolated => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::budgets::{self, Budget};
 use super::digest::digest;
 use super::note;
 use super::summary::{bounds, summary};
@@ -9,11 +10,12 @@ use super::view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
     Pod, Selector, TaintImpact,
 };
+use crate::engine::disruption::Answer;
 use crate::engine::{
     self, ConsideredTaint, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
 };
-use crate::model::{AllocationResult, DeviceSelector};
-use crate::report::answer::Answer;
+use crate::model::{AllocationResult, DeviceSelector, Gap, Kind, Reading};
+use crate::report::answer;
 use crate::report::count::{Bounds, Count};
 use crate::report::guard::{Guard, GuardResult, Wholes};
 use crate::report::hazard::Hazard;
@@ -40,10 +42,23 @@ impl ImpactReport {
         impacts.sort_by(|left, right| {
             (&left.pod.name, &left.pod.uid).cmp(&(&right.pod.name, &right.pod.uid))
         });
+        let disruption = engine::disruption(impact, &basis.reading.snapshot.budgets, basis.now);
+        let answers = budgets::by_pod(&disruption);
+        let evicts = impacts.iter().any(|pod| is_evicted(pod));
+        let unread = unread_budgets(basis.reading).filter(|_| evicts);
         let pods: Vec<_> = impacts
             .iter()
-            .map(|impact| pod(impact, &considered, basis.now))
+            .map(|impact| {
+                let answers = answers.get(&impact.pod.uid);
+                pod(
+                    impact,
+                    &considered,
+                    answers.map_or(&[], Vec::as_slice),
+                    basis.now,
+                )
+            })
             .collect();
+        let budgets: Vec<_> = disruption.budgets.iter().map(Budget::new).collect();
         let mut devices: Vec<_> = impact.devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         let devices: Vec<_> = devices
@@ -52,13 +67,15 @@ impl ImpactReport {
             .collect();
         let reading = basis.reading;
         let gaps = reading.gaps.iter().chain(&impact.gaps);
+        let gaps = gaps.filter(|gap| evicts || gap.kind() != Some(Kind::PodDisruptionBudget));
+        let gaps = gaps.chain(&disruption.gaps).chain(&unread);
         let knowledge = Knowledge::new(gaps, basis.semantics);
         let taints: Vec<_> = impact
             .rules
             .iter()
             .map(|rule| taint(rule, basis.semantics, &knowledge))
             .collect();
-        let mut summary = summary(&pods, &devices);
+        let mut summary = summary(&pods, &devices, &budgets);
         summary.bounds = bounds(&summary, &taints, &knowledge);
         Self {
             api_version: API_VERSION.to_owned(),
@@ -76,6 +93,7 @@ impl ImpactReport {
             summary,
             pods,
             devices,
+            budgets,
             published: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: Incomplete::all(&knowledge),
@@ -107,7 +125,7 @@ impl ImpactReport {
     }
 }
 
-impl Answer for ImpactReport {
+impl answer::Answer for ImpactReport {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -193,8 +211,29 @@ fn selector(selector: &DeviceSelector) -> Selector {
     }
 }
 
-fn pod(impact: &PodImpact<'_>, considered: &[&ConsideredTaint], now: Timestamp) -> Pod {
+fn is_evicted(impact: &PodImpact<'_>) -> bool {
+    match impact.verdict {
+        Verdict::Evicted { .. } => true,
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+    }
+}
+
+/// What is missing of an answer about evictions whose budgets nobody has read; absent where they were
+/// read, or where it is told already why they were not.
+fn unread_budgets(reading: &Reading) -> Option<Gap> {
+    let kind = Kind::PodDisruptionBudget;
+    let is_told = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    reading.without(kind).filter(|_| !is_told)
+}
+
+fn pod(
+    impact: &PodImpact<'_>,
+    considered: &[&ConsideredTaint],
+    answers: &[(&str, Answer)],
+    now: Timestamp,
+) -> Pod {
     let pod = impact.pod;
+    let (budgets, answers): (Vec<&str>, Vec<Answer>) = answers.iter().copied().unzip();
     let (outcome, evict_at) = outcome(&impact.verdict, now);
     Pod {
         namespace: pod.name.namespace.to_string(),
@@ -219,7 +258,8 @@ fn pod(impact: &PodImpact<'_>, considered: &[&ConsideredTaint], now: Timestamp) 
         priority: pod.priority,
         priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
-        hazards: Hazard::of(impact)
+        budgets: budgets.into_iter().map(str::to_owned).collect(),
+        hazards: Hazard::of(impact, &answers)
             .into_iter()
             .map(|hazard| hazard.code().to_owned())
             .collect(),
@@ -308,6 +348,7 @@ mod tests {
             nodes: 1,
             // Two pods of one ReplicaSet, and a bare pod.
             workloads: 2,
+            budgets_violated: 0,
             first_eviction: Some(Time(testing::now())),
             last_eviction: Some(Time(testing::after(9_000))),
             bounds: Vec::new(),
@@ -330,7 +371,7 @@ mod tests {
     #[test]
     fn an_eviction_that_is_overdue_happens_now_and_tells_since_when() {
         let pod = testing::pod("team-a", "train-0");
-        let view = super::pod(&testing::evicted(&pod, -30), &[], testing::now());
+        let view = super::pod(&testing::evicted(&pod, -30), &[], &[], testing::now());
         assert_eq!(view.outcome, Outcome::EvictedNow);
         assert_eq!(view.evict_in_seconds, Some(-30));
         assert_eq!(view.evict_at, Some(Time(testing::after(-30))));

@@ -28,7 +28,7 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
     // What was not known when it was written cannot be told from its pods.
     let counted = Summary {
         bounds: report.summary.bounds.clone(),
-        ..summary(&report.pods, &report.devices)
+        ..summary(&report.pods, &report.devices, &report.budgets)
     };
     (counted != report.summary).then(|| "its summary does not fit its pods".to_owned())
 }

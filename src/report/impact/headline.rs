@@ -9,6 +9,7 @@ use crate::report::time::{Time, human_duration};
 /// The answer first, then what stays and why, then what forbids it.
 pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let mut sentences = vec![evicted(report)];
+    sentences.extend(budgets(&report.summary));
     sentences.extend(others(&report.summary));
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
@@ -58,6 +59,18 @@ fn evicted(report: &ImpactReport) -> String {
         (None, None) => format!("At least {text} The answer is incomplete."),
         (None, Some(_)) => format!("At most {text} The answer is incomplete."),
     }
+}
+
+fn budgets(summary: &Summary) -> Option<String> {
+    let violated = summary.budgets_violated;
+    (violated > 0).then(|| {
+        let budgets = counted(violated, "disruption budget");
+        let least = match summary.violated_budgets().exact() {
+            Some(_) => "",
+            None => "At least ",
+        };
+        format!("{least}{budgets} would be overdrawn, for taints ask none.")
+    })
 }
 
 fn why_none(report: &ImpactReport) -> String {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | Which fields does it have? | [`view`] |
 //! | How is it made from the verdicts? | `build` |
+//! | Which disruption budgets would be overdrawn? | [`budgets`] |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
@@ -16,6 +17,7 @@
 //! | Is it more than what was agreed to? | [`expect`] |
 //! | Whom does it hit worst? | `victims` |
 
+pub mod budgets;
 mod build;
 pub mod consent;
 mod consistent;
@@ -30,6 +32,7 @@ mod victims;
 pub mod note;
 pub mod view;
 
+pub use budgets::Budget;
 pub use build::Limits;
 pub use consent::Consent;
 pub use expect::{ExpectedReport, Objection, UnreadableReport};

@@ -1,5 +1,6 @@
 //! How is an impact report told to people?
 
+use super::budgets::Budget;
 use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
@@ -19,6 +20,9 @@ impl View for ImpactReport {
         sections.push(Section::table(taints(&self.taints)));
         sections.push(controller(&self.taints));
         sections.push(Section::list("The controller says", published(self)));
+        let violated = self.budgets.iter().filter(|budget| budget.is_violated());
+        let violated = violated.map(Budget::line).collect();
+        sections.push(Section::list("Disruption budgets", violated));
         sections.push(Section::list("Hazards", hazards(&self.pods)));
         sections.push(Section::list("Guards", guards(&self.guards)));
         let warnings = self.warnings.iter().map(Warning::line).collect();

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::budgets::Budget;
 use super::view::{Device, Outcome, Pod, Summary, TaintImpact};
 use crate::report::count::{Bounds, Count};
 use crate::report::knowledge::{Knowledge, Subject};
 
 /// Counts every thing once, however many taints, claims or devices lead to it.
-pub(super) fn summary(pods: &[Pod], devices: &[Device]) -> Summary {
+pub(super) fn summary(pods: &[Pod], devices: &[Device], budgets: &[Budget]) -> Summary {
     let with = |outcome| pods.iter().filter(|pod| pod.outcome == outcome).count();
     let evicted = || pods.iter().filter(|pod| pod.outcome.is_evicted());
     let times = || evicted().filter_map(|pod| pod.evict_at);
@@ -23,6 +24,7 @@ pub(super) fn summary(pods: &[Pod], devices: &[Device]) -> Summary {
         namespaces: distinct(evicted().map(|pod| &pod.namespace)),
         nodes: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
         workloads: distinct(evicted().map(top_owner)),
+        budgets_violated: budgets.iter().filter(|budget| budget.is_violated()).count(),
         first_eviction: times().min(),
         last_eviction: times().max(),
         bounds: Vec::new(),
@@ -59,6 +61,11 @@ pub(super) fn bounds(
             None => (Count::at_least(now), Count::at_least(0)),
         }
     };
+    let violated = if evicts {
+        knowledge.count(Subject::Budgets, summary.budgets_violated)
+    } else {
+        Count::known(summary.budgets_violated)
+    };
     Bounds::of(&[
         (
             "devices",
@@ -77,6 +84,7 @@ pub(super) fn bounds(
         ("namespaces", evicted(summary.namespaces)),
         ("nodes", evicted(summary.nodes)),
         ("workloads", evicted(summary.workloads)),
+        ("budgetsViolated", violated),
     ])
 }
 
@@ -97,6 +105,12 @@ impl Summary {
     #[must_use]
     pub fn evicted_now(&self) -> Count {
         Bounds::count(&self.bounds, "podsNow", self.pods_now)
+    }
+
+    /// The disruption budgets that the evictions would overdraw.
+    #[must_use]
+    pub fn violated_budgets(&self) -> Count {
+        Bounds::count(&self.bounds, "budgetsViolated", self.budgets_violated)
     }
 
     /// The namespaces of the pods that would be evicted.

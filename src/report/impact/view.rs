@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::budgets::Budget;
 use super::published::Published;
 use crate::engine;
 use crate::report::count::Bounds;
@@ -37,6 +38,9 @@ pub struct ImpactReport {
     pub pods: Vec<Pod>,
     /// Every device that a considered taint selects, published or allocated, by name.
     pub devices: Vec<Device>,
+    /// Every disruption budget that is about a pod which would be evicted, by namespace and name.
+    #[serde(default)]
+    pub budgets: Vec<Budget>,
     /// What the controller itself said about each taint, in the order of taints; only with --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -174,6 +178,9 @@ pub struct Summary {
     pub nodes: usize,
     /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
     pub workloads: usize,
+    /// Disruption budgets that the evictions would overdraw.
+    #[serde(default)]
+    pub budgets_violated: usize,
     /// When the first pod would be evicted; null when none would be.
     pub first_eviction: Option<Time>,
     /// When the last pod would be evicted; null when none would be.
@@ -221,6 +228,10 @@ pub struct Pod {
     pub priority_class_name: String,
     /// Seconds that it gets to stop.
     pub grace_period_seconds: i64,
+    /// Names of the disruption budgets that are about it, in its namespace; only where it would be
+    /// evicted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<String>,
     /// What makes its eviction worse than most: stable codes, explained by `help hazards`.
     pub hazards: Vec<String>,
     /// Why it stays, or what else there is to know.

@@ -1,0 +1,274 @@
+//! Which disruption budgets would the evictions overdraw?
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::disruption::{Answer, BudgetImpact, Disruption};
+use crate::model::{PodDisruptionBudget, Uid};
+use crate::report::table::counted;
+
+/// A PodDisruptionBudget that is about pods which would be evicted. Eviction by taint does not ask it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Budget {
+    /// The budget's namespace.
+    pub namespace: String,
+    /// The budget's name.
+    pub name: String,
+    /// How many pods it lets go now, as the disruption controller has counted.
+    pub disruptions_allowed: i32,
+    /// How many of its pods are ready.
+    pub current_healthy: i32,
+    /// How many of its pods have to be ready.
+    pub desired_healthy: i32,
+    /// How many pods it expects; 0 means that it never lets any go.
+    pub expected_pods: i32,
+    /// Pods of it that run and would be evicted, now or later.
+    pub evicted_pods: usize,
+    /// Those of them that the eviction API would have refused to evict at their turn. Which ones of
+    /// several that go at the same moment is open: here those whose names come last.
+    pub refused_pods: usize,
+    /// Those of them that other budgets are about too, which the eviction API refuses to decide.
+    pub ambiguous_pods: usize,
+    /// Why it lets nobody go now; null where it does.
+    pub reason: Option<String>,
+}
+
+impl Budget {
+    pub(super) fn new(impact: &BudgetImpact<'_>) -> Self {
+        let budget = impact.budget;
+        let status = &budget.status;
+        let asked = impact
+            .pods
+            .len()
+            .saturating_sub(impact.count(Answer::NotAsked));
+        Self {
+            namespace: budget.name.namespace.to_string(),
+            name: budget.name.name.to_string(),
+            disruptions_allowed: status.disruptions_allowed,
+            current_healthy: status.current_healthy,
+            desired_healthy: status.desired_healthy,
+            expected_pods: status.expected_pods,
+            evicted_pods: asked,
+            refused_pods: impact.count(Answer::Refused),
+            ambiguous_pods: impact.count(Answer::Ambiguous),
+            reason: reason(budget),
+        }
+    }
+
+    /// Whether a pod goes that it would have kept, or might have.
+    #[must_use]
+    pub fn is_violated(&self) -> bool {
+        self.refused_pods > 0 || self.ambiguous_pods > 0
+    }
+
+    /// What it allows and what would be taken, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let allowed = usize::try_from(self.disruptions_allowed).unwrap_or_default();
+        let name = format!("{}/{}", self.namespace, self.name);
+        let evicted = self.evicted_pods;
+        let text = format!(
+            "{name} allows {}, {evicted} would be taken",
+            counted(allowed, "disruption")
+        );
+        match &self.reason {
+            Some(reason) => format!("{text}: {reason}"),
+            None => text,
+        }
+    }
+}
+
+/// Why a budget lets nobody go; absent where it does.
+///
+/// Upstream: `checkAndDecrement` in `pkg/registry/core/pod/storage/eviction.go`.
+fn reason(budget: &PodDisruptionBudget) -> Option<String> {
+    let status = &budget.status;
+    if !budget.is_counted() {
+        return Some("it was changed, and nobody has counted since".to_owned());
+    }
+    if status.disruptions_allowed > 0 {
+        return None;
+    }
+    if let Some(failure) = &status.failure {
+        let why = match failure.as_str() {
+            "" => String::new(),
+            failure => format!(": {failure}"),
+        };
+        return Some(format!("its pods cannot be counted{why}"));
+    }
+    if status.expected_pods == 0 {
+        return Some("it expects no pods, and so never lets any go".to_owned());
+    }
+    Some(format!(
+        "it needs {} and has {}",
+        counted(
+            usize::try_from(status.desired_healthy).unwrap_or_default(),
+            "healthy pod"
+        ),
+        status.current_healthy
+    ))
+}
+
+/// What the budgets answered about each pod, each with its name.
+pub(super) fn by_pod<'a>(disruption: &Disruption<'a>) -> BTreeMap<&'a Uid, Vec<(&'a str, Answer)>> {
+    let mut answers: BTreeMap<&Uid, Vec<(&str, Answer)>> = BTreeMap::new();
+    for impact in &disruption.budgets {
+        for (pod, answer) in &impact.pods {
+            let name = impact.budget.name.name.as_str();
+            answers.entry(&pod.uid).or_default().push((name, *answer));
+        }
+    }
+    answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{BudgetStatus, LabelSelector, UnhealthyPodEvictionPolicy};
+    use crate::report::ImpactReport;
+    use crate::report::table::View;
+    use crate::report::testing::{self, Example};
+
+    fn budget(namespace: &str, desired: i32, healthy: i32) -> PodDisruptionBudget {
+        PodDisruptionBudget {
+            name: testing::name(namespace, "budget"),
+            generation: 1,
+            selector: Some(LabelSelector::default()),
+            min_available: None,
+            max_unavailable: None,
+            unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+            status: BudgetStatus {
+                disruptions_allowed: (healthy - desired).max(0),
+                current_healthy: healthy,
+                desired_healthy: desired,
+                expected_pods: 2,
+                observed_generation: 1,
+                failure: None,
+            },
+        }
+    }
+
+    fn report(budgets: Vec<PodDisruptionBudget>) -> ImpactReport {
+        let mut example = Example::new();
+        example.reading.snapshot.budgets = budgets;
+        example.report()
+    }
+
+    fn hazards<'a>(report: &'a ImpactReport, name: &str) -> &'a [String] {
+        let mut pods = report.pods.iter();
+        &pods.find(|pod| pod.name == name).unwrap().hazards
+    }
+
+    #[test]
+    fn each_pod_that_a_budget_would_have_kept_says_so() {
+        // Two pods of team-a are evicted, train-0 at once and train-1 later.
+        let report = report(vec![budget("team-a", 1, 2)]);
+        assert_eq!(report.summary.budgets_violated, 1);
+        let found = &report.budgets[0];
+        assert_eq!((found.evicted_pods, found.refused_pods), (2, 1));
+        assert_eq!(
+            found.line(),
+            "team-a/budget allows 1 disruption, 2 would be taken"
+        );
+        assert!(hazards(&report, "train-1").contains(&"pdb-violated".to_owned()));
+        assert!(!hazards(&report, "train-0").contains(&"pdb-violated".to_owned()));
+        assert!(!hazards(&report, "infer-0").contains(&"pdb-violated".to_owned()));
+        let pod = report.pods.iter().find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budgets, ["budget"]);
+        let text = format!("{:?}", report.sections());
+        assert!(
+            text.contains("1 disruption budget would be overdrawn"),
+            "{text}"
+        );
+        assert!(text.contains(&found.line()), "{text}");
+    }
+
+    #[test]
+    fn a_budget_that_is_kept_is_told_to_programs_alone() {
+        let report = report(vec![budget("team-a", 0, 2)]);
+        assert_eq!(report.summary.budgets_violated, 0);
+        assert_eq!(report.budgets.len(), 1);
+        let text = format!("{:?}", report.sections());
+        assert!(
+            !text.contains("overdrawn") && !text.contains("team-a/budget"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn why_a_budget_allows_nothing_is_said() {
+        let line = |change: fn(&mut PodDisruptionBudget)| {
+            let mut budget = budget("team-a", 2, 2);
+            change(&mut budget);
+            report(vec![budget]).budgets[0].line()
+        };
+        let begin = "team-a/budget allows 0 disruptions, 2 would be taken: ";
+        for (change, why) in [
+            (
+                (|_| {}) as fn(&mut PodDisruptionBudget),
+                "it needs 2 healthy pods and has 2",
+            ),
+            (
+                |budget| budget.generation = 2,
+                "it was changed, and nobody has counted since",
+            ),
+            (
+                |budget| budget.status.failure = Some("no scale".to_owned()),
+                "its pods cannot be counted: no scale",
+            ),
+            (
+                |budget| budget.status.failure = Some(String::new()),
+                "its pods cannot be counted",
+            ),
+            (
+                |budget| budget.status.expected_pods = 0,
+                "it expects no pods, and so never lets any go",
+            ),
+        ] {
+            assert_eq!(line(change), format!("{begin}{why}"));
+        }
+    }
+
+    #[test]
+    fn two_budgets_of_a_pod_are_both_named() {
+        let mut other = budget("team-a", 0, 2);
+        other.name = testing::name("team-a", "another");
+        let report = report(vec![budget("team-a", 0, 2), other]);
+        assert_eq!(report.summary.budgets_violated, 2);
+        assert!(hazards(&report, "train-0").contains(&"pdb-ambiguous".to_owned()));
+        let pod = report.pods.iter().find(|pod| pod.name == "train-0");
+        assert_eq!(pod.unwrap().budgets, ["another", "budget"]);
+    }
+
+    #[test]
+    fn budgets_that_were_not_read_are_told_where_somebody_is_evicted() {
+        let mut example = Example::new();
+        example
+            .reading
+            .known
+            .remove(&crate::model::Kind::PodDisruptionBudget);
+        let gaps = |report: &ImpactReport| {
+            let gaps = report.incomplete.iter();
+            gaps.filter(|gap| gap.what == "poddisruptionbudgets")
+                .count()
+        };
+        assert_eq!(gaps(&example.report()), 1);
+        let violated = example.report().summary.violated_budgets();
+        assert_eq!((violated.exact(), violated.least()), (None, 0));
+        example.considered.taint.effect = "NoSchedule".into();
+        let mut impact = example.impact();
+        impact.pods.clear();
+        let semantics = testing::semantics(37);
+        let basis = crate::report::Basis {
+            reading: &example.reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let nobody = ImpactReport::new(&impact, &basis, &super::super::Limits::default());
+        assert_eq!(gaps(&nobody), 0);
+        assert_eq!(nobody.summary.violated_budgets().exact(), Some(0));
+    }
+}
