@@ -17,10 +17,6 @@ macro_rules! objects {
         $kind:ident in $field:ident { $($columns:tt)* }
     )*) => {
         /// A fact of any kind.
-        #[expect(
-            clippy::large_enum_variant,
-            reason = "facts are taken out of it one by one; few rules are large, and boxes would cost all"
-        )]
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Object {
             $(
