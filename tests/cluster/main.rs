@@ -17,10 +17,15 @@ mod campaign;
 #[path = "../support/case/mod.rs"]
 mod case;
 mod comparison;
+#[cfg(unix)]
+mod guides;
 mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
 mod live;
+#[cfg(unix)]
+#[path = "../support/page.rs"]
+mod page;
 mod publish;
 mod reserved;
 mod rules;

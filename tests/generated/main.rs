@@ -11,14 +11,22 @@
     reason = "a test or benchmark, not the program"
 )]
 
+mod badges;
+mod fields;
 mod man;
+mod manual;
+mod recording;
+mod regions;
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kubectl_devicetaint::report::schema;
+use kubectl_devicetaint::error::ExitStatus;
+use kubectl_devicetaint::report::guard::Signal;
+use kubectl_devicetaint::report::{Hazard, schema};
+use regions::filled;
 
 /// A place in the repository.
 fn folder(path: &str) -> PathBuf {
@@ -87,4 +95,58 @@ fn man_pages_are_those_of_the_command_line() {
     let mut names: Vec<String> = pages.into_iter().map(|(name, _)| name).collect();
     names.sort();
     assert_only("man", &names);
+}
+
+#[test]
+fn pages_of_commands_are_those_of_the_command_line() {
+    let pages = manual::pages();
+    for (name, text) in &pages {
+        assert_current(&format!("docs/src/commands/{name}"), text);
+    }
+    let mut names: Vec<String> = pages.into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    assert_only("docs/src/commands", &names);
+}
+
+/// Makes the region of that name in a page of the book.
+fn assert_region(page: &str, name: &str, content: &str) {
+    let path = format!("docs/src/{page}");
+    let text = fs::read_to_string(folder(&path)).unwrap();
+    assert_current(&path, &filled(&text, name, content));
+}
+
+/// A table of codes with what they mean.
+fn table<const N: usize>(head: &str, rows: [(String, &str); N]) -> String {
+    let rows = rows.map(|(code, meaning)| format!("| `{code}` | {} |\n", manual::text(meaning)));
+    format!("| {head} | meaning |\n|---|---|\n{}", rows.concat())
+}
+
+#[test]
+fn tables_of_the_book_are_those_of_the_program() {
+    assert_region("SUMMARY.md", "commands", &manual::contents());
+    assert_region("commands.md", "commands", &manual::table());
+    let codes = ExitStatus::ALL.map(|status| (status.code().to_string(), status.meaning()));
+    assert_region("exit-codes.md", "exit-codes", &table("code", codes));
+    let hazards = Hazard::ALL.map(|hazard| (hazard.code().to_owned(), hazard.meaning()));
+    assert_region("hazards.md", "hazards", &table("hazard", hazards));
+    let signals = Signal::ALL.map(|signal| (signal.name().to_owned(), signal.meaning()));
+    assert_region("guards.md", "signals", &table("signal", signals));
+    let schemas = schema::files().map(|(name, schema)| (name, schema.to_value()));
+    assert_region("reports.md", "fields", &fields::tables(&schemas));
+}
+
+#[test]
+fn the_recording_shows_what_the_program_prints() {
+    let program = Path::new(env!("CARGO_BIN_EXE_kubectl-devicetaint"));
+    assert_current("docs/src/recording.svg", &recording::made(program));
+}
+
+#[test]
+fn badges_are_true() {
+    let badges = badges::made();
+    for (name, picture) in &badges {
+        assert_current(&format!("docs/src/badges/{name}"), picture);
+    }
+    let names: Vec<String> = badges.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_only("docs/src/badges", &names);
 }

@@ -1,0 +1,171 @@
+//! The guides of the book that need a cluster: every command in them is run, in their order.
+//!
+//! The cluster is the example of the README, as far as a guide is about it. Nothing here has a
+//! kubelet: pods that are evicted are ended by the test, as one would.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::harness::{ControlPlane, Variant, block_on};
+use crate::page::{Page, Setting, root};
+
+/// What servers set, and refuse or replace in what is created.
+const OF_THE_SERVER: [&str; 5] = [
+    "creationTimestamp",
+    "generation",
+    "resourceVersion",
+    "uid",
+    "selfLink",
+];
+
+/// What the example has on a node, as somebody would create it: devices, claims and pods, no rules.
+fn example_of(node: &str) -> Vec<Value> {
+    let text = fs::read_to_string(root().join("examples/cluster.yaml")).expect("the example");
+    let list: Value = serde_yaml::from_str(&text).expect("YAML");
+    let items = list["items"].as_array().expect("a list");
+    let pods: Vec<&Value> = items
+        .iter()
+        .filter(|it| it["kind"] == "Pod" && it["spec"]["nodeName"] == node && runs(it))
+        .collect();
+    let names: BTreeSet<&str> = pods.iter().filter_map(|pod| name(pod)).collect();
+    let others = items.iter().filter(|object| match object["kind"].as_str() {
+        Some("ResourceClaim") => users(object).iter().any(|user| names.contains(user)),
+        Some("ResourceSlice") => object["spec"]["nodeName"] == node,
+        Some("DeviceClass") => true,
+        _ => false,
+    });
+    let objects = pods.iter().copied().chain(others).cloned();
+    let objects: Vec<Value> = objects.map(|object| as_new(object, &names)).collect();
+    let beside = pods
+        .iter()
+        .flat_map(|pod| [namespace_of(pod), priority_of(pod)]);
+    let beside: BTreeMap<String, Value> = beside
+        .flatten()
+        .map(|object| (object.to_string(), object))
+        .collect();
+    beside.into_values().chain(objects).collect()
+}
+
+fn name(object: &Value) -> Option<&str> {
+    object["metadata"]["name"].as_str()
+}
+
+/// The pods that a claim is reserved for.
+fn users(claim: &Value) -> Vec<&str> {
+    let users = claim["status"]["reservedFor"].as_array();
+    let names = users
+        .into_iter()
+        .flatten()
+        .map(|user| user["name"].as_str());
+    names.flatten().collect()
+}
+
+fn namespace_of(pod: &Value) -> Option<Value> {
+    let name = pod["metadata"]["namespace"].as_str()?;
+    // Whoever watches devices that others work with needs a namespace that is allowed to.
+    let labels = json!({"resource.kubernetes.io/admin-access": "true"});
+    let metadata = json!({"name": name, "labels": labels});
+    Some(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+}
+
+/// The class that a pod's priority is from, unless every server has it.
+fn priority_of(pod: &Value) -> Option<Value> {
+    let name = pod["spec"]["priorityClassName"].as_str()?;
+    let class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": name}, "value": pod["spec"]["priority"],
+    });
+    (!name.is_empty() && !name.starts_with("system-")).then_some(class)
+}
+
+fn runs(pod: &Value) -> bool {
+    pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// The object as somebody would create it: what the server sets is left out, UIDs of these `pods` and
+/// reservations by others too.
+fn as_new(mut object: Value, pods: &BTreeSet<&str>) -> Value {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        for name in OF_THE_SERVER {
+            metadata.remove(name);
+        }
+    }
+    for list in ["/status/reservedFor", "/metadata/ownerReferences"] {
+        let entries = object.pointer_mut(list).and_then(Value::as_array_mut);
+        let Some(entries) = entries else { continue };
+        let is_pod = |it: &Value| it["kind"] == "Pod" || it["resource"] == "pods";
+        let is_here = |it: &Value| it["name"].as_str().is_some_and(|name| pods.contains(name));
+        entries.retain(|it| !is_pod(it) || is_here(it));
+        for entry in entries.iter_mut().filter(|it| is_pod(it)) {
+            entry.as_object_mut().expect("an object").remove("uid");
+        }
+    }
+    object
+}
+
+/// Ends pods that are being deleted, as kubelets do.
+fn end_pods(plane: &ControlPlane, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        let pods = block_on(plane.request(http::Method::GET, "/api/v1/pods", None));
+        let pods = pods.and_then(|answer| answer.success());
+        for pod in pods
+            .iter()
+            .flat_map(|list| list["items"].as_array().into_iter().flatten())
+        {
+            if pod["metadata"]["deletionTimestamp"].is_string() {
+                let name = |field: &str| pod["metadata"][field].as_str().expect("a name");
+                block_on(plane.force_delete_pod(name("namespace"), name("name")));
+            }
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Runs the commands of a guide on a cluster with what the example has on `node`.
+fn follow(guide: &str, node: &str) {
+    let plane = ControlPlane::start(&Variant::unconfigured().without_scheduler());
+    block_on(plane.create(&example_of(node)));
+    let is_over = AtomicBool::new(false);
+    let shell = || -> Command { plane.command("bash") };
+    let page = Page::read(&format!("docs/src/guides/{guide}.md"));
+    assert!(
+        page.commands(Setting::Live) > 5,
+        "{guide} shows what is run"
+    );
+    thread::scope(|scope| {
+        scope.spawn(|| end_pods(&plane, &is_over));
+        // Also when the page is wrong, or the scope would never end.
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            page.check(Setting::Live, shell);
+        }));
+        is_over.store(true, Ordering::Relaxed);
+        if let Err(panic) = checked {
+            std::panic::resume_unwind(panic);
+        }
+    });
+    let rules = block_on(plane.request(
+        http::Method::GET,
+        "/apis/resource.k8s.io/v1/devicetaintrules",
+        None,
+    ));
+    let rules = rules.and_then(|answer| answer.success()).expect("a list");
+    assert_eq!(rules["items"], json!([]), "a guide leaves nothing behind");
+}
+
+#[test]
+fn one_gpu_is_taken_out_of_service_as_the_guide_says() {
+    follow("one-gpu", "node-7");
+}
+
+#[test]
+fn a_node_gets_firmware_as_the_guide_says() {
+    follow("firmware", "node-3");
+}

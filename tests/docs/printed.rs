@@ -1,0 +1,103 @@
+//! Every command that the documentation shows is run.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use crate::advice;
+use crate::files::{every_page, pages_of_the_book};
+use crate::page::{Page, Setting, root};
+
+const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
+
+/// Programs that hand over to the plugin as kubectl and cargo do.
+const STAND_INS: [(&str, &str); 2] = [
+    (
+        "kubectl",
+        "#!/bin/sh\n[ \"$1\" = devicetaint ] || exit 99\nshift\nexec kubectl-devicetaint \"$@\"\n",
+    ),
+    (
+        "cargo",
+        "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec kubectl-devicetaint \"$@\"\n",
+    ),
+];
+
+/// A folder of programs: the plugin, and those that hand over to it.
+fn programs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(PLUGIN, folder.path().join("kubectl-devicetaint")).unwrap();
+    for (name, script) in STAND_INS {
+        let file = folder.path().join(name);
+        std::fs::write(&file, script).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// A shell that finds these programs, and knows nothing of whoever runs the tests.
+fn shell(programs: &Path) -> Command {
+    let mut shell = Command::new("bash");
+    shell
+        .env_clear()
+        .env("PATH", format!("{}:/usr/bin:/bin", programs.display()))
+        // A home that nobody has, so that its name is the same everywhere.
+        .env("HOME", "/home/you")
+        .env("TERM", "dumb");
+    shell
+}
+
+#[test]
+fn commands_print_what_the_documentation_says() {
+    let programs = programs();
+    let mut run = 0;
+    for path in every_page() {
+        let page = Page::read(&path);
+        let commands = page.commands(Setting::Offline);
+        if commands > 0 {
+            page.check(Setting::Offline, || shell(programs.path()));
+        }
+        run += commands;
+    }
+    assert!(run > 30, "only {run} commands");
+}
+
+/// The command up to what is the shell's affair: a pipe, a redirection, another command.
+fn own_words(command: &str) -> &str {
+    let mut is_quoted = false;
+    let end = command.find(|it: char| {
+        is_quoted ^= it == '\'';
+        !is_quoted && "|;>#&".contains(it)
+    });
+    command[..end.unwrap_or(command.len())].trim()
+}
+
+#[test]
+fn commands_that_are_only_mentioned_are_understood() {
+    let program = Path::new(PLUGIN);
+    let mut mentioned = 0;
+    for path in every_page() {
+        // A changelog tells of what was, too.
+        if path == "CHANGELOG.md" {
+            continue;
+        }
+        for command in Page::read(&path).mentioned() {
+            advice::check(program, &[], &format!("`{}`", own_words(&command)));
+            mentioned += 1;
+        }
+    }
+    assert!(mentioned > 20, "only {mentioned} commands");
+}
+
+#[test]
+fn blocks_that_show_output_are_marked_in_a_way_that_is_known() {
+    for path in pages_of_the_book() {
+        let text = std::fs::read_to_string(root().join(&path)).unwrap();
+        for (info, content) in crate::page::code_blocks(&text) {
+            let prompts = text[content.clone()]
+                .lines()
+                .any(|line| line.starts_with("$ "));
+            let is_run = ["console", "console,live"].contains(&info.as_str());
+            assert_eq!(prompts, is_run, "{path}: {}", &text[content]);
+        }
+    }
+}
