@@ -1,0 +1,25 @@
+//! Can it be installed? Archives, krew's manifest, packages, and the whole path of a new user.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
+mod archive;
+mod generated;
+mod krew;
+mod materials;
+mod package;
+mod release;
+mod support;
+mod workflow;
+
+#[path = "../support/advice.rs"]
+mod advice;
+#[path = "../cluster/harness/mod.rs"]
+mod harness;
