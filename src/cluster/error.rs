@@ -125,6 +125,24 @@ pub enum ClusterError {
         /// Such as `ended with exit status 1`; never its output.
         problem: String,
     },
+    /// The user's own preferences do not let the credential plugin run.
+    #[error("the credential plugin {command:?} of user {user:?} {refusal}")]
+    PluginRefused {
+        /// The program, without its arguments.
+        command: String,
+        /// The user in the kubeconfig.
+        user: String,
+        /// Why.
+        refusal: &'static str,
+    },
+    /// kubectl's preferences cannot be used.
+    #[error("the preferences {path} cannot be used: {reason}", path = path.display())]
+    Preferences {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The credentials could not be loaded or renewed.
     #[error("cannot use the credentials for {server}: {reason}")]
     Credentials {
@@ -322,6 +340,12 @@ impl ClusterError {
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {
                 vec!["the plugin's own messages are above; kubectl runs it in the same way".to_owned()]
+            }
+            Self::PluginRefused { .. } => vec![
+                "kubectl refuses it too: `kubectl kuberc view` shows the preferences, and --kuberc or KUBERC names others".to_owned(),
+            ],
+            Self::Preferences { .. } => {
+                vec!["mend the file, or turn preferences off with KUBERC=off".to_owned()]
             }
             Self::Unreachable { .. } => vec![
                 "check that the cluster runs and that --context and --server are what you mean".to_owned(),

@@ -14,6 +14,7 @@
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is
 //! asked for again, and is an error in the end.
 
+mod cache;
 mod client;
 mod connection;
 mod discovery;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
+use super::work::clock::now;
 use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -18,12 +19,15 @@ pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
 const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
 /// Variables that the program listens to; no other part of the environment is ever read.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 20] = [
     "COLUMNS",
     "HOME",
     "HTTPS_PROXY",
     "HTTP_PROXY",
+    "KUBECACHEDIR",
     "KUBECONFIG",
+    "KUBECTL_KUBERC",
+    "KUBERC",
     COMPLETED_SHELL,
     COMPLETED_WORD,
     "KUBERNETES_SERVICE_HOST",
@@ -80,7 +84,10 @@ impl Surroundings {
 
     /// What of it connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
-        cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
+        cluster::Environment {
+            started: Some(now()),
+            ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
+        }
     }
 
     /// A printer for what goes wrong before the flags are known.
@@ -160,6 +167,11 @@ pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
         client_certificate: args.client_certificate,
         client_key: args.client_key,
         token: args.token,
+        username: args.username,
+        password: args.password,
+        proxy_url: args.proxy_url,
+        kuberc: args.kuberc,
+        cache_dir: args.cache_dir,
         as_user: args.as_user,
         as_group: args.as_group,
         as_uid: args.as_uid,

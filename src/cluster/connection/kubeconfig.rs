@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
+use super::policy::Policy;
 use super::{ConnectionOptions, Environment, bounded};
 use crate::cluster::ClusterError;
 use crate::naming::nearest::nearest;
@@ -33,6 +34,8 @@ pub(in crate::cluster) struct Chosen {
     pub(in crate::cluster) user_name: Option<String>,
     pub(in crate::cluster) user: AuthInfo,
     pub(in crate::cluster) namespace: Option<String>,
+    /// Which credential plugins may be run.
+    pub(in crate::cluster) policy: Policy,
     /// The files that all this is from, for messages.
     pub(in crate::cluster) files: String,
 }
@@ -270,6 +273,7 @@ impl Loaded {
             cluster,
             user_name,
             namespace: context.namespace.filter(|name| !name.is_empty()),
+            policy: Policy::default(),
             files: list(&self.found),
         }))
     }

@@ -23,7 +23,8 @@ use kube::config::{AuthInfo, Cluster};
 use super::address::{parted, shown};
 use super::kubeconfig::{self, Chosen};
 use super::material::Material;
-use super::{ConnectionOptions, Environment, Renewal, in_cluster, proxy};
+use super::{ConnectionOptions, Environment, Renewal, in_cluster, preferences, proxy, validity};
+use crate::cluster::cache::Cache;
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Event, Observer, Purpose};
 
@@ -41,6 +42,8 @@ pub struct Connection {
     pub namespace: String,
     /// For how long the server may be silent; absent for no limit.
     pub request_timeout: Option<Duration>,
+    /// What is remembered of the server.
+    pub(in crate::cluster) cache: Option<Cache>,
     /// What is done with the cluster.
     pub purpose: Option<Purpose>,
 }
@@ -67,7 +70,10 @@ impl Connection {
                 })?
             }
         };
-        let chosen = chosen.with_flags(options)?.with_login_of_the_address();
+        let mut chosen = chosen.with_flags(options)?.with_login_of_the_address();
+        chosen.policy = preferences::policy(options, environment, observer)?;
+        chosen.check()?;
+        let chosen = chosen.with_one_way_in();
         let config = chosen.config(environment)?;
         let chosen = if config.cluster_url.scheme_str() == Some("http") {
             chosen.without_credentials(&config.cluster_url, observer)
@@ -86,6 +92,11 @@ impl Connection {
             }),
             config: with_user(config, user),
             renewal: Renewal::of(&chosen, environment),
+            cache: Cache::of(
+                chosen.cluster.server.as_deref().unwrap_or_default(),
+                options,
+                environment,
+            ),
             context: chosen.context,
             namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
             request_timeout: options.request_timeout,
@@ -136,6 +147,33 @@ impl Chosen {
         chosen
     }
 
+    /// Refuses what says two things at once.
+    fn check(&self) -> Result<(), ClusterError> {
+        if let Some((field, problem)) = validity::of_cluster(&self.cluster) {
+            return Err(self.bad_cluster(field, problem));
+        }
+        match validity::of_user(&self.user) {
+            Some((field, problem)) => Err(self.bad_user(field, problem)),
+            None => Ok(()),
+        }
+    }
+
+    /// As kubectl: a token or a name stands in for an identity provider or a plugin, and a name needs
+    /// no password.
+    fn with_one_way_in(self) -> Self {
+        let mut chosen = self;
+        let user = &mut chosen.user;
+        user.username = user.username.take().filter(|name| !name.is_empty());
+        if user.username.is_some() {
+            user.password.get_or_insert_default();
+        }
+        if user.token.is_some() || user.token_file.is_some() || user.username.is_some() {
+            user.auth_provider = None;
+            user.exec = None;
+        }
+        chosen
+    }
+
     /// Drops whatever a listener could use: whom to impersonate is no secret. A plugin is
     /// not asked for credentials that would not be sent.
     ///
@@ -174,9 +212,6 @@ impl Chosen {
 
     fn config(&self, environment: &Environment) -> Result<Config, ClusterError> {
         let url = self.url()?;
-        let local = url
-            .host()
-            .is_some_and(|host| proxy::is_loopback(host.trim_matches(['[', ']'])));
         let mut config = Config::new(url);
         config.root_cert = if config.cluster_url.scheme_str() == Some("http") {
             // Loading what this machine trusts takes longer than a request.
@@ -191,10 +226,7 @@ impl Chosen {
             .clone()
             .filter(|name| !name.is_empty());
         config.proxy_url = self.proxy(&config.cluster_url, environment)?;
-        // An API server compresses at about 300 MB/s, to a tenth: that pays on every network, and
-        // keeps large lists within the server's own time limit on slow ones. Only on this machine
-        // is it slower than sending everything.
-        config.disable_compression = local || self.cluster.disable_compression.unwrap_or(false);
+        config.disable_compression = self.cluster.disable_compression.unwrap_or(false);
         // Retries and time limits are `client`'s business: bounded, announced, and never for writes.
         config.default_retry = false;
         config.connect_timeout = None;
@@ -250,7 +282,7 @@ impl Chosen {
         let Some(url) = own.or_else(|| proxy::from_environment(server, environment)) else {
             return Ok(None);
         };
-        let full = if url.contains("://") {
+        let full = if url.contains("://") || own.is_some() {
             url.to_owned()
         } else {
             format!("http://{url}")
@@ -258,8 +290,11 @@ impl Chosen {
         // A proxy's URL may hold a password, so it is never repeated.
         let parsed: Result<Uri, _> = full.parse();
         match parsed {
-            Ok(uri) if uri.host().is_some() => Ok(Some(uri)),
-            _ => Err(self.bad_cluster("proxy-url", "is not a URL".to_owned())),
+            Ok(uri) if uri.host().is_some() && proxy::is_spoken(uri.scheme_str()) => Ok(Some(uri)),
+            _ => Err(self.bad_cluster(
+                "proxy-url",
+                "is not an http, https or socks5 URL".to_owned(),
+            )),
         }
     }
 
@@ -273,6 +308,26 @@ impl Chosen {
             field,
             problem,
             files: self.files.clone(),
+        }
+    }
+
+    pub(in crate::cluster) fn bad_user(
+        &self,
+        field: &'static str,
+        problem: String,
+    ) -> ClusterError {
+        ClusterError::KubeconfigValue {
+            object: self.user_object(),
+            field,
+            problem,
+            files: self.files.clone(),
+        }
+    }
+
+    pub(in crate::cluster) fn user_object(&self) -> String {
+        match &self.user_name {
+            Some(name) => format!("user {name:?}"),
+            None => "the user".to_owned(),
         }
     }
 
@@ -305,16 +360,17 @@ fn cluster_with_flags(cluster: Cluster, options: &ConnectionOptions) -> Cluster 
     if let Some(name) = &options.tls_server_name {
         cluster.tls_server_name = Some(name.clone());
     }
-    if let Some(insecure) = options.insecure_skip_tls_verify {
-        cluster.insecure_skip_tls_verify = Some(insecure);
-        if insecure {
-            cluster.certificate_authority = None;
-            cluster.certificate_authority_data = None;
-        }
-    }
-    if let Some(path) = &options.certificate_authority {
-        cluster.certificate_authority = Some(text(path));
+    // One of the two flags stands for all that the file says about certificates.
+    let insecure = options.insecure_skip_tls_verify;
+    if insecure == Some(true) || options.certificate_authority.is_some() {
+        cluster.insecure_skip_tls_verify = insecure;
+        cluster.certificate_authority = options.certificate_authority.as_deref().map(text);
         cluster.certificate_authority_data = None;
+    } else if insecure.is_some() {
+        cluster.insecure_skip_tls_verify = insecure;
+    }
+    if let Some(proxy) = &options.proxy_url {
+        cluster.proxy_url = Some(proxy.clone());
     }
     if options.disable_compression {
         cluster.disable_compression = Some(true);
@@ -327,10 +383,12 @@ fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthIn
     if let Some(token) = &options.token {
         user.token = Some(token.clone().into());
         user.token_file = None;
-        user.username = None;
-        user.password = None;
-        user.auth_provider = None;
-        user.exec = None;
+    }
+    if let Some(name) = &options.username {
+        user.username = Some(name.clone());
+    }
+    if let Some(password) = &options.password {
+        user.password = Some(password.clone().into());
     }
     if let Some(path) = &options.client_certificate {
         user.client_certificate = Some(text(path));

@@ -61,8 +61,8 @@ impl<'a> Material<'a> {
     /// Whether asking again later may give other credentials.
     pub(in crate::cluster) fn expires(&self) -> bool {
         let user = &self.chosen.user;
-        user.token.is_none()
-            && (non_empty(user.token_file.as_ref()).is_some() || user.exec.is_some())
+        non_empty(user.token_file.as_ref()).is_some()
+            || (user.token.is_none() && user.exec.is_some())
     }
 
     /// The user with everything that is in files or comes from a plugin filled in.
@@ -85,18 +85,26 @@ impl<'a> Material<'a> {
             user.client_key_data = Some(STANDARD.encode(key).into());
         }
         self.check_pair(&user)?;
-        if user.token.is_none()
-            && let Some(path) = non_empty(user.token_file.as_ref())
-        {
-            let token = read("token file", path, self.user_object())?;
-            let token = String::from_utf8(token)
-                .map_err(|_| self.bad_user("tokenFile", "holds something that is not text"))?;
-            user.token = Some(token.trim().to_owned().into());
+        if let Some(path) = non_empty(user.token_file.as_ref()) {
+            match (self.token_in(path), &user.token) {
+                (Ok(token), _) => user.token = Some(token.into()),
+                // As kubectl: the token is there for the time before the file.
+                (Err(_), Some(_)) => {}
+                (Err(error), None) => return Err(error),
+            }
         }
         user.token_file = None;
         let user = self.with_plugin(user, environment, observer).await?;
         self.check_token(&user)?;
         Ok(user)
+    }
+
+    /// The token in the file at `path`.
+    fn token_in(&self, path: &str) -> Result<String, ClusterError> {
+        let token = read("token file", path, self.user_object())?;
+        let token = String::from_utf8(token)
+            .map_err(|_| self.bad_user("tokenFile", "holds something that is not text"))?;
+        Ok(token.trim().to_owned())
     }
 
     /// kube takes it for granted that a token can stand in a header.
@@ -127,6 +135,7 @@ impl<'a> Material<'a> {
         let plugin = Plugin {
             exec: &exec,
             cluster: &self.chosen.cluster,
+            policy: &self.chosen.policy,
             user: self.chosen.user_name.as_deref().unwrap_or_default(),
         };
         let credentials = plugin.run(environment, observer).await?;
@@ -158,19 +167,11 @@ impl<'a> Material<'a> {
     }
 
     fn bad_user(&self, field: &'static str, problem: &str) -> ClusterError {
-        ClusterError::KubeconfigValue {
-            object: self.user_object(),
-            field,
-            problem: problem.to_owned(),
-            files: self.chosen.files.clone(),
-        }
+        self.chosen.bad_user(field, problem.to_owned())
     }
 
     fn user_object(&self) -> String {
-        match &self.chosen.user_name {
-            Some(name) => format!("user {name:?}"),
-            None => "the user".to_owned(),
-        }
+        self.chosen.user_object()
     }
 }
 

@@ -8,7 +8,7 @@
 //! ```
 
 mod address;
-mod bounded;
+pub(in crate::cluster) mod bounded;
 pub(in crate::cluster) mod in_cluster;
 pub(in crate::cluster) mod kubeconfig;
 pub(in crate::cluster) mod load;
@@ -16,8 +16,11 @@ mod lookup;
 pub(in crate::cluster) mod material;
 pub(in crate::cluster) mod options;
 pub(in crate::cluster) mod plugin;
+mod policy;
+mod preferences;
 pub(in crate::cluster) mod proxy;
 pub(in crate::cluster) mod renewal;
+mod validity;
 pub use kubeconfig::KubeconfigNames;
 pub use load::Connection;
 pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::cluster::Purpose;
 
 /// How long a server may be silent when nothing is said.
@@ -36,6 +38,10 @@ pub struct ConnectionOptions {
     pub client_key: Option<PathBuf>,
     /// `--token`: instead of all other credentials except certificates.
     pub token: Option<String>,
+    /// `--username`.
+    pub username: Option<String>,
+    /// `--password`.
+    pub password: Option<String>,
     /// `--as`.
     pub as_user: Option<String>,
     /// `--as-group`, repeatable.
@@ -48,6 +54,12 @@ pub struct ConnectionOptions {
     pub request_timeout: Option<Duration>,
     /// `--disable-compression`.
     pub disable_compression: bool,
+    /// `--proxy-url`: instead of the cluster's.
+    pub proxy_url: Option<String>,
+    /// `--kuberc`: kubectl's preferences, which say what credential plugins may be run.
+    pub kuberc: Option<PathBuf>,
+    /// `--cache-dir`.
+    pub cache_dir: Option<PathBuf>,
     /// What is done with the cluster, which decides which role is shown to somebody who may not.
     pub purpose: Option<Purpose>,
 }
@@ -73,6 +85,11 @@ impl ConnectionOptions {
             client_certificate: path(&self.client_certificate),
             client_key: path(&self.client_key),
             token: text(&self.token),
+            username: text(&self.username),
+            password: text(&self.password),
+            proxy_url: text(&self.proxy_url),
+            kuberc: path(&self.kuberc),
+            cache_dir: path(&self.cache_dir),
             as_user: text(&self.as_user),
             as_uid: text(&self.as_uid),
             ..self.clone()
@@ -95,6 +112,14 @@ pub struct Environment {
     pub no_proxy: Option<String>,
     /// `PATH`, for credential plugins that are named without a folder.
     pub path: Option<OsString>,
+    /// `KUBERC`: where kubectl's preferences are, or `off`.
+    pub kuberc: Option<OsString>,
+    /// `KUBECTL_KUBERC=false`: there are none.
+    pub is_without_preferences: bool,
+    /// `KUBECACHEDIR`.
+    pub cache_dir: Option<PathBuf>,
+    /// When the program began, to tell how old caches are; without it none is believed.
+    pub started: Option<Timestamp>,
     /// `KUBERNETES_SERVICE_HOST`, set in pods.
     pub service_host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`, set in pods.
@@ -124,6 +149,11 @@ impl Environment {
             http_proxy: text(&["HTTP_PROXY", "http_proxy"]),
             no_proxy: text(&["NO_PROXY", "no_proxy"]),
             path: first(&["PATH"]),
+            kuberc: first(&["KUBERC"]),
+            is_without_preferences: text(&["KUBECTL_KUBERC"])
+                .is_some_and(|value| value.eq_ignore_ascii_case("false")),
+            cache_dir: first(&["KUBECACHEDIR"]).map(PathBuf::from),
+            started: None,
             service_host: text(&["KUBERNETES_SERVICE_HOST"]),
             service_port: text(&["KUBERNETES_SERVICE_PORT"]),
             stdin_is_terminal: false,

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
+use super::policy::Policy;
 use super::{Environment, lookup};
 use crate::cluster::{ClusterError, Event, Observer};
 
@@ -41,6 +42,18 @@ pub(in crate::cluster) struct Credentials {
     pub(in crate::cluster) client_key_data: Option<String>,
 }
 
+impl Credentials {
+    /// As kubectl: what is empty is not there.
+    fn given(self) -> Self {
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Self {
+            token: given(self.token),
+            client_certificate_data: given(self.client_certificate_data),
+            client_key_data: given(self.client_key_data),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
@@ -56,6 +69,7 @@ struct Answer {
 pub(in crate::cluster) struct Plugin<'a> {
     pub(in crate::cluster) exec: &'a ExecConfig,
     pub(in crate::cluster) cluster: &'a Cluster,
+    pub(in crate::cluster) policy: &'a Policy,
     pub(in crate::cluster) user: &'a str,
 }
 
@@ -127,9 +141,22 @@ impl Plugin<'_> {
                 VERSIONS.join(" or ")
             )));
         }
-        let program = lookup::program(self.command(), environment.path.as_deref())
-            .map_err(|source| self.start_error(source))?;
+        let find = |name: &str| lookup::program(name, environment.path.as_deref());
+        let found = |name: &str| find(name).ok()?.into_string().ok();
+        if let Some(refusal) = self.policy.refusal(self.command(), found) {
+            return Err(ClusterError::PluginRefused {
+                command: self.command().to_owned(),
+                user: self.user.to_owned(),
+                refusal,
+            });
+        }
+        let program = find(self.command()).map_err(|source| self.start_error(source))?;
         let mut command = Command::new(program);
+        for variable in self.exec.env.iter().flatten() {
+            if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
+                command.env(name, value);
+            }
+        }
         command
             .args(self.exec.args.iter().flatten())
             .env("KUBERNETES_EXEC_INFO", self.request(asks)?)
@@ -145,11 +172,6 @@ impl Plugin<'_> {
                 Stdio::inherit()
             })
             .kill_on_drop(true);
-        for variable in self.exec.env.iter().flatten() {
-            if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
-                command.env(name, value);
-            }
-        }
         Ok(command)
     }
 
@@ -190,9 +212,13 @@ impl Plugin<'_> {
                 self.api_version()
             )));
         }
-        let credentials = answer.status.unwrap_or_default();
-        let has_certificate =
-            credentials.client_certificate_data.is_some() && credentials.client_key_data.is_some();
+        let credentials = answer.status.unwrap_or_default().given();
+        let has_certificate = credentials.client_certificate_data.is_some();
+        if has_certificate != credentials.client_key_data.is_some() {
+            return Err(self.failed(
+                "answered with one of certificate and key, which belong together".to_owned(),
+            ));
+        }
         if credentials.token.is_none() && !has_certificate {
             return Err(self.failed("answered without token and without certificate".to_owned()));
         }

@@ -35,8 +35,13 @@ pub(in crate::cluster) fn from_environment<'a>(
     (!excluded).then_some(proxy)
 }
 
+/// Whether a proxy with a URL of this scheme can be spoken to.
+pub(in crate::cluster) fn is_spoken(scheme: Option<&str>) -> bool {
+    matches!(scheme, Some("http" | "https" | "socks5" | "socks5h"))
+}
+
 /// Whether `host` is this machine.
-pub(in crate::cluster) fn is_loopback(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<IpAddr>()

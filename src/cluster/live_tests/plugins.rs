@@ -9,12 +9,17 @@ use crate::cluster::{ClusterError, Connection, ConnectionOptions, Environment, S
 fn kubeconfig(directory: &Path, script: &str, more: &str) -> ConnectionOptions {
     let path = directory.join("config");
     let script = script.replace('\'', "''");
+    let mode = if more.contains("interactiveMode") {
+        ""
+    } else {
+        "interactiveMode: IfAvailable"
+    };
     let content = format!(
         "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:1'}}}}]\n\
          contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
          current-context: c\n\
          users:\n- name: u\n  user:\n    exec:\n      apiVersion: client.authentication.k8s.io/v1\n      \
-         command: sh\n      args: ['-c', '{script}', hunter2]\n      {more}\n"
+         command: sh\n      args: ['-c', '{script}', hunter2]\n      {more}\n      {mode}\n"
     );
     std::fs::write(&path, content).expect("a kubeconfig");
     ConnectionOptions {

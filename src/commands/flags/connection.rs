@@ -61,6 +61,14 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "TOKEN")]
     pub(crate) token: Option<String>,
 
+    /// Name for basic authentication
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) username: Option<String>,
+
+    /// Password for basic authentication
+    #[arg(long, global = true, value_name = "PASSWORD")]
+    pub(crate) password: Option<String>,
+
     /// User to impersonate
     #[arg(long = "as", global = true, value_name = "NAME")]
     pub(crate) as_user: Option<String>,
@@ -85,8 +93,16 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) disable_compression: Option<bool>,
 
-    /// Folder for caches; accepted as kubectl's, nothing is cached
-    #[arg(long, global = true, value_name = "FOLDER", hide = true)]
+    /// Proxy on the way to the API server; default: proxy-url of the kubeconfig, else HTTPS_PROXY
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) proxy_url: Option<String>,
+
+    /// File with kubectl's preferences, of which credentialPluginPolicy is heeded
+    #[arg(long, global = true, value_name = "FILENAME")]
+    pub(crate) kuberc: Option<PathBuf>,
+
+    /// Folder that caches what the server has, shared with kubectl [default: $KUBECACHEDIR, else ~/.kube/cache]
+    #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) cache_dir: Option<PathBuf>,
 
     /// Show each request with its bytes and time

@@ -4,7 +4,7 @@
 
 pub(crate) mod candidates;
 pub(crate) mod changer;
-mod clock;
+pub(super) mod clock;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod dry_run;
