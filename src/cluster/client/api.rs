@@ -12,11 +12,13 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::consume::Consume;
+use super::distance::Distance;
 use super::failure;
 use super::heard::Heard;
 use super::request::Read;
 use super::retry::{ATTEMPTS, Failure, Patience};
 use super::transport::Transport;
+use crate::cluster::cache::Cache;
 use crate::cluster::error::Server;
 use crate::cluster::{ClusterError, Connection, Event, Observer, Permission, Purpose};
 
@@ -32,7 +34,9 @@ pub(super) struct Shared {
     context: Option<String>,
     pub(super) request_timeout: Option<Duration>,
     purpose: Option<Purpose>,
+    cache: Option<Cache>,
     pub(super) observer: Arc<dyn Observer>,
+    pub(super) distance: Distance,
     heard: Mutex<Heard>,
 }
 
@@ -46,6 +50,8 @@ impl ApiClient {
     /// When certificates, keys or credentials cannot be used.
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
+        let is_compressed = !connection.config.disable_compression;
+        let distance = Distance::new(connection.cache.clone(), is_compressed);
         let transport = Transport::new(connection.config, connection.renewal)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
@@ -56,6 +62,8 @@ impl ApiClient {
                 request_timeout: connection.request_timeout,
                 purpose: connection.purpose,
                 observer,
+                distance,
+                cache: connection.cache,
                 heard: Mutex::default(),
             }),
         })
@@ -98,6 +106,11 @@ impl ApiClient {
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         self.shared.purpose
+    }
+
+    /// What is remembered of the server.
+    pub(in crate::cluster) fn cache(&self) -> Option<&Cache> {
+        self.shared.cache.as_ref()
     }
 
     /// What the user was not allowed to do; see [`cluster_role_for`](crate::cluster::cluster_role_for).

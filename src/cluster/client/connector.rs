@@ -39,7 +39,9 @@ pub(in crate::cluster) fn connect(config: &Config) -> Result<kube::Client, kube:
         return client(config, secured(config, direct)?);
     };
     match proxy.scheme_str() {
-        Some("socks5") => client(config, secured(config, through::socks(proxy, direct))?),
+        Some("socks5" | "socks5h") => {
+            client(config, secured(config, through::socks(proxy, direct))?)
+        }
         Some("http") => client(config, secured(config, through::tunnel(proxy, direct))?),
         Some("https") => {
             let direct = secured(config, direct)?;

@@ -11,9 +11,10 @@ use tokio::time::Instant;
 
 use super::consume::Consume;
 use super::failure;
+use super::link::Arrival;
 use super::pace::Pace;
 use super::refusal::{Asked, Refusal};
-use super::request::{Change, Read, request};
+use super::request::{Change, Compression, Read, request};
 use super::retry::Failure;
 use super::sending::Sending;
 use super::transport::Access;
@@ -31,6 +32,8 @@ pub(in crate::cluster) struct Progress {
     status: Option<u16>,
     /// Of the body, uncompressed.
     bytes: u64,
+    /// What was asked for.
+    compression: Compression,
 }
 
 /// What came back.
@@ -89,6 +92,7 @@ impl ApiClient {
         mut consumer: C,
         progress: &mut Progress,
     ) -> Result<C::Output, Failure> {
+        let asked = Instant::now();
         let (head, mut body) = self.answered(read, change, progress).await?;
         let started = Instant::now();
         let mut pace = Pace::default();
@@ -101,6 +105,11 @@ impl ApiClient {
         }
         let output = consumer.finish()?;
         self.heard(|heard| heard.prove(&head.headers));
+        self.shared.distance.note(Arrival {
+            bytes: progress.bytes,
+            elapsed: asked.elapsed(),
+            is_compressed: progress.compression == Compression::Wanted,
+        });
         Ok(output)
     }
 
@@ -120,6 +129,7 @@ impl ApiClient {
         progress: &mut Progress,
     ) -> Result<(Parts, Body), Failure> {
         let access = self.shared.transport.access();
+        progress.compression = self.compression();
         let mut reply = self.send(&access, read, change, progress).await?;
         if let Reply::Refusal(refusal) = &reply
             && self.renew(&access, refusal, change).await?
@@ -142,7 +152,8 @@ impl ApiClient {
         progress: &mut Progress,
     ) -> Result<Reply, Failure> {
         let sending = Sending::default();
-        let answer = access.client.send(request(read, change, &sending)?);
+        let asked = request(read, change, &sending, progress.compression)?;
+        let answer = access.client.send(asked);
         let answer = self.in_time(read, answer).await.and_then(|answer| {
             answer.map_err(|error| failure::unanswered(&self.shared.server, &error))
         });
@@ -166,6 +177,15 @@ impl ApiClient {
             self.heard(|heard| heard.prove(&head.headers));
         }
         Ok(Reply::Refusal(refusal))
+    }
+
+    /// Whether answers are asked for compressed at the moment.
+    fn compression(&self) -> Compression {
+        if self.shared.distance.compresses() {
+            Compression::Wanted
+        } else {
+            Compression::Unwanted
+        }
     }
 
     /// Whether there are new credentials for a request whose old ones are no longer accepted. A change
