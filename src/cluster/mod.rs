@@ -39,7 +39,7 @@ pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
-pub use discovery::{Served, discover};
+pub use discovery::{Served, discover, remembered};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
@@ -50,7 +50,7 @@ pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, Told, eviction_events, node_health, read_devices, read_devices_with_objects,
     read_everything, read_for_preview, read_names, read_optional, read_pods, read_pods_and_budgets,
-    rule_events,
+    read_remembered, rule_events,
 };
 pub use role::cluster_role_for;
 pub use rules::{Rules, StoredRule};

@@ -11,6 +11,7 @@ use futures::future::{join, join_all};
 use serde::Deserialize;
 
 use super::enablement;
+use super::resources::{Resources, resources_of};
 use crate::cluster::client::document::document;
 use crate::cluster::path::path_of;
 use crate::cluster::{ApiClient, ClusterError};
@@ -30,6 +31,16 @@ pub struct Served {
 }
 
 impl Served {
+    /// As it is with what the server says that it is.
+    pub(in crate::cluster) fn at(self, git_version: Option<String>) -> Self {
+        let version = git_version.as_deref().and_then(Minor::parse);
+        Self {
+            git_version,
+            version,
+            ..self
+        }
+    }
+
     /// The version at which `kind` is read, or `None` when it is not served.
     #[must_use]
     pub fn version_of(&self, kind: Kind) -> Option<&'static Version> {
@@ -49,19 +60,6 @@ struct GroupVersion {
     group_version: String,
 }
 
-#[derive(Default, Deserialize)]
-struct Resources {
-    #[serde(default)]
-    resources: Vec<Resource>,
-}
-
-#[derive(Deserialize)]
-struct Resource {
-    name: String,
-    #[serde(default)]
-    verbs: Vec<String>,
-}
-
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ServerVersion {
@@ -77,18 +75,10 @@ struct ServerVersion {
 /// When there are neither slices nor claims, or the server cannot be asked.
 pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
     let found = join_all(groups().into_iter().map(|group| served_in(client, group)));
-    let server = document::<ServerVersion>(client, "/version".to_owned());
+    let server = git_version(client);
     let (found, server) = join(found, server).await;
-    let git_version = match server {
-        Ok(server) => Some(server.git_version),
-        // Only a luxury: everything else works without it.
-        Err(ClusterError::Forbidden { .. } | ClusterError::NotFound { .. }) => None,
-        Err(error) => return Err(error),
-    };
-    let mut kinds: BTreeMap<Kind, &'static Version> = Kind::ALL
-        .into_iter()
-        .filter_map(|kind| Some((kind, only_version(kind)?)))
-        .collect();
+    let git_version = server?;
+    let mut kinds = kinds_of_one_version();
     for (group, found) in groups().into_iter().zip(found) {
         kinds.extend(match found {
             // A server that lacks the group says so as any server would; by now it may be known as an
@@ -113,6 +103,69 @@ pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
         git_version,
         version,
     })
+}
+
+/// The server's own version, if it tells.
+pub(in crate::cluster) async fn git_version(
+    client: &ApiClient,
+) -> Result<Option<String>, ClusterError> {
+    match document::<ServerVersion>(client, "/version".to_owned()).await {
+        Ok(server) => Ok(Some(server.git_version)),
+        // Only a luxury: everything else works without it.
+        Err(ClusterError::Forbidden { .. } | ClusterError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the server is remembered to have, if that is all kinds at the newest versions that are known:
+/// what is missing there is asked of the server, which alone can say so. The lists have to show that it
+/// is still right.
+#[must_use]
+pub fn remembered(client: &ApiClient) -> Option<Served> {
+    let cache = client.cache()?;
+    let mut kinds = kinds_of_one_version();
+    for group in groups() {
+        let newest = versions_in(group).into_iter().next()?;
+        let found = Resources::remembered(cache, newest)?;
+        kinds.extend(choose(group, &BTreeMap::from([(newest, found)])));
+    }
+    let is_whole = Kind::ALL.iter().all(|kind| kinds.contains_key(kind));
+    is_whole.then(|| Served {
+        kinds,
+        ..Served::default()
+    })
+}
+
+/// Forgets what the server turned out not to have.
+pub(in crate::cluster) fn forget(client: &ApiClient) {
+    let Some(cache) = client.cache() else {
+        return;
+    };
+    for newest in groups()
+        .into_iter()
+        .filter_map(|group| versions_in(group).into_iter().next())
+    {
+        cache.forget_resources(newest);
+    }
+}
+
+/// The versions of a group that are known, the newest first.
+fn versions_in(group: &'static str) -> Vec<&'static str> {
+    let mut versions: Vec<&'static str> = Vec::new();
+    for version in kinds_of(group).flat_map(versions_of) {
+        if !versions.contains(&version.api_version) {
+            versions.push(version.api_version);
+        }
+    }
+    versions
+}
+
+/// The kinds about which there is nothing to ask.
+fn kinds_of_one_version() -> BTreeMap<Kind, &'static Version> {
+    let kinds = Kind::ALL.into_iter();
+    kinds
+        .filter_map(|kind| Some((kind, only_version(kind)?)))
+        .collect()
 }
 
 fn findings(kinds: &BTreeMap<Kind, &'static Version>, version: Option<Minor>) -> Vec<Warning> {
@@ -157,9 +210,21 @@ async fn served_in(
     client: &ApiClient,
     group: &'static str,
 ) -> Result<BTreeMap<Kind, &'static Version>, ClusterError> {
-    match document::<Group>(client, format!("/apis/{group}")).await {
-        Ok(found) => served_kinds(client, group, &found).await,
-        Err(ClusterError::NotFound { .. }) => Ok(BTreeMap::new()),
+    let asked = document::<Group>(client, format!("/apis/{group}"));
+    // Most servers have the newest version, so that is asked for at once: a round trip less.
+    let newest = versions_in(group).into_iter().next();
+    let newest = async {
+        let version = newest?;
+        Some((version, resources_of(client, version).await))
+    };
+    let (found, newest) = join(asked, newest).await;
+    match found {
+        Ok(found) => served_kinds(client, group, &found, newest).await,
+        Err(ClusterError::NotFound { .. }) => match newest {
+            // Whatever says otherwise: what a version has is there.
+            Some((version, Ok(found))) => Ok(choose(group, &BTreeMap::from([(version, found)]))),
+            Some((_, Err(_))) | None => Ok(BTreeMap::new()),
+        },
         Err(ClusterError::Forbidden { .. }) => probe(client, group).await,
         Err(error) => Err(error),
     }
@@ -168,23 +233,24 @@ async fn served_in(
 /// The newest known version of each kind, asking for older ones only when a kind is missing.
 async fn served_kinds(
     client: &ApiClient,
-    group: &str,
+    group: &'static str,
     found: &Group,
+    newest: Option<(&'static str, Result<Resources, ClusterError>)>,
 ) -> Result<BTreeMap<Kind, &'static Version>, ClusterError> {
     let offered: BTreeSet<&str> = found
         .versions
         .iter()
         .map(|v| v.group_version.as_str())
         .collect();
-    let mut wanted: Vec<&'static str> = Vec::new();
-    for version in kinds_of(group).flat_map(versions_of) {
-        if offered.contains(version.api_version) && !wanted.contains(&version.api_version) {
-            wanted.push(version.api_version);
-        }
-    }
+    let mut wanted = versions_in(group);
+    wanted.retain(|version| offered.contains(version));
     let mut resources: BTreeMap<&'static str, Resources> = BTreeMap::new();
     if let Some((&first, rest)) = wanted.split_first() {
-        resources.insert(first, resources_of(client, first).await?);
+        let answered = match newest {
+            Some((version, answered)) if version == first => answered,
+            Some(_) | None => resources_of(client, first).await,
+        };
+        resources.insert(first, answered?);
         if choose(group, &resources).len() < kinds_of(group).count() {
             let asked = rest.iter().map(|&older| async move {
                 resources_of(client, older)
@@ -200,24 +266,13 @@ async fn served_kinds(
     Ok(choose(group, &resources))
 }
 
-async fn resources_of(client: &ApiClient, api_version: &str) -> Result<Resources, ClusterError> {
-    match document(client, format!("/apis/{api_version}")).await {
-        // Turned off between the two requests.
-        Err(ClusterError::NotFound { .. }) => Ok(Resources::default()),
-        result => result,
-    }
-}
-
 fn choose(
     group: &str,
     resources: &BTreeMap<&'static str, Resources>,
 ) -> BTreeMap<Kind, &'static Version> {
     let has = |version: &Version| {
-        resources.get(version.api_version).is_some_and(|found| {
-            found.resources.iter().any(|resource| {
-                resource.name == version.kind.plural() && resource.verbs.iter().any(|v| v == "list")
-            })
-        })
+        let found = resources.get(version.api_version);
+        found.is_some_and(|found| found.can_list(version.kind.plural()))
     };
     kinds_of(group)
         .filter_map(|kind| Some((kind, versions_of(kind).find(|version| has(version))?)))

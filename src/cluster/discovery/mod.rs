@@ -2,5 +2,7 @@
 
 mod discover;
 pub(in crate::cluster) mod enablement;
+mod resources;
 
-pub use discover::{Served, discover};
+pub use discover::{Served, discover, remembered};
+pub(in crate::cluster) use discover::{forget, git_version};

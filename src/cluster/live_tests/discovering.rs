@@ -93,7 +93,9 @@ async fn rules_that_are_not_served_are_a_finding() {
 #[tokio::test]
 async fn server_without_devices_is_an_error_that_says_how_to_get_them() {
     let server = Server::start().await;
-    server.answer("/apis/resource.k8s.io", [Answer::unknown_path()]);
+    for path in ["/apis/resource.k8s.io", "/apis/resource.k8s.io/v1"] {
+        server.answer(path, [Answer::unknown_path()]);
+    }
     server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.33.1"}"#)]);
     let (client, _) = server.client().await;
     let error = discover(&client).await.expect_err("no DRA");

@@ -165,7 +165,11 @@ async fn what_a_server_lacks_is_not_learned_from_a_stranger() {
 #[tokio::test]
 async fn text_for_an_unknown_path_counts_from_a_known_api_server_only() {
     let server = Server::start().await;
-    for path in ["/version", "/apis/resource.k8s.io"] {
+    for path in [
+        "/version",
+        "/apis/resource.k8s.io",
+        "/apis/resource.k8s.io/v1",
+    ] {
         server.answer(path, [Answer::unknown_path()]);
     }
     let (client, _) = server.client().await;

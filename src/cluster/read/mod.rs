@@ -15,6 +15,7 @@ mod names;
 mod nodes;
 mod optional;
 pub(in crate::cluster) mod pods;
+mod remembered;
 mod told;
 pub(in crate::cluster) mod wanted;
 
@@ -25,4 +26,5 @@ pub use names::read_names;
 pub use nodes::node_health;
 pub use optional::{read_optional, read_pods_and_budgets};
 pub use pods::read_pods;
+pub use remembered::read_remembered;
 pub use told::Told;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::source::read_files;
 use crate::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Environment, KubeconfigNames, Silent, discover,
-    read_names,
+    self, ApiClient, Connection, ConnectionOptions, Environment, KubeconfigNames, Served, Silent,
+    discover, read_names, remembered,
 };
 use crate::completion::Known;
 use crate::error::Failure;
@@ -48,30 +48,52 @@ impl Sources {
         }
         let connection = Connection::load(&self.connection, &self.environment, &Silent).await?;
         let client = ApiClient::new(connection, Arc::new(Silent))?;
+        if let Some(served) = remembered(&client)
+            && let (known, Extent::Whole) = names(&client, &served, kinds).await
+        {
+            return Ok(known);
+        }
         let served = discover(&client).await?;
-        let wants = |kind| kinds.contains(&kind);
-        let (rules, slices, claims) = futures::join!(
-            optional(wants(Kind::DeviceTaintRule), read_names(&client, &served)),
-            optional(wants(Kind::ResourceSlice), read_names(&client, &served)),
-            optional(wants(Kind::ResourceClaim), read_names(&client, &served)),
-        );
-        Ok(Known {
-            rules,
-            slices,
-            claims,
-            ..Known::default()
-        })
+        Ok(names(&client, &served, kinds).await.0)
     }
 }
 
-/// What is read, if it is wanted and can be had.
+/// Whether everything could be read that was wanted.
+enum Extent {
+    Whole,
+    Part,
+}
+
+/// The objects of these kinds, as far as they can be read.
+async fn names(client: &ApiClient, served: &Served, kinds: &[Kind]) -> (Known, Extent) {
+    let wants = |kind| kinds.contains(&kind);
+    let (rules, slices, claims) = futures::join!(
+        optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
+        optional(wants(Kind::ResourceSlice), read_names(client, served)),
+        optional(wants(Kind::ResourceClaim), read_names(client, served)),
+    );
+    let extent = if rules.is_some() && slices.is_some() && claims.is_some() {
+        Extent::Whole
+    } else {
+        Extent::Part
+    };
+    let known = Known {
+        rules: rules.unwrap_or_default(),
+        slices: slices.unwrap_or_default(),
+        claims: claims.unwrap_or_default(),
+        ..Known::default()
+    };
+    (known, extent)
+}
+
+/// What is read, if it is wanted; `None` when it cannot be had.
 async fn optional<T>(
     is_wanted: bool,
     read: impl Future<Output = Result<Vec<T>, cluster::ClusterError>>,
-) -> Vec<T> {
+) -> Option<Vec<T>> {
     if is_wanted {
-        read.await.unwrap_or_default()
+        read.await.ok()
     } else {
-        Vec::new()
+        Some(Vec::new())
     }
 }

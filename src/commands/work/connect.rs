@@ -22,7 +22,7 @@ pub(crate) struct Live {
 /// Connects as the flags and the environment say, and asks the server what it has.
 pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
     let client = connect_client(context).await?;
-    let served = discover(&client).await.map_err(failed)?;
+    let served = Box::pin(discover(&client)).await.map_err(failed)?;
     Ok(Live { client, served })
 }
 
@@ -41,6 +41,16 @@ pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failu
 /// A cluster that does not do what is asked, with the way out.
 pub(crate) fn failed(error: ClusterError) -> Failure {
     let denied: Vec<Permission> = error.denied().into_iter().cloned().collect();
+    failed_for_want_of(&denied, error)
+}
+
+/// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
+/// others too.
+pub(crate) fn failed_with(client: &ApiClient, error: ClusterError) -> Failure {
+    let mut denied = client.denied();
+    denied.extend(error.denied().cloned());
+    denied.sort_unstable();
+    denied.dedup();
     failed_for_want_of(&denied, error)
 }
 
@@ -73,14 +83,9 @@ impl Live {
         failure.attach(format!("This role would allow it:\n{role}"))
     }
 
-    /// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
-    /// others too.
+    /// As [`failed_with`].
     pub(crate) fn failed(&self, error: ClusterError) -> Failure {
-        let mut denied = self.client.denied();
-        denied.extend(error.denied().cloned());
-        denied.sort_unstable();
-        denied.dedup();
-        failed_for_want_of(&denied, error)
+        failed_with(&self.client, error)
     }
 
     /// Says what the server warned of, and which role would have allowed more.

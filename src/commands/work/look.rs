@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::clock;
-use super::connect::{Live, connect};
+use super::connect::{Live, connect, connect_client, failed, failed_with};
 use super::source::{Source, detail, read_files};
-use crate::cluster::{self, Detail};
+use crate::cluster::{self, ApiClient, Detail, discover};
 use crate::commands::context::Context;
 use crate::decide::known::{rule_named, rules_in};
 use crate::decide::version::{self, newer_version};
@@ -65,7 +65,7 @@ impl Look {
     /// Reads the files that were named, or connects and reads the cluster without its pods.
     pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
         if source.from.is_empty() {
-            return Self::of(connect(context).await?, source.version).await;
+            return Self::of_cluster(connect_client(context).await?, source.version).await;
         }
         let reading = read_files(&source.from, cluster::read).await?;
         Self::of_files(reading, source)
@@ -93,6 +93,24 @@ impl Look {
                 .map(|error| version::odd_object(&error.to_string())),
         );
         Ok((look, objects))
+    }
+
+    /// Reads a cluster of which nothing is known yet but what is remembered, without its pods.
+    async fn of_cluster(client: ApiClient, version: Version) -> Result<Self, Failure> {
+        // On the heap: several lists are read in it, and it is part of what every command does.
+        let read = Box::pin(cluster::read_remembered(&client)).await;
+        let read = read.map_err(|error| failed_with(&client, error))?;
+        let Some((served, reading)) = read else {
+            let served = Box::pin(discover(&client)).await.map_err(failed)?;
+            return Box::pin(Self::of(Live { client, served }, version)).await;
+        };
+        let live = Live { client, served };
+        let semantics = version.semantics(live.served.version)?;
+        if detail(&semantics) == Detail::Names {
+            return Ok(Self::of_reading(reading, semantics, live, version));
+        }
+        // Rules that select by attributes need more than was read.
+        Box::pin(Self::of(live, version)).await
     }
 
     /// Reads a cluster that is connected already, without its pods.
