@@ -4,7 +4,7 @@ mod connecting;
 mod equal;
 mod faults;
 mod generate;
-mod large;
+pub(crate) mod large;
 mod plain;
 mod scene;
 mod served;

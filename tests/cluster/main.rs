@@ -18,6 +18,7 @@ mod campaign;
 mod case;
 mod comparison;
 mod far;
+mod far;
 #[cfg(unix)]
 mod guides;
 mod harness;
@@ -27,6 +28,7 @@ mod live;
 #[cfg(unix)]
 #[path = "../support/page.rs"]
 mod page;
+mod parity;
 mod publish;
 mod reserved;
 mod rules;

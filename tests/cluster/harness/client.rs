@@ -243,6 +243,51 @@ impl ControlPlane {
             .await
     }
 
+    /// What the server says to a GET by the administrator, as it comes: status, kind of content, and
+    /// bytes. Headers are added to the request.
+    pub async fn raw(
+        &self,
+        path: &str,
+        headers: &[(String, String)],
+    ) -> Result<(StatusCode, String, Vec<u8>), String> {
+        let mut request = Request::get(path);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Body::empty());
+        let request = request.map_err(|error| format!("{path}: {error}"))?;
+        let kube = self.client.kube();
+        let answer = async move {
+            let response = kube.send(request).await;
+            let (head, body) = response.map_err(|error| error.to_string())?.into_parts();
+            let bytes = body.collect().await.map_err(|error| error.to_string())?;
+            let kind = head.headers.get(CONTENT_TYPE);
+            let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+            Ok((head.status, kind.to_owned(), bytes.to_bytes().to_vec()))
+        };
+        let answered = wait::runtime().spawn(answer).await;
+        answered.map_err(|error| error.to_string())?
+    }
+
+    /// What the server makes of `object` when the administrator sends it with these headers.
+    pub async fn posted_as(
+        &self,
+        path: &str,
+        object: &Value,
+        headers: &[(String, String)],
+    ) -> Value {
+        let body = serde_json::to_vec(object).expect("JSON can be written");
+        let mut request = Request::post(path).header(CONTENT_TYPE, JSON);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(body).expect("a request");
+        let answer = self.client.send(request).await.expect("an answer");
+        answer
+            .success()
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
     /// The object as it is now, or nothing if there is none.
     pub async fn get(&self, reference: &Reference) -> Option<Value> {
         let path = self.path(reference).await;

@@ -57,13 +57,20 @@ impl ControlPlane {
 
     /// A command with [`Self::path_with_plugin`] and the administrator's kubeconfig that shares no
     /// cache and no preferences with the person who runs the tests.
+    ///
+    /// The plugin remembers nothing: tests count its requests.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let cache = if program.as_ref() == PLUGIN {
+            PathBuf::from("/dev/null/nowhere")
+        } else {
+            self.folder().join("cache")
+        };
         let mut command = Command::new(program);
         command
             .env("PATH", self.path_with_plugin())
             .env("KUBECONFIG", self.kubeconfig())
             .env("HOME", self.folder())
-            .env("KUBECACHEDIR", self.folder().join("cache"))
+            .env("KUBECACHEDIR", cache)
             .env("KUBERC", "off");
         command
     }

@@ -44,6 +44,8 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub body: String,
+    /// What it takes compressed.
+    pub accept_encoding: String,
     /// When it had arrived completely.
     pub at: Instant,
 }
@@ -286,11 +288,14 @@ async fn read(
     let length = length.map_or(Ok(0), |(_, length)| length.parse())?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
+    let mut encodings = headers.iter().filter(|(name, _)| name == "accept-encoding");
+    let accept_encoding = encodings.next().map_or("", |(_, value)| value).to_owned();
     Ok(Some(Asked {
         seen: Seen {
             method: method.to_owned(),
             path: path.to_owned(),
             body: String::from_utf8_lossy(&body).into_owned(),
+            accept_encoding,
             at: Instant::now(),
         },
         headers,

@@ -15,8 +15,8 @@ use crate::harness::{
     objects::{allocation, bound, claim, pod, reserved, slice},
 };
 
-pub(super) const DRIVER: &str = "gpu.example.com";
-const NODES: usize = 1_000;
+pub(crate) const DRIVER: &str = "gpu.example.com";
+pub(super) const NODES: usize = 1_000;
 const DEVICES: usize = 8;
 /// Per 10 devices.
 const HELD: usize = 8;
@@ -62,7 +62,7 @@ async fn measure() {
 }
 
 /// The plugin as it is shipped, not as tests build it.
-pub(super) fn plugin() -> PathBuf {
+pub(crate) fn plugin() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let plugin = folder.with_file_name("release").join("kubectl-devicetaint");
     assert!(plugin.is_file(), "first: cargo build --release");
@@ -76,7 +76,7 @@ fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
         command.args(more);
         command
     };
-    let urls = urls(plane, &mut preview(&["-v"]));
+    let urls = urls(plane.server(), &mut preview(&["-v"]));
     let (mut fastest, mut curl_fastest) = (Duration::MAX, Duration::MAX);
     let mut largest = 0.0_f64;
     for _ in 0..RUNS {
@@ -98,20 +98,18 @@ fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
 }
 
 /// What the plugin asks for, as it says itself.
-fn urls(plane: &ControlPlane, verbose: &mut Command) -> Vec<String> {
+pub(crate) fn urls(server: &str, verbose: &mut Command) -> Vec<String> {
     let output = verbose.output().expect("the plugin can be run");
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
     let paths = said
         .lines()
         .filter_map(|line| line.strip_prefix("GET ")?.split(' ').next());
-    paths
-        .map(|path| format!("{}{path}", plane.server()))
-        .collect()
+    paths.map(|path| format!("{server}{path}")).collect()
 }
 
 /// These requests, side by side over a few connections.
-fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
+pub(crate) fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
     let kubeconfig = fs::read_to_string(plane.kubeconfig()).expect("a kubeconfig");
     let token = kubeconfig
         .lines()
@@ -139,7 +137,7 @@ fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
 }
 
 /// How long the program runs, and how many megabytes it has at its largest.
-fn measured(command: &mut Command) -> (Duration, f64) {
+pub(crate) fn measured(command: &mut Command) -> (Duration, f64) {
     let started = Instant::now();
     let mut child = command
         .stdout(Stdio::null())
@@ -164,6 +162,11 @@ fn measured(command: &mut Command) -> (Duration, f64) {
 
 /// Creates everything.
 pub(super) async fn load(plane: &ControlPlane) {
+    load_nodes(plane, NODES).await;
+}
+
+/// Creates everything of so many nodes.
+pub(crate) async fn load_nodes(plane: &ControlPlane, nodes: usize) {
     let namespaces: Vec<Value> = (0..NAMESPACES)
         .map(|number| {
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace(number)}})
@@ -171,11 +174,11 @@ pub(super) async fn load(plane: &ControlPlane) {
         .collect();
     plane.create(&namespaces).await;
     // In parts, so that not all of it is in memory at once.
-    for first in (0..NODES).step_by(50) {
+    for first in (0..nodes).step_by(50) {
         let objects: Vec<Value> = (first..first + 50).flat_map(on_node).collect();
         plane.create(&objects).await;
         if first % 200 == 0 {
-            say(&format!("{first} of {NODES} nodes are there"));
+            say(&format!("{first} of {nodes} nodes are there"));
         }
     }
 }
@@ -245,6 +248,6 @@ fn large(mut pod: Value) -> Value {
 }
 
 #[expect(clippy::print_stderr, reason = "somebody waits for the table")]
-pub(super) fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     eprintln!("{line}");
 }

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Measures the plugin over 50 ms each way and 20 Mbit/s against curl and kubectl; see README.md. Takes some minutes.
+set -eu
+cd "$(dirname "$0")/.."
+
+cargo build --release
+exec cargo test --test cluster -- --ignored --exact far::measure::measure --nocapture
