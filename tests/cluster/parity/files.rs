@@ -1,6 +1,6 @@
 //! Which cluster and which user do kubeconfig files and flags choose?
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::json;
 
@@ -187,6 +187,11 @@ pub const CASES: &[Case] = &[
 
 /// Runs both where a pod's files are, and without a kubeconfig.
 fn in_a_pod(stage: &super::stage::Stage, setup: &mut super::case::Setup) {
+    let namespaces = Command::new("unshare").args(["-r", "-m", "true"]).output();
+    assert!(
+        namespaces.is_ok_and(|output| output.status.success()),
+        "a pod is played in a mount namespace: needs unshare (util-linux) as root or with user namespaces"
+    );
     setup.file("account/token", "token-of-the-pod");
     setup.file("account/ca.crt", &stage.authority.pem());
     setup.file("account/namespace", "ml");
