@@ -18,7 +18,6 @@ mod campaign;
 mod case;
 mod comparison;
 mod far;
-mod far;
 #[cfg(unix)]
 mod guides;
 mod harness;
