@@ -1,8 +1,8 @@
 //! Which disruption budgets would the evictions overdraw?
 //!
 //! Eviction by taint asks no budget: every pod goes. What is found here is what the eviction API would
-//! have answered at each pod's turn, had it been asked. Nobody who is created again counts as ready
-//! meanwhile.
+//! have answered at each pod's turn, had it been asked. Owners make new pods for those that go, so
+//! that a budget goes on expecting as many; none of the new ones counts as ready meanwhile.
 //!
 //! Upstream: `pkg/registry/core/pod/storage/eviction.go` for the answers, and `updatePdbStatus` in
 //! `pkg/controller/disruption/disruption.go` for what is left after each pod.

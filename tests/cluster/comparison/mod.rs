@@ -4,6 +4,7 @@
 //! writes the condition of every rule and deletes pods; the engine says, from what the server has,
 //! what it should. The number of clusters that were compared is printed.
 
+mod budgets;
 mod case;
 mod scheduled;
 mod verdicts;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kubectl_devicetaint::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, Silent,
+    self, ApiClient, Connection, ConnectionOptions, Environment, FileSource, Limits, Served, Silent,
 };
 use kubectl_devicetaint::engine::{Condition, ConsideredTaint, Origin, Semantics, preview};
-use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Reading, Snapshot, Taint};
 use serde_json::{Value, json};
 
 use crate::harness::ControlPlane;
@@ -19,6 +19,26 @@ pub type Words = [String; 3];
 
 /// The whole server, read as the live commands read it.
 pub async fn read(plane: &ControlPlane) -> Snapshot {
+    let (client, served) = connect(plane).await;
+    let reading = cluster::read_for_preview(&client, &served, cluster::Detail::Names, |_| true)
+        .await
+        .expect("everything can be read");
+    assert_eq!(reading.gaps, [], "the administrator may read everything");
+    reading.snapshot
+}
+
+/// As [`read`], with the budgets.
+pub async fn reading_with_budgets(plane: &ControlPlane) -> Reading {
+    let (client, served) = connect(plane).await;
+    let reading = cluster::read_devices(&client, &served, cluster::Detail::Names).await;
+    let reading = reading.expect("everything can be read");
+    let reading = cluster::read_pods_and_budgets(&client, &served, reading, |_| true).await;
+    let reading = reading.expect("everything can be read");
+    assert_eq!(reading.gaps, [], "the administrator may read everything");
+    reading
+}
+
+async fn connect(plane: &ControlPlane) -> (ApiClient, Served) {
     let options = ConnectionOptions {
         kubeconfig: Some(plane.kubeconfig().to_owned()),
         request_timeout: Some(Duration::from_secs(60)),
@@ -31,11 +51,7 @@ pub async fn read(plane: &ControlPlane) -> Snapshot {
     let served = cluster::discover(&client)
         .await
         .expect("the server answers");
-    let reading = cluster::read_for_preview(&client, &served, cluster::Detail::Names, |_| true)
-        .await
-        .expect("everything can be read");
-    assert_eq!(reading.gaps, [], "the administrator may read everything");
-    reading.snapshot
+    (client, served)
 }
 
 /// The condition of each rule, by name, as if each was alone.

@@ -107,6 +107,8 @@ pub(super) struct Kind {
 /// A connection with the administrator's token.
 pub(super) struct Client {
     kube: kube::Client,
+    /// As `kube`, which asks a server again that says "later".
+    once: kube::Client,
     /// By API version and kind.
     kinds: Mutex<BTreeMap<(String, String), Arc<Kind>>>,
 }
@@ -119,11 +121,18 @@ impl Client {
         wait::runtime().spawn(async move {
             let config =
                 Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-            let client = kube::Client::try_from(config.expect("the kubeconfig is complete"));
-            let _ = sender.send(client.expect("the kubeconfig makes a client"));
+            let config = config.expect("the kubeconfig is complete");
+            let mut once = config.clone();
+            once.default_retry = false;
+            let clients = [config, once].map(|config| {
+                kube::Client::try_from(config).expect("the kubeconfig makes a client")
+            });
+            let _ = sender.send(clients);
         });
+        let [kube, once] = receiver.recv().expect("there is a client");
         Self {
-            kube: receiver.recv().expect("there is a client"),
+            kube,
+            once,
             kinds: Mutex::default(),
         }
     }
@@ -135,7 +144,10 @@ impl Client {
 
     /// Sends a request; an error is a server that does not answer.
     async fn send(&self, request: Request<Vec<u8>>) -> Result<Answer, String> {
-        let kube = self.kube.clone();
+        Self::send_by(self.kube.clone(), request).await
+    }
+
+    async fn send_by(kube: kube::Client, request: Request<Vec<u8>>) -> Result<Answer, String> {
         let answer = async move {
             let response = kube
                 .send(request.map(Body::from))
@@ -218,6 +230,21 @@ fn group_path(api_version: &str) -> String {
 }
 
 impl ControlPlane {
+    /// Asks whether a pod may be evicted, once, and evicts nobody; an error is a server that does not
+    /// answer.
+    pub async fn may_evict(&self, namespace: &str, name: &str) -> Result<Answer, String> {
+        let eviction = json!({
+            "apiVersion": "policy/v1", "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+        });
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/eviction?dryRun=All");
+        let request = Request::post(&path)
+            .header(CONTENT_TYPE, JSON)
+            .body(serde_json::to_vec(&eviction).expect("JSON can be written"));
+        let request = request.map_err(|error| format!("{path}: {error}"))?;
+        Client::send_by(self.client.once.clone(), request).await
+    }
+
     /// Sends any request as administrator; an error is a server that does not answer.
     pub async fn request(
         &self,
