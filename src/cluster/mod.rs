@@ -39,7 +39,7 @@ pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
-pub use discovery::{Served, discover, remembered};
+pub use discovery::{Served, discover, remembered, survey};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,

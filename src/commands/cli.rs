@@ -12,8 +12,8 @@ use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
 use super::{
-    add, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
-    remove, signal, snapshot, wait,
+    add, built, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
+    remove, signal, snapshot, version, wait,
 };
 use crate::cluster::Purpose;
 use crate::completion::{Known, Request};
@@ -29,7 +29,7 @@ use crate::output::{Printer, Repeated};
 ///
 /// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 #[derive(Debug, Parser)]
-#[command(name = "kubectl-devicetaint", version, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "kubectl-devicetaint", version = built::line(), disable_help_subcommand = true, after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -70,6 +70,7 @@ enum Command {
     Devices(devices::DevicesArgs),
     Snapshot(snapshot::SnapshotArgs),
     Completion(completion::CompletionArgs),
+    Version(version::VersionArgs),
     Options(help::OptionsArgs),
     Help(help::HelpArgs),
 }
@@ -127,6 +128,7 @@ impl Cli {
                 "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
             }
             Command::Snapshot(_) => "a snapshot is of the whole cluster",
+            Command::Version(_) => "a server has one version for all namespaces",
             Command::Completion(_) | Command::Options(_) | Command::Help(_) => {
                 "this command asks no cluster"
             }
@@ -158,6 +160,7 @@ impl Command {
             | Self::Devices(_)
             | Self::Snapshot(_)
             | Self::Completion(_)
+            | Self::Version(_)
             | Self::Options(_)
             | Self::Help(_) => false,
         }
@@ -179,7 +182,9 @@ impl Command {
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
             Self::Snapshot(_) => Purpose::Snapshot,
-            Self::Completion(_) | Self::Options(_) | Self::Help(_) => return None,
+            Self::Completion(_) | Self::Version(_) | Self::Options(_) | Self::Help(_) => {
+                return None;
+            }
         })
     }
 }
@@ -205,6 +210,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Devices(args) => devices::run(args, context).await,
         Command::Snapshot(args) => snapshot::run(args, context).await,
         Command::Completion(args) => completion::run(&args, context),
+        Command::Version(args) => version::run(args, context).await,
         Command::Options(_) => help::options(&Cli::command(), context),
         Command::Help(args) => help::run(&args, definition(None), context),
     }

@@ -9,11 +9,11 @@ use super::flags::source::SourceArgs;
 use super::work::follow::{Question, answer_once, follow};
 use super::work::look::Look;
 use super::work::wanted::Wanted;
-use crate::decide::choice::{Shown, Typed};
+use crate::decide::choice::{self, Shown, Typed};
 use crate::decide::narrowing::{Narrowing, Usage};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceId;
+use crate::model::{DeviceId, Kind};
 use crate::report::{Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
@@ -76,6 +76,9 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let inventory = engine::devices(look.snapshot(), &look.semantics);
     let known = inventory.devices.iter().map(|state| &state.id);
     shown.refuse_missing(known)?;
+    let is_bare = inventory.devices.is_empty()
+        && look.knows_usage()
+        && look.reading.without(Kind::ResourceSlice).is_none();
     let narrowing = Narrowing {
         shown,
         node: args.node.clone(),
@@ -96,6 +99,9 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let status = answer_once(&question, look, wanted, context).await?;
     if unknown {
         none_known_as_free(wanted, context)?;
+    }
+    if is_bare {
+        context.printer.hint(choice::NO_DEVICES);
     }
     if let Some(hint) = hint {
         context.printer.hint(&hint);

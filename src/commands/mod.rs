@@ -11,6 +11,7 @@
 )]
 
 mod add;
+mod built;
 mod cli;
 mod complete;
 mod completion;
@@ -28,6 +29,7 @@ mod signal;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod version;
 mod wait;
 mod work;
 

@@ -60,6 +60,17 @@ impl Semantics {
         patch: None,
     };
 
+    /// The releases that behave differently, oldest first.
+    pub const RELEASES: [Minor; 7] = [
+        release(33, 0),
+        release(34, 0),
+        release(35, 0),
+        release(36, 0),
+        release(37, 0),
+        release(37, 1),
+        release(37, 2),
+    ];
+
     /// How `version` behaves with its default feature gates, or `None` for a version before
     /// [`Semantics::OLDEST`].
     ///
@@ -131,6 +142,13 @@ impl Semantics {
             honours_pod_groups: self.version.minor >= 36,
             ..self
         }
+    }
+}
+
+const fn release(minor: u32, patch: u32) -> Minor {
+    Minor {
+        minor,
+        patch: Some(patch),
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::count::{Bounds, Count};
 use super::events::Event;
 use super::knowledge::{self, Knowledge};
+use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
@@ -373,6 +374,7 @@ impl RuleDescription {
         let Some(condition) = &self.condition else {
             return vec![
                 "there is none: the controller has not looked, or is older than 1.35".to_owned(),
+                NO_CONDITION.to_owned(),
             ];
         };
         let mut lines = vec![format!("{}, {}", condition.status, condition.reason)];

@@ -11,6 +11,9 @@ use crate::engine::life::{Obstacle, Release, Remaining, remaining};
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth};
 
+/// What to look at when the controller says nothing about a rule.
+pub const NO_CONDITION: &str = "if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on";
+
 /// A pod that is still there, and what it waits for; one line.
 #[must_use]
 pub fn remaining_line(remaining: &Remaining<'_>, now: Timestamp) -> String {

@@ -23,6 +23,7 @@
 //! | How far is a wait? | [`glance`] |
 //! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
+//! | What is this program, and what has the server? | [`version`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
 
@@ -48,6 +49,7 @@ pub mod snapshot;
 pub mod table;
 pub mod taint;
 pub mod time;
+pub mod version;
 pub mod wait;
 
 #[cfg(test)]
@@ -66,4 +68,5 @@ pub use knowledge::Knowledge;
 pub use metadata::Basis;
 pub use rules::RuleList;
 pub use table::View;
+pub use version::VersionReport;
 pub use wait::WaitReport;

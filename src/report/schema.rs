@@ -8,11 +8,11 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, WaitReport};
+use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, VersionReport, WaitReport};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 5] {
+pub fn files() -> [(&'static str, Schema); 6] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -34,7 +34,22 @@ pub fn files() -> [(&'static str, Schema); 5] {
             "wait-report.v1alpha1.schema.json",
             schema_of::<WaitReport>(),
         ),
+        (
+            "version-report.v1alpha1.schema.json",
+            schema_of::<VersionReport>(),
+        ),
     ]
+}
+
+/// The kinds of the reports that have a schema.
+#[must_use]
+pub fn kinds() -> Vec<String> {
+    let schemas = files().map(|(_, schema)| schema.to_value());
+    let kinds = schemas.iter().filter_map(|schema| {
+        let kind = schema.pointer("/properties/kind/const");
+        kind.and_then(Value::as_str).map(str::to_owned)
+    });
+    kinds.collect()
 }
 
 /// The schema of what is written: a field that is always there is required, also when it may be

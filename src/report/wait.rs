@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::why;
+use super::life::{NO_CONDITION, why};
 use super::metadata::API_VERSION;
 use super::rules::resource_name;
 use super::table::{Section, View};
@@ -178,7 +178,7 @@ fn unsettled(rule: &DeviceTaintRule, evicting: Evicting) -> String {
 fn unobserved(rule: &DeviceTaintRule) -> String {
     let name = &rule.name;
     match &rule.condition {
-        None => format!("rule {name} has no condition yet"),
+        None => format!("rule {name} has no condition yet; {NO_CONDITION}"),
         Some(condition) => format!(
             "rule {name} is at generation {}, its condition at {}",
             rule.generation, condition.observed_generation
@@ -326,7 +326,7 @@ mod tests {
             (
                 Open::Unobserved(&rule),
                 LeftReason::NotObserved,
-                "rule drain has no condition yet",
+                "rule drain has no condition yet; if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on",
             ),
             (
                 Open::Unsettled {
@@ -360,9 +360,9 @@ mod tests {
         let sections = open.sections();
         assert_eq!(
             sections,
-            [Section::sentences(vec![
-                "left: rule drain has no condition yet".to_owned()
-            ])]
+            [Section::sentences(vec![format!(
+                "left: rule drain has no condition yet; {NO_CONDITION}"
+            )])]
         );
     }
 }

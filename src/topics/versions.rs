@@ -1,29 +1,13 @@
 //! What the versions of Kubernetes do differently.
 
 use crate::engine::Semantics;
-use crate::model::Minor;
 
 /// Something that a version of Kubernetes does, or not.
 type Behaviour = fn(&Semantics) -> bool;
 
 /// The table of what each version does.
 pub(super) fn versions() -> String {
-    let known = [
-        (33, 0),
-        (34, 0),
-        (35, 0),
-        (36, 0),
-        (37, 0),
-        (37, 1),
-        (37, 2),
-    ]
-    .map(|(minor, patch)| {
-        let patch = Some(patch);
-        (
-            Minor { minor, patch },
-            Semantics::of(Minor { minor, patch }),
-        )
-    });
+    let known = Semantics::RELEASES.map(|release| (release, Semantics::of(release)));
     let rows: [(&str, Behaviour); 11] = [
         ("tolerations spare pods", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),

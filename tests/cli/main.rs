@@ -22,3 +22,4 @@ mod rules;
 mod sources;
 #[cfg(unix)]
 mod terminal;
+mod version;

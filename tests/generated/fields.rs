@@ -43,19 +43,16 @@ fn table(title: &str, object: &Value) -> String {
         .filter_map(Value::as_str)
         .collect();
     let rows = fields.iter().map(|(name, field)| {
-        let presence = if required.contains(&name.as_str()) {
-            "always"
+        let sometimes = if required.contains(&name.as_str()) {
+            ""
         } else {
-            "where it applies"
+            ", not always there"
         };
         let kind = kind(title, field);
-        format!(
-            "| `{name}` | {kind} | {presence} | {} |\n",
-            description(field)
-        )
+        format!("| `{name}` | {kind}{sometimes}: {} |\n", description(field))
     });
     format!(
-        "| field | type | there | meaning |\n|---|---|---|---|\n{}",
+        "| field | type and meaning |\n|---|---|\n{}",
         rows.collect::<String>()
     )
 }

@@ -68,6 +68,7 @@ fn is_left_out(warning: &str) -> bool {
 fn what_the_program_is_built_from_is_in_the_package() {
     let packaged = packaged();
     for name in [
+        "build.rs",
         "Cargo.lock",
         "LICENSE",
         "README.md",

@@ -74,6 +74,28 @@ struct ServerVersion {
 ///
 /// When there are neither slices nor claims, or the server cannot be asked.
 pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
+    let served = survey(client).await?;
+    if !has_devices(&served.kinds) {
+        return Err(ClusterError::NotServed {
+            server: Arc::clone(client.server()),
+            kind: Kind::ResourceSlice,
+            advice: enablement::how_to_serve_devices(served.version),
+        });
+    }
+    Ok(served)
+}
+
+/// Whether there is anything that answers about devices could be made from.
+fn has_devices(kinds: &BTreeMap<Kind, &'static Version>) -> bool {
+    kinds.contains_key(&Kind::ResourceSlice) || kinds.contains_key(&Kind::ResourceClaim)
+}
+
+/// As [`discover`], for who wants to know what there is even if that is nothing.
+///
+/// # Errors
+///
+/// When the server cannot be asked.
+pub async fn survey(client: &ApiClient) -> Result<Served, ClusterError> {
     let found = join_all(groups().into_iter().map(|group| served_in(client, group)));
     let server = git_version(client);
     let (found, server) = join(found, server).await;
@@ -90,13 +112,6 @@ pub async fn discover(client: &ApiClient) -> Result<Served, ClusterError> {
         });
     }
     let version = git_version.as_deref().and_then(Minor::parse);
-    if !kinds.contains_key(&Kind::ResourceSlice) && !kinds.contains_key(&Kind::ResourceClaim) {
-        return Err(ClusterError::NotServed {
-            server: Arc::clone(client.server()),
-            kind: Kind::ResourceSlice,
-            advice: enablement::how_to_serve_devices(version),
-        });
-    }
     Ok(Served {
         findings: findings(&kinds, version),
         kinds,
@@ -171,6 +186,13 @@ fn kinds_of_one_version() -> BTreeMap<Kind, &'static Version> {
 fn findings(kinds: &BTreeMap<Kind, &'static Version>, version: Option<Minor>) -> Vec<Warning> {
     if kinds.contains_key(&Kind::DeviceTaintRule) {
         return Vec::new();
+    }
+    if !has_devices(kinds) {
+        return vec![Warning {
+            code: "devices-not-served",
+            message: "the server serves no devices, so there is nothing to taint".to_owned(),
+            fix: Some(enablement::how_to_serve_devices(version)),
+        }];
     }
     vec![Warning {
         code: "rules-not-served",

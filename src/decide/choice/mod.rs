@@ -25,6 +25,6 @@ pub mod wrong;
 pub use parse::{By, Choice, Purpose, rule_names};
 pub use shown::Shown;
 pub use typed::Typed;
-pub use unknown::refuse_missing;
+pub use unknown::{NO_DEVICES, refuse_missing};
 pub use wide::refuse_wide;
 pub use wrong::wrong_name;

@@ -6,6 +6,9 @@ use crate::model::{DeviceId, DeviceSelector, Snapshot};
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
+/// What to do where there is no device at all.
+pub const NO_DEVICES: &str = "no driver publishes any device here, and no claim holds one: devices come with a DRA driver, see `kubectl get resourceslices`";
+
 /// No device of that name is published or allocated.
 pub(super) fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
     let name = device::format(selector);
@@ -13,6 +16,9 @@ pub(super) fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> F
         ExitStatus::Failed,
         format!("no device matches {name}: none is published or allocated"),
     );
+    if known.is_empty() {
+        return failure.hint(NO_DEVICES);
+    }
     let similar: Vec<String> = suggest(selector, known)
         .iter()
         .map(|name| word(name))
@@ -50,4 +56,24 @@ pub fn refuse_missing(
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {
+        let anything = DeviceSelector::default();
+        let failure = no_such_device(&anything, &[]);
+        assert_eq!(failure.hints(), [NO_DEVICES]);
+        let known = DeviceId {
+            driver: "gpu.example.com".into(),
+            pool: "node-7".into(),
+            device: "gpu-0".into(),
+        };
+        let failure = no_such_device(&anything, &[known]);
+        let list = |hint: &String| hint.contains("`kubectl devicetaint devices`");
+        assert!(failure.hints().iter().any(list), "{:?}", failure.hints());
+    }
 }

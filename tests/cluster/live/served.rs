@@ -61,6 +61,22 @@ async fn devices_and_rules_are_read_in_every_version() {
             assert!(verbose.contains(&resource), "{resource}: {verbose}");
         }
 
+        let version = json_of(&run(&["version", "-o", "json"]));
+        let served = |name: &str| {
+            let resources = version["server"]["resources"]
+                .as_array()
+                .into_iter()
+                .flatten();
+            let mut found = resources.filter(|it| it["name"] == name);
+            found.next().map(|it| it["apiVersion"].clone())
+        };
+        assert_eq!(version["server"]["version"], "v1.37.0", "{version:#}");
+        assert_eq!(version["server"]["servesRules"], true, "{version:#}");
+        for (name, at) in [("resourceslices", devices), ("devicetaintrules", rules)] {
+            assert_eq!(served(name), Some(format!("resource.k8s.io/{at}").into()));
+        }
+        assert!(is_valid_version(&version), "{version:#}");
+
         let saved = file(&plane, "saved.json");
         let text = scene.run(plane.kubeconfig(), &["snapshot", "-o", &saved]);
         assert!(text.contains("2 resourceclaims"), "{text}");
@@ -92,6 +108,26 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     );
     let text = scene.run(plane.kubeconfig(), &["snapshot", "-o", "/dev/null"]);
     assert!(text.contains("2 resourceclaims"), "{text}");
+    let text = scene.run(plane.kubeconfig(), &["version"]);
+    for part in [
+        "Server: v1.37.0 at SERVER, taken to behave like 1.37.0\n",
+        "devicetaintrules   not served\n",
+        "warning: the server serves no devicetaintrules",
+        "runtime-config",
+        "[exit status: 0]",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // What wants a rule says what has to be switched on.
+    for command in [
+        &["add", &scene.driver, "example.com/k:NoSchedule", "--yes"][..],
+        &["list"],
+        &["describe", "x"],
+    ] {
+        let text = scene.run(plane.kubeconfig(), command);
+        assert!(text.contains("runtime-config"), "{command:?}: {text}");
+        assert!(text.ends_with("[exit status: 1]"), "{command:?}: {text}");
+    }
 }
 
 #[tokio::test]
@@ -114,6 +150,62 @@ async fn without_the_api_group_there_is_nothing_to_say() {
         );
         assert!(text.contains("resource.k8s.io"), "{text}");
     }
+    let text = scene.run(plane.kubeconfig(), &["version"]);
+    for part in [
+        "resourceslices     not served\n",
+        "warning: the server serves no devices, so there is nothing to taint; ",
+        "--runtime-config",
+        "[exit status: 0]",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Whether a report of `version` is what its schema says.
+fn is_valid_version(report: &Value) -> bool {
+    let path = "schemas/version-report.v1alpha1.schema.json";
+    let schema = std::fs::read_to_string(path).expect("a schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    jsonschema::is_valid(&schema, report)
+}
+
+#[tokio::test]
+async fn where_nothing_is_published_it_is_said_and_what_brings_it() {
+    let plane = ControlPlane::start(&Variant::serving("v1"));
+    let scene = Scene {
+        plane: &plane,
+        driver: "gpu.example.com".to_owned(),
+        namespace: "nowhere".to_owned(),
+    };
+    for (command, status) in [
+        (&["devices"][..], 0),
+        (&["preview", "gpu.example.com"], 1),
+        (&["add", "gpu.example.com", "example.com/k:NoSchedule"], 1),
+    ] {
+        let text = scene.run(plane.kubeconfig(), command);
+        let end = format!("[exit status: {status}]");
+        assert!(
+            text.contains("DRA driver") && text.ends_with(&end),
+            "{command:?}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_rule_that_nothing_reacts_to_is_told_with_the_gate_to_look_at() {
+    let plane = ControlPlane::start(&Variant::rules_ignored().without_scheduler());
+    let scene = Scene::new(&plane, V1).await;
+    let run = |arguments: &[&str]| scene.run(plane.kubeconfig(), arguments);
+    let device = format!("{}/{}/gpu-0", scene.driver, scene.driver);
+    let added = run(&["add", &device, "example.com/k", "--name", "quiet"]);
+    assert!(added.ends_with("[exit status: 0]"), "{added}");
+    let waited = run(&["wait", "quiet", "--for", "observed", "--timeout", "2s"]);
+    assert!(waited.ends_with("[exit status: 5]"), "{waited}");
+    for part in ["DRADeviceTaintRules", "device-taint-eviction-controller"] {
+        assert!(waited.contains(part), "{part}: {waited}");
+    }
+    let described = run(&["describe", "quiet"]);
+    assert!(described.contains("DRADeviceTaintRules"), "{described}");
 }
 
 #[tokio::test]

@@ -1,0 +1,28 @@
+//! What was this program built from? Noted by `build.rs`.
+
+use std::sync::LazyLock;
+
+use jiff::Timestamp;
+
+use crate::report::version::Build;
+
+/// The program's own facts.
+pub(super) fn build() -> Build {
+    let seconds = option_env!("DEVICETAINT_TIME").and_then(|text| text.parse().ok());
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    Build {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("DEVICETAINT_BUILT_FROM").map(str::to_owned),
+        changed: option_env!("DEVICETAINT_CHANGED") == Some("true"),
+        date: time.map(|time| time.strftime("%Y-%m-%d").to_string()),
+        target: option_env!("DEVICETAINT_TARGET")
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}
+
+/// What `--version` says, after the name.
+pub(super) fn line() -> &'static str {
+    static LINE: LazyLock<String> = LazyLock::new(|| build().line());
+    &LINE
+}

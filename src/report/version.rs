@@ -1,0 +1,403 @@
+//! What is this program, what does it know of Kubernetes, and what has the server?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use super::metadata::{API_VERSION, Incomplete, Warning};
+use super::table::{Column, Section, Table, View};
+use crate::engine::Semantics;
+use crate::model::{self, Minor};
+
+/// How many letters of a commit tell it from others.
+const SHORT: usize = 12;
+
+/// This program, and the server that was asked.
+///
+/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "VersionReport"))]
+    pub kind: String,
+    /// This program.
+    pub client: Client,
+    /// The server; null when none was asked, or none has answered.
+    pub server: Option<Server>,
+}
+
+/// This program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Client {
+    /// What it was built from.
+    #[serde(flatten)]
+    pub build: Build,
+    /// The oldest version of Kubernetes that it knows, such as `1.33`.
+    pub oldest_kubernetes: String,
+    /// The newest one; later ones are taken to behave like it.
+    pub newest_kubernetes: String,
+    /// The reports that it prints, each with the version of its schema.
+    pub reports: Vec<ReportVersion>,
+    /// How the releases of Kubernetes behave that differ, oldest first.
+    pub releases: Vec<Release>,
+}
+
+/// What the program was built from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Build {
+    /// The program's version.
+    pub version: String,
+    /// The commit; null for a build for development, and where it is not known.
+    pub commit: Option<String>,
+    /// Whether what was built differs from that commit.
+    pub changed: bool,
+    /// The day of the commit in UTC, or what the builder said; null when it is not known.
+    pub date: Option<String>,
+    /// The platform that it runs on, as Rust calls it.
+    pub target: String,
+}
+
+/// A report and the version of its schema.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportVersion {
+    /// The report's kind.
+    pub kind: String,
+    /// The version of its schema.
+    pub api_version: String,
+}
+
+/// How a release of Kubernetes treats device taints, with its feature gates as they come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Release {
+    /// The release, such as `1.37.1`.
+    pub version: String,
+    /// Whether a rule without a selector evicts from every published device.
+    pub nil_selector_evicts: bool,
+    /// Whether a rule without a selector blocks the allocation of every device.
+    pub nil_selector_blocks: bool,
+    /// Whether rules may choose by device class and CEL expression.
+    pub selects_by_expression: bool,
+    /// Whether a rule reaches an allocated device that is not published any more.
+    pub reaches_unpublished: bool,
+    /// Whether tolerations of a request get into the allocation result, where they spare pods.
+    pub copies_tolerations: bool,
+    /// Whether the effect `None` exists.
+    pub has_effect_none: bool,
+    /// Whether the controller writes a condition to rules.
+    pub has_condition: bool,
+    /// Whether an effect that nobody knows blocks allocation.
+    pub unknown_effect_blocks: bool,
+    /// Whether a changed effect begins a new time.
+    pub server_renews_time_added: bool,
+    /// Whether an outdated reservation hides the pods behind it from a new rule.
+    pub stale_reservation_hides: bool,
+    /// Whether a new rule makes the controller look again at pods that nothing taints.
+    pub untainted_claims_are_followed: bool,
+    /// Whether pods are evicted that use a device through an extended resource.
+    pub evicts_extended_resources: bool,
+}
+
+/// A server, as far as it says what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Server {
+    /// Where it is.
+    pub address: String,
+    /// Its own version, such as `v1.37.0`; null when it does not tell.
+    pub version: Option<String>,
+    /// The version whose behaviour is applied to it; null when it has no device taints.
+    pub semantics: Option<String>,
+    /// Whether it serves rules: without them, only taints of drivers act.
+    pub serves_rules: bool,
+    /// The resources of device taints, each at the version at which it is read.
+    pub resources: Vec<Resource>,
+    /// What is missing or odd.
+    pub warnings: Vec<Warning>,
+}
+
+/// A resource of the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Its name, such as `resourceslices`.
+    pub name: String,
+    /// The API version at which it is read; null when none that is known is served.
+    pub api_version: Option<String>,
+}
+
+impl Build {
+    /// All of it in one line, after the program's name.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let Some(commit) = &self.commit else {
+            return format!("{} (commit not noted, {})", self.version, self.target);
+        };
+        let short: String = commit.chars().take(SHORT).collect();
+        let changed = if self.changed { " with changes" } else { "" };
+        let date = self.date.iter().map(|date| format!(", {date}"));
+        let date: String = date.collect();
+        let Self {
+            version, target, ..
+        } = self;
+        format!("{version} (commit {short}{changed}{date}, {target})")
+    }
+}
+
+impl Release {
+    fn new(semantics: &Semantics) -> Self {
+        let Semantics {
+            version,
+            nil_selector_evicts,
+            nil_selector_blocks,
+            selects_by_expression,
+            reaches_unpublished,
+            copies_tolerations,
+            has_effect_none,
+            has_condition,
+            unknown_effect_blocks,
+            server_renews_time_added,
+            stale_reservation_hides,
+            untainted_claims_are_followed,
+            evicts_extended_resources,
+            // Off in every release as it comes.
+            honours_pod_groups: _,
+        } = *semantics;
+        Self {
+            version: version.to_string(),
+            nil_selector_evicts,
+            nil_selector_blocks,
+            selects_by_expression,
+            reaches_unpublished,
+            copies_tolerations,
+            has_effect_none,
+            has_condition,
+            unknown_effect_blocks,
+            server_renews_time_added,
+            stale_reservation_hides,
+            untainted_claims_are_followed,
+            evicts_extended_resources,
+        }
+    }
+}
+
+impl VersionReport {
+    /// On this program alone; `kinds` are the reports that it prints.
+    #[must_use]
+    pub fn new(build: Build, kinds: &[String]) -> Self {
+        let reports = kinds.iter().map(|kind| ReportVersion {
+            kind: kind.clone(),
+            api_version: API_VERSION.to_owned(),
+        });
+        let releases = Semantics::RELEASES.into_iter().filter_map(Semantics::of);
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "VersionReport".to_owned(),
+            client: Client {
+                build,
+                oldest_kubernetes: Semantics::OLDEST.to_string(),
+                newest_kubernetes: Semantics::NEWEST.to_string(),
+                reports: reports.collect(),
+                releases: releases.map(|semantics| Release::new(&semantics)).collect(),
+            },
+            server: None,
+        }
+    }
+
+    /// On the server too.
+    #[must_use]
+    pub fn with_server(self, server: Server) -> Self {
+        Self {
+            server: Some(server),
+            ..self
+        }
+    }
+}
+
+impl Server {
+    /// A server at this address with these resources, and with these `findings` about it.
+    #[must_use]
+    pub fn new(
+        address: String,
+        version: (Option<String>, Option<Minor>),
+        resources: Vec<Resource>,
+        findings: &[model::Warning],
+    ) -> Self {
+        let (git_version, minor) = version;
+        let semantics = match minor {
+            Some(minor) => Semantics::of(minor),
+            None => Some(Semantics::newest()),
+        };
+        let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();
+        let rules = resources.iter().find(is_rule);
+        Self {
+            address,
+            version: git_version,
+            semantics: semantics.map(|it| it.version.to_string()),
+            serves_rules: rules.is_some_and(|it| it.api_version.is_some()),
+            warnings: findings.iter().map(Warning::from).collect(),
+            resources,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let version = self.version.as_deref().unwrap_or("of an unknown version");
+        let semantics = match &self.semantics {
+            Some(semantics) => format!("taken to behave like {semantics}"),
+            None => "which has no device taints".to_owned(),
+        };
+        format!("Server: {version} at {}, {semantics}", self.address)
+    }
+
+    fn table(&self) -> Table {
+        let row = |it: &Resource| {
+            let version = it.api_version.clone();
+            let version = version.unwrap_or_else(|| "not served".to_owned());
+            vec![it.name.clone(), version]
+        };
+        Table {
+            columns: vec![Column::text("RESOURCE"), Column::text("API")],
+            rows: self.resources.iter().map(row).collect(),
+        }
+    }
+}
+
+impl View for VersionReport {
+    fn sections(&self) -> Vec<Section> {
+        let client = &self.client;
+        let mut sections = vec![Section::sentences(vec![
+            format!("kubectl-devicetaint {}", client.build.line()),
+            format!(
+                "Knows Kubernetes {} to {}; reports are {API_VERSION}",
+                client.oldest_kubernetes, client.newest_kubernetes
+            ),
+        ])];
+        if let Some(server) = &self.server {
+            sections.push(Section::sentences(vec![server.sentence()]));
+            sections.push(Section::table(server.table()));
+        }
+        sections
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.client.build.version.clone()]
+    }
+}
+
+impl Answer for VersionReport {
+    fn subject(&self) -> &'static str {
+        "version"
+    }
+
+    fn warnings(&self) -> &[Warning] {
+        self.server
+            .as_ref()
+            .map_or(&[], |server| server.warnings.as_slice())
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build() -> Build {
+        Build {
+            version: "1.2.3".to_owned(),
+            commit: Some("f2791dd0c1b2a3948576".to_owned()),
+            changed: false,
+            date: Some("2026-11-22".to_owned()),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_build_is_told_by_its_commit_and_day_as_far_as_they_are_known() {
+        let changed = Build {
+            changed: true,
+            date: None,
+            ..build()
+        };
+        let unknown = Build {
+            commit: None,
+            ..build()
+        };
+        assert_eq!(
+            build().line(),
+            "1.2.3 (commit f2791dd0c1b2, 2026-11-22, x86_64-unknown-linux-gnu)"
+        );
+        assert_eq!(
+            changed.line(),
+            "1.2.3 (commit f2791dd0c1b2 with changes, x86_64-unknown-linux-gnu)"
+        );
+        assert_eq!(
+            unknown.line(),
+            "1.2.3 (commit not noted, x86_64-unknown-linux-gnu)"
+        );
+    }
+
+    #[test]
+    fn releases_are_those_that_the_engine_tells_apart() {
+        let report = VersionReport::new(build(), &[]);
+        let versions: Vec<&str> = report
+            .client
+            .releases
+            .iter()
+            .map(|release| release.version.as_str())
+            .collect();
+        let expected = [
+            "1.33.0", "1.34.0", "1.35.0", "1.36.0", "1.37.0", "1.37.1", "1.37.2",
+        ];
+        assert_eq!(versions, expected);
+        let of = |at: usize| &report.client.releases[at];
+        assert!(!of(1).copies_tolerations && of(2).copies_tolerations);
+        assert!(of(4).nil_selector_blocks && !of(5).nil_selector_blocks);
+        assert!(!of(5).evicts_extended_resources && of(6).evicts_extended_resources);
+    }
+
+    fn resource(name: &str, api_version: Option<&str>) -> Resource {
+        Resource {
+            name: name.to_owned(),
+            api_version: api_version.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_server_serves_rules_only_at_a_version_that_is_known() {
+        let server = |rules: Option<&str>, minor: u32| {
+            let version = Minor { minor, patch: None };
+            Server::new(
+                "https://prod".to_owned(),
+                (None, Some(version)),
+                vec![resource("devicetaintrules", rules)],
+                &[],
+            )
+        };
+        assert!(server(Some("resource.k8s.io/v1"), 37).serves_rules);
+        assert!(!server(None, 37).serves_rules);
+        assert_eq!(server(None, 40).semantics.as_deref(), Some("1.40"));
+        assert_eq!(server(None, 32).semantics, None);
+        let shown = server(None, 32).sentence();
+        assert!(shown.contains("no device taints"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_missing_stands_beside_what_is_served() {
+        let served = resource("resourceslices", Some("resource.k8s.io/v1"));
+        let missing = resource("devicetaintrules", None);
+        let server = Server::new(String::new(), (None, None), vec![served, missing], &[]);
+        let rows = server.table().rows;
+        assert_eq!(rows[0], ["resourceslices", "resource.k8s.io/v1"]);
+        assert_eq!(rows[1], ["devicetaintrules", "not served"]);
+    }
+}
