@@ -94,6 +94,9 @@ fn the_book_is_whole_and_asks_nobody_for_anything() {
                 wrong.push(format!("{}: {link}", page.path.display()));
             }
         }
+        if page.text.contains('–') {
+            wrong.push(format!("{}: two dashes became one", page.path.display()));
+        }
         if page.text.contains("{{#") {
             wrong.push(format!("{}: not included", page.path.display()));
         }
