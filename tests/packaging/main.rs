@@ -14,6 +14,7 @@ mod archive;
 mod generated;
 mod krew;
 mod materials;
+mod newcomer;
 mod package;
 mod release;
 mod support;

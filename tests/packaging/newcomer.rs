@@ -1,0 +1,221 @@
+//! Somebody who has nothing but kubectl: an empty home, and `PATH`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Mutex;
+
+use tempfile::TempDir;
+
+use super::harness::{PLUGIN, build_program};
+use super::krew::{Plugin, install};
+use super::release;
+use super::support::{addressed, own_target, pack, root, succeeded, text};
+
+/// Commands of the manual page's programs, with Debian's package of each.
+const READERS: [(&str, &str); 2] = [("man", "man-db"), ("groff", "groff")];
+
+/// An empty home on a machine with kubectl.
+struct Newcomer {
+    home: TempDir,
+}
+
+impl Newcomer {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let machine = home.path().join("machine");
+        fs::create_dir(&machine).unwrap();
+        std::os::unix::fs::symlink(kubectl(), machine.join("kubectl")).unwrap();
+        Self { home }
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.home.path().join(below)
+    }
+
+    /// Runs shell commands, in which kubectl and what is in `bin` can be called.
+    fn run(&self, bin: &Path, commands: &str) -> Output {
+        let path = format!(
+            "{}:{}:/usr/bin:/bin",
+            bin.display(),
+            self.path("machine").display()
+        );
+        Command::new("bash")
+            .args(["-euo", "pipefail", "-c", commands])
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("PATH", path)
+            .current_dir(self.home.path())
+            .output()
+            .unwrap()
+    }
+
+    /// What kubectl says of its plugins: nothing but where this one is.
+    fn assert_plugins_clean(&self, bin: &Path) {
+        let output = self.run(bin, "kubectl plugin list");
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{stdout}\n{stderr}");
+        let listed: Vec<&str> = stdout
+            .lines()
+            .filter(|line| line.starts_with('/'))
+            .collect();
+        let plugin = bin.join("kubectl-devicetaint");
+        assert_eq!(listed, [plugin.to_str().unwrap()], "{stdout}");
+        let said = format!("{stdout}{stderr}").to_lowercase();
+        assert!(
+            !said.contains("warning") && !said.contains("error"),
+            "{said}"
+        );
+    }
+}
+
+/// The real kubectl: that of `KUBEBUILDER_ASSETS`, or the one that the control plane is built with,
+/// which answers by the name that it is called by.
+fn kubectl() -> PathBuf {
+    let assets =
+        std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join("kubectl"));
+    let given = assets.filter(|kubectl| kubectl.is_file());
+    given.unwrap_or_else(|| build_program().unwrap_or_else(|reason| panic!("{reason}")))
+}
+
+/// The program under test without what debuggers read, which would take long to pack.
+fn program(newcomer: &Newcomer) -> String {
+    let program = newcomer.path("stripped");
+    let mut strip = Command::new("strip");
+    strip.arg("-o").arg(&program).arg(PLUGIN);
+    succeeded(&strip.output().expect("strip comes with the linker"));
+    program.to_str().unwrap().to_owned()
+}
+
+/// What manual pages are read with is installed where that needs nobody's password.
+fn need_readers() {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _alone = ONE_AT_A_TIME.lock();
+    for (command, package) in READERS {
+        let is_here = || Path::new("/usr/bin").join(command).is_file();
+        if !is_here() {
+            eprintln!("packaging: installing {package} …");
+            for arguments in [&["update", "-q"][..], &["install", "-y", "-q", package]] {
+                let mut apt = Command::new("apt-get");
+                let _ = apt
+                    .args(arguments)
+                    .env("DEBIAN_FRONTEND", "noninteractive")
+                    .output();
+            }
+        }
+        assert!(
+            is_here(),
+            "these tests read manual pages: apt-get install {package}"
+        );
+    }
+}
+
+/// The commands that the documentation tells people to type, below a heading.
+fn documented(heading: &str) -> String {
+    let page = fs::read_to_string(root().join("docs/src/install.md")).unwrap();
+    let (_, section) = page.split_once(&format!("## {heading}\n")).unwrap();
+    let (_, commands) = section.split_once("```sh\n").unwrap();
+    commands.split_once("```").unwrap().0.to_owned()
+}
+
+#[test]
+fn an_archive_installs_as_documented_and_everything_works() {
+    need_readers();
+    let newcomer = Newcomer::new();
+    let home = newcomer.path("");
+    let (program, into) = (program(&newcomer), home.to_str().unwrap());
+    succeeded(&pack(root(), &["archive", &own_target(), &program, into]));
+    let bin = newcomer.path(".local/bin");
+
+    let output = newcomer.run(&bin, &documented("From an archive"));
+    let said = text(&output.stderr);
+    assert!(!said.contains("is not in PATH"), "{said}");
+    let printed = succeeded(&output);
+    assert!(
+        printed.contains("kubectl_complete-devicetaint installed\n"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("3 pods in 2 namespaces would be evicted: 2 now, 1 later"),
+        "{printed}"
+    );
+    newcomer.assert_plugins_clean(&bin);
+
+    // As a shell asks kubectl on TAB.
+    let example = "~/.local/share/kubectl-devicetaint/examples/cluster.yaml";
+    for (words, expected) in [
+        (
+            format!("devices --from {example} --node node-1"),
+            "node-1\nnode-10\n:4\n",
+        ),
+        ("prev".to_owned(), "preview"),
+    ] {
+        let completed = newcomer.run(&bin, &format!("kubectl __complete devicetaint {words}"));
+        assert!(
+            !text(&completed.stderr).to_lowercase().contains("error"),
+            "{completed:?}"
+        );
+        let candidates = succeeded(&completed);
+        assert!(candidates.starts_with(expected), "{words}: {candidates}");
+    }
+
+    // By its name, from the folder that belongs to the one in PATH.
+    let page = newcomer.run(
+        &bin,
+        "MANPAGER=cat MANWIDTH=80 man kubectl-devicetaint-preview",
+    );
+    let page = succeeded(&page);
+    assert!(
+        page.contains("SYNOPSIS") && page.contains("--abort-if"),
+        "{page}"
+    );
+}
+
+#[test]
+fn every_manual_page_renders_without_a_warning() {
+    need_readers();
+    for page in fs::read_dir(root().join("man")).unwrap() {
+        let page = page.unwrap().path();
+        let output = Command::new("man")
+            .args(["--warnings", "--encoding=UTF-8", "--local-file"])
+            .arg(&page)
+            .env("LC_ALL", "C.UTF-8")
+            .env("MANWIDTH", "80")
+            .env("MANROFFOPT", "-ww")
+            .output()
+            .unwrap();
+        assert_eq!(text(&output.stderr), "", "{}", page.display());
+        assert!(succeeded(&output).contains("NAME"), "{}", page.display());
+    }
+}
+
+#[test]
+fn krew_installs_it_and_completion_goes_where_krew_has_its_plugins() {
+    let copy = addressed();
+    let release = release::packed(copy.path());
+    let newcomer = Newcomer::new();
+    let (program, into) = (program(&newcomer), release.to_str().unwrap());
+    succeeded(&pack(
+        copy.path(),
+        &["archive", &own_target(), &program, into],
+    ));
+    succeeded(&pack(copy.path(), &["release", into]));
+
+    let krew = newcomer.path(".krew");
+    let plugin = Plugin::read(&copy.path().join("plugins/devicetaint.yaml")).unwrap();
+    let mut platforms = plugin.platforms().iter();
+    let platform = platforms
+        .find(|platform| platform.uri.contains(&own_target()))
+        .unwrap();
+    let archive = platform.uri.rsplit('/').next().unwrap();
+    let link = install(&plugin, platform, &release.join(archive), &krew).unwrap();
+    let bin = krew.join("bin");
+    assert_eq!(link, bin.join("kubectl-devicetaint"));
+
+    let installed = succeeded(&newcomer.run(&bin, "kubectl devicetaint completion install"));
+    let beside = bin.join("kubectl_complete-devicetaint");
+    assert_eq!(installed, format!("{} installed\n", beside.display()));
+    newcomer.assert_plugins_clean(&bin);
+    let completed = succeeded(&newcomer.run(&bin, "kubectl __complete devicetaint desc"));
+    assert!(completed.starts_with("describe"), "{completed}");
+}
