@@ -41,8 +41,12 @@ plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$gua
 case $status in
     0 | 3) ;;
     1)
-        echo "runbook: somebody else changed the rule, or the server failed" >&2
+        echo "runbook: the rule is gone or somebody else's, or a permission is missing" >&2
         exit 1
+        ;;
+    75)
+        echo "runbook: the server was busy or away, or somebody was first: run it again" >&2
+        exit 75
         ;;
     4)
         echo "runbook: more would be hit than the report says; the rule does nothing and stays" >&2

@@ -15,7 +15,8 @@ use crate::output::Printer;
 pub enum ExitStatus {
     /// 0: done, or nothing to do.
     Success,
-    /// 1: the request failed, by the API, the network, a permission, a conflict or a file.
+    /// 1: the request failed, by the API, a permission, a file or what somebody else has decided; the
+    /// same command would fail again.
     Failed,
     /// 2: the command line was wrong.
     Usage,
@@ -27,6 +28,9 @@ pub enum ExitStatus {
     TimedOut,
     /// 6: the answer is incomplete or contradicted, where that was asked to be an error.
     Incomplete,
+    /// 75: something on the way was in the way that passes: the network, a server that is busy or
+    /// broken, somebody who was first. `EX_TEMPFAIL` of sysexits.h.
+    TryAgain,
     /// 130: interrupted from the keyboard (SIGINT).
     Interrupted,
     /// 143: told to stop (SIGTERM).
@@ -35,7 +39,7 @@ pub enum ExitStatus {
 
 impl ExitStatus {
     /// Every status, by code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Success,
         Self::Failed,
         Self::Usage,
@@ -43,6 +47,7 @@ impl ExitStatus {
         Self::Refused,
         Self::TimedOut,
         Self::Incomplete,
+        Self::TryAgain,
         Self::Interrupted,
         Self::Terminated,
     ];
@@ -58,6 +63,7 @@ impl ExitStatus {
             Self::Refused => 4,
             Self::TimedOut => 5,
             Self::Incomplete => 6,
+            Self::TryAgain => 75,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
@@ -68,7 +74,7 @@ impl ExitStatus {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "done, or nothing to do",
-            Self::Failed => "error: API, network, permission, conflict, file",
+            Self::Failed => "error: API, permission, file; the same again would fail again",
             Self::Usage => "usage: the command line was wrong",
             Self::Unchanged => "unchanged, only with --error-unchanged",
             Self::Refused => {
@@ -80,6 +86,10 @@ impl ExitStatus {
             }
             Self::Incomplete => {
                 "the answer is incomplete or contradicted, only with --strict or --publish"
+            }
+            Self::TryAgain => {
+                "try again: the network, a busy or broken server, or somebody who was first was in \
+                 the way; the same command is safe to run again, and completes what is open"
             }
             Self::Interrupted => "interrupted (SIGINT)",
             Self::Terminated => "told to stop (SIGTERM)",
@@ -102,7 +112,6 @@ pub struct Failure {
     status: ExitStatus,
     error: anyhow::Error,
     hints: Vec<String>,
-    attachment: Option<String>,
 }
 
 impl Failure {
@@ -112,7 +121,6 @@ impl Failure {
             status,
             error: anyhow::Error::from_boxed(error.into()),
             hints: Vec::new(),
-            attachment: None,
         }
     }
 
@@ -130,13 +138,6 @@ impl Failure {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
-        self
-    }
-
-    /// Adds a text of several lines to copy from, such as a manifest; it is shown last.
-    #[must_use]
-    pub fn attach(mut self, text: String) -> Self {
-        self.attachment = Some(text);
         self
     }
 
@@ -182,9 +183,6 @@ impl Failure {
         for hint in &self.hints {
             printer.hint(hint);
         }
-        if let Some(text) = &self.attachment {
-            printer.block(text);
-        }
     }
 }
 
@@ -214,7 +212,6 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
             status: ExitStatus::Failed,
             error: error.into(),
             hints: Vec::new(),
-            attachment: None,
         }
     }
 }
@@ -284,7 +281,7 @@ mod tests {
     #[test]
     fn exit_codes_are_those_of_the_contract() {
         let codes = ExitStatus::ALL.map(ExitStatus::code);
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 75, 130, 143]);
     }
 
     #[test]

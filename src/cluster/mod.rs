@@ -23,6 +23,7 @@ mod files;
 #[cfg(test)]
 pub(crate) mod live_tests;
 mod observer;
+mod outlook;
 mod path;
 mod permission;
 mod purpose;
@@ -45,6 +46,7 @@ pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
+pub use outlook::Outlook;
 pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
@@ -52,7 +54,7 @@ pub use read::{
     read_everything, read_for_preview, read_names, read_optional, read_pods, read_pods_and_budgets,
     read_remembered, rule_events,
 };
-pub use role::cluster_role_for;
+pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use traffic::Traffic;

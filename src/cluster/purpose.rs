@@ -42,6 +42,8 @@ struct Need(&'static [&'static str], What);
 enum What {
     /// Every kind that no answer can do without.
     Facts,
+    /// Those of them that are kept current while one looks.
+    Kept,
     /// Every kind that a snapshot keeps.
     Saved,
     Pods,
@@ -54,7 +56,7 @@ enum What {
 /// Lists of everything, and pods by their names.
 const FACTS: Need = Need(&["list"], What::Facts);
 const PODS: Need = Need(&["get"], What::Pods);
-const WATCH: Need = Need(&["watch"], What::Facts);
+const WATCH: Need = Need(&["watch"], What::Kept);
 /// Whether nodes can end their pods: of few nodes each by its name, of many all.
 const NODES: Need = Need(&["get", "list"], What::Nodes);
 
@@ -133,10 +135,10 @@ impl Purpose {
             Self::Escalate   => ("escalate",   &[FACTS, PODS, BUDGETS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
             Self::Deescalate => ("deescalate", &[FACTS, PODS, Need(&["get", "patch"], What::Rules)]),
             Self::Remove     => ("remove",     &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
-            Self::List       => ("list",       &[FACTS, PODS]),
+            Self::List       => ("list",       &[FACTS, PODS, WATCH]),
             Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), Need(&["list"], What::Events), NODES]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
-            Self::Devices    => ("devices",    &[FACTS, PODS]),
+            Self::Devices    => ("devices",    &[FACTS, PODS, WATCH]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
         }
     }
@@ -151,6 +153,9 @@ impl What {
         };
         match self {
             Self::Facts => those(is_needed),
+            Self::Kept => {
+                those(|kind| is_needed(kind) && kind.need() != model::Need::WhenReferredTo)
+            }
             Self::Saved => those(|kind| kind.saving() == Saving::Always),
             Self::Pods => vec![of(Kind::Pod)],
             Self::Rules => vec![of(Kind::DeviceTaintRule)],

@@ -1,24 +1,83 @@
-//! Which role would allow what is missing?
+//! Which role would allow what is missing, and which allows everything that somebody does?
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Permission, Purpose};
 
+/// A role that is granted once, to somebody who does more than one thing with this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Looks, waits and takes snapshots, and changes nothing.
+    Reader,
+    /// Does everything.
+    Operator,
+}
+
+impl Role {
+    /// Every role, from the one that allows least.
+    pub const ALL: [Self; 2] = [Self::Reader, Self::Operator];
+
+    /// In one word, which is part of the name of its `ClusterRole`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reader => "reader",
+            Self::Operator => "operator",
+        }
+    }
+
+    /// What is allowed: for a reader, everything that needs no right to change anything.
+    #[must_use]
+    pub fn purposes(self) -> Vec<Purpose> {
+        let allows = |purpose: &Purpose| match self {
+            Self::Reader => purpose.permissions().iter().all(Permission::is_read),
+            Self::Operator => true,
+        };
+        Purpose::ALL.into_iter().filter(allows).collect()
+    }
+
+    /// All that it takes, in order, each once.
+    #[must_use]
+    pub fn permissions(self) -> BTreeSet<Permission> {
+        let purposes = self.purposes().into_iter();
+        purposes.flat_map(Purpose::permissions).collect()
+    }
+
+    /// The `ClusterRole`, as YAML that `kubectl apply` takes.
+    #[must_use]
+    pub fn cluster_role(self) -> String {
+        let permissions: Vec<Permission> = self.permissions().into_iter().collect();
+        cluster_role(&named(self.name()), &permissions)
+    }
+}
+
+/// What a `ClusterRole` of this program is called.
+fn named(name: &str) -> String {
+    format!("kubectl-devicetaint-{name}")
+}
+
 /// A `ClusterRole`, as YAML that `kubectl apply` takes, that allows all of what `purpose` needs, and
 /// everything of `denied`.
 ///
 /// Its name is the purpose's own, so that roles for two of them do not replace each other, and the
-/// role is the same whatever was denied this time. Resources that need the same verbs share an entry;
-/// the order is by group and name.
+/// role is the same whatever was denied this time.
 #[must_use]
 pub fn cluster_role_for(purpose: Option<Purpose>, denied: &[Permission]) -> String {
     let needed = purpose.map(Purpose::permissions).unwrap_or_default();
     let name = match purpose {
-        Some(purpose) => format!("kubectl-devicetaint-{}", purpose.name()),
+        Some(purpose) => named(purpose.name()),
         None => "kubectl-devicetaint".to_owned(),
     };
+    let permissions: Vec<Permission> = needed.iter().chain(denied).cloned().collect();
+    cluster_role(&name, &permissions)
+}
+
+/// Resources that need the same verbs share an entry; the order is by group and name. What is no
+/// resource but a path, such as `/apis`, stands behind them.
+fn cluster_role(name: &str, permissions: &[Permission]) -> String {
+    let is_path = |permission: &&Permission| permission.resource.starts_with('/');
     let mut verbs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for permission in needed.iter().chain(denied) {
+    for permission in permissions.iter().filter(|it| !is_path(it)) {
         verbs
             .entry((&permission.group, &permission.resource))
             .or_default()
@@ -29,7 +88,7 @@ pub fn cluster_role_for(purpose: Option<Purpose>, denied: &[Permission]) -> Stri
         let key = (group, verbs.into_iter().collect());
         entries.entry(key).or_default().push(resource);
     }
-    let rules: String = entries
+    let mut rules: String = entries
         .iter()
         .map(|((group, verbs), resources)| {
             format!(
@@ -39,6 +98,11 @@ pub fn cluster_role_for(purpose: Option<Purpose>, denied: &[Permission]) -> Stri
             )
         })
         .collect();
+    let paths = permissions.iter().filter(is_path);
+    let paths: BTreeSet<&str> = paths.map(|path| path.resource.as_str()).collect();
+    for path in paths {
+        rules.push_str(&format!("- nonResourceURLs: [{path}]\n  verbs: [get]\n"));
+    }
     format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  \
          name: {name}\nrules:\n{rules}"
@@ -120,5 +184,42 @@ mod tests {
             );
             assert_eq!(role["kind"], "ClusterRole");
         }
+    }
+
+    #[test]
+    fn a_reader_changes_nothing_and_an_operator_does_everything() {
+        let reader = Role::Reader.permissions();
+        assert!(reader.iter().all(Permission::is_read), "{reader:?}");
+        assert!(Role::Reader.purposes().contains(&Purpose::Wait));
+        assert_eq!(Role::Operator.purposes(), Purpose::ALL);
+        let operator = Role::Operator.permissions();
+        for purpose in Purpose::ALL {
+            for permission in purpose.permissions() {
+                assert!(operator.contains(&permission), "{purpose:?}: {permission}");
+                let reads = Role::Reader.purposes().contains(&purpose);
+                assert!(!reads || reader.contains(&permission), "{permission}");
+            }
+        }
+        let more: Vec<String> = operator
+            .difference(&reader)
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            more,
+            ["create", "delete", "patch"]
+                .map(|verb| format!("{verb} devicetaintrules.resource.k8s.io"))
+        );
+    }
+
+    #[test]
+    fn a_path_is_no_resource() {
+        let denied = [Permission {
+            verb: "get",
+            group: String::new(),
+            resource: "/apis/resource.k8s.io".to_owned(),
+        }];
+        let role = cluster_role_for(None, &denied);
+        let end = "rules:\n- nonResourceURLs: [/apis/resource.k8s.io]\n  verbs: [get]\n";
+        assert!(role.ends_with(end), "{role}");
     }
 }

@@ -11,6 +11,7 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
+use super::work::role::tell_role;
 use super::{
     add, built, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
     remove, signal, snapshot, version, wait,
@@ -105,13 +106,15 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Some(failure) => Err(failure),
         None => dispatch(cli.command, &context).await,
     };
-    match done {
-        Ok(status) => status,
+    let status = match &done {
+        Ok(status) => *status,
         Err(failure) => {
             failure.print(&context.printer);
             failure.status()
         }
-    }
+    };
+    tell_role(done.err().as_ref(), &context);
+    status
 }
 
 impl Cli {

@@ -1,14 +1,14 @@
 //! What a command works with: the surroundings, looked at once, and a printer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
 use super::work::clock::now;
-use crate::cluster::{self, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
+use crate::cluster::{self, ApiClient, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
@@ -117,6 +117,8 @@ pub(super) struct Context {
     pub(super) ledger: Ledger,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
+    /// The clusters that were asked, each as a client.
+    clients: Mutex<Vec<ApiClient>>,
 }
 
 impl Context {
@@ -148,7 +150,20 @@ impl Context {
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
+            clients: Mutex::default(),
         }
+    }
+
+    /// Notes that this cluster is asked.
+    pub(super) fn asked(&self, client: &ApiClient) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.push(client.clone());
+    }
+
+    /// What the user was not allowed to do in any of the clusters, in order, each once.
+    pub(super) fn denied(&self) -> BTreeSet<Permission> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.iter().flat_map(ApiClient::denied).collect()
     }
 }
 
@@ -197,6 +212,7 @@ impl Context {
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
             interactive: false,
+            clients: Mutex::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ use super::work::scene::Scene;
 use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
 use crate::decide::broad::set_back;
 use crate::decide::chooser::no_such_rule;
+use crate::decide::ending::of_parts;
 use crate::decide::{Chooser, Meant, RulePatch, Version};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -129,7 +130,10 @@ pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitS
         (None, braked) => braked.map(|()| status),
         (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
         (Some(missing), Ok(())) => Err(missing.hint("the others were found, and are braked")),
-        (Some(missing), Err(failure)) => Err(failure.hint(missing.to_string())),
+        (Some(missing), Err(failure)) => {
+            let status = of_parts([missing.status(), failure.status()]);
+            Err(failure.ending(status).hint(missing.to_string()))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::context::Context;
 use crate::cluster::Purpose;
+use crate::decide::ledger::Hindrance;
 use crate::error::{ExitStatus, Failure};
 
 /// Within which a signal that was sent is heard of.
@@ -97,6 +98,6 @@ fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     if context.connection.purpose.is_none_or(Purpose::only_reads) {
         return failure;
     }
-    let account = context.ledger.account();
+    let account = context.ledger.account(Hindrance::Passing);
     account.into_iter().fold(failure, Failure::hint)
 }

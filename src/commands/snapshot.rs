@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::context::Context;
-use super::work::connect::connect;
+use super::work::connect::{connect, failed};
 use super::work::present::{ending, tell};
 use super::work::source::read_files;
 use super::work::wanted::Wanted;
@@ -104,7 +104,7 @@ impl SnapshotArgs {
         let live = connect(context).await?;
         let saved = cluster::read_everything(&live.client, &live.served)
             .await
-            .map_err(|error| live.failed(error))?;
+            .map_err(failed)?;
         let notes = SavedNotes {
             observed_at: live.client.server_time(),
             server_version: live.served.git_version.clone(),

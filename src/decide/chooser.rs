@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::ending::of_parts;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
@@ -156,7 +157,8 @@ impl Meant {
     pub fn all_missing(&self) -> Option<Failure> {
         let texts: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
         let hints: BTreeSet<&String> = self.missing.iter().flat_map(Failure::hints).collect();
-        let failure = Failure::new(ExitStatus::Failed, texts.join("; "));
+        let status = of_parts(self.missing.iter().map(Failure::status));
+        let failure = Failure::new(status, texts.join("; "));
         (!self.missing.is_empty()).then(|| hints.into_iter().fold(failure, Failure::hint))
     }
 }

@@ -48,6 +48,18 @@ pub fn ending(
     ))
 }
 
+/// How a command ends of which several parts failed: trying again is worth while as soon as one of them
+/// may be better next time, since it does no harm to the others.
+#[must_use]
+pub fn of_parts(failed: impl IntoIterator<Item = ExitStatus>) -> ExitStatus {
+    let mut failed = failed.into_iter();
+    if failed.any(|status| status == ExitStatus::TryAgain) {
+        ExitStatus::TryAgain
+    } else {
+        ExitStatus::Failed
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +130,19 @@ mod tests {
         match ending(&told, unsaid, strictness) {
             Ok(status) => status.code(),
             Err(failure) => failure.status().code(),
+        }
+    }
+
+    #[test]
+    fn a_part_that_may_be_better_next_time_makes_it_worth_trying() {
+        use ExitStatus::{Failed, TryAgain};
+        for (parts, expected) in [
+            (&[Failed, TryAgain][..], TryAgain),
+            (&[TryAgain, Failed], TryAgain),
+            (&[Failed, Failed], Failed),
+            (&[], Failed),
+        ] {
+            assert_eq!(of_parts(parts.iter().copied()), expected, "{parts:?}");
         }
     }
 

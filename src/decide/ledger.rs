@@ -23,6 +23,32 @@ struct Planned {
     wish: Wish,
 }
 
+/// What keeps a command from being complete, which decides whether the same command completes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hindrance {
+    /// It passes: somebody broke the command off, or the network or the server was in the way.
+    Passing,
+    /// A permission is missing.
+    Denied,
+    /// It stays until somebody mends it, on the server or in a file.
+    Lasting,
+    /// A decision, or a mistake in the command: the same again would end in the same way, and what to
+    /// do instead is said there.
+    Decided,
+}
+
+impl Hindrance {
+    /// What to do about what is open.
+    fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::Passing => Some("run the same command again to complete it"),
+            Self::Denied => Some("once that is allowed, run the same command again to complete it"),
+            Self::Lasting => Some("once that is mended, run the same command again to complete it"),
+            Self::Decided => None,
+        }
+    }
+}
+
 /// What is to become of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
@@ -73,16 +99,17 @@ impl Ledger {
         self.state().left = Some(left.to_owned());
     }
 
-    /// What became of the changes, one line each kind, and what to do now.
+    /// What became of the changes, one line each kind, and what to do now about what is open because of
+    /// `hindrance`.
     #[must_use]
-    pub fn account(&self) -> Vec<String> {
+    pub fn account(&self, hindrance: Hindrance) -> Vec<String> {
         let state = self.state();
         let mut lines = state.changes();
         lines.extend(state.left.iter().map(|left| format!("left: {left}")));
         if !state.advice.is_empty() {
             lines.extend(state.advice.iter().cloned());
         } else if !state.is_complete() {
-            lines.push("run the same command again to complete it".to_owned());
+            lines.extend(hindrance.advice().map(str::to_owned));
         }
         lines
     }
@@ -141,15 +168,15 @@ mod tests {
     #[test]
     fn whoever_interrupts_is_told_what_was_changed() {
         let ledger = Ledger::default();
-        assert_eq!(ledger.account(), ["nothing was changed"]);
+        assert_eq!(ledger.account(Hindrance::Passing), ["nothing was changed"]);
         ledger.unchanged("z");
-        assert_eq!(ledger.account(), ["nothing was changed"]);
+        assert_eq!(ledger.account(Hindrance::Passing), ["nothing was changed"]);
         ledger.plan(["a", "b", "c"].map(str::to_owned), Wish::Changed);
         ledger.begin("a");
         ledger.done("a", "created");
         ledger.begin("b");
         assert_eq!(
-            ledger.account(),
+            ledger.account(Hindrance::Passing),
             [
                 "changed: a created",
                 "unchanged: z",
@@ -168,15 +195,41 @@ mod tests {
         ledger.advise(["wait on".to_owned()]);
         ledger.left("1 pod");
         assert_eq!(
-            ledger.account(),
+            ledger.account(Hindrance::Passing),
             ["changed: a configured", "left: 1 pod", "wait on"]
         );
         ledger.plan(["a", "b"].map(str::to_owned), Wish::Reverted);
         ledger.begin("a");
         ledger.done("a", "reverted");
         assert_eq!(
-            ledger.account()[..2],
+            ledger.account(Hindrance::Passing)[..2],
             ["changed: a configured, a reverted", "not reverted: b"]
         );
+    }
+
+    #[test]
+    fn the_same_command_again_is_advised_only_where_it_would_do_better() {
+        let ledger = Ledger::default();
+        ledger.plan(["a".to_owned()], Wish::Changed);
+        for (hindrance, advice) in [
+            (
+                Hindrance::Passing,
+                Some("run the same command again to complete it"),
+            ),
+            (
+                Hindrance::Denied,
+                Some("once that is allowed, run the same command again to complete it"),
+            ),
+            (
+                Hindrance::Lasting,
+                Some("once that is mended, run the same command again to complete it"),
+            ),
+            (Hindrance::Decided, None),
+        ] {
+            let account = ledger.account(hindrance);
+            let mut told = vec!["changed: nothing", "not changed: a"];
+            told.extend(advice);
+            assert_eq!(account, told, "{hindrance:?}");
+        }
     }
 }

@@ -145,13 +145,16 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 fn exit_codes_are_explained() {
     assert_snapshot!(devicetaint("help exit-codes").shown(), @r"
       0  done, or nothing to do
-      1  error: API, network, permission, conflict, file
+      1  error: API, permission, file; the same again would fail again
       2  usage: the command line was wrong
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed
       5  timed out waiting; the change was applied, and what remains is printed
       6  the answer is incomplete or contradicted, only with --strict or --publish
+     75  try again: the network, a busy or broken server, or somebody who was first
+         was in the way; the same command is safe to run again, and completes what
+         is open
     130  interrupted (SIGINT)
     143  told to stop (SIGTERM)
     [exit status: 0]

@@ -23,6 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kubectl_devicetaint::cluster::Role;
 use kubectl_devicetaint::error::ExitStatus;
 use kubectl_devicetaint::report::guard::Signal;
 use kubectl_devicetaint::report::{Hazard, schema};
@@ -61,6 +62,25 @@ fn schemas_are_those_of_the_report_types() {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         assert_current(&format!("schemas/{name}"), &text);
     }
+}
+
+/// What stands above a role.
+const ROLE: &str = "\
+# What NAME needs, made from the table that the program asks by: see docs/src/permissions.md.
+# kubectl create clusterrolebinding NAME --clusterrole=kubectl-devicetaint-NAME --group=GROUP
+";
+
+#[test]
+fn roles_are_the_union_of_what_the_commands_ask_for() {
+    let mut names = vec!["kustomization.yaml".to_owned()];
+    for role in Role::ALL {
+        let text = ROLE.replace("NAME", role.name()) + &role.cluster_role();
+        let name = format!("{}.yaml", role.name());
+        assert_current(&format!("manifests/{name}"), &text);
+        names.push(name);
+    }
+    names.sort();
+    assert_only("manifests", &names);
 }
 
 /// Scripts by the shell that they are for; the last is what kubectl calls.

@@ -13,7 +13,7 @@ use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::look_first;
 use crate::decide::effect::{Revert, revert, too_old_for_none};
-use crate::decide::ledger::Wish;
+use crate::decide::ledger::{Hindrance, Wish};
 use crate::decide::outcomes::{as_it_was, changed_by, deleted, made_as};
 use crate::decide::{
     self, Brake, Existing, Meanwhile, Outcomes, RuleDraft, RulePatch, Step, Terms, brake, conflict,
@@ -200,9 +200,12 @@ impl<'a> Changer<'a> {
                 Ok(stored)
             }
             Ok(Made::Ended((failure, completes))) => {
-                if !completes {
+                let failure = if completes {
+                    failure.ending(ExitStatus::TryAgain)
+                } else {
                     self.context.ledger.advise([look_first(&name)]);
-                }
+                    failure
+                };
                 Err(self.refused(&name, failure))
             }
             Err(error) => Err(self.failed(&name, error)),
@@ -226,7 +229,10 @@ impl<'a> Changer<'a> {
                 }
                 match conflict(decided_on, Some(found)) {
                     Meanwhile::Ours => Next::Send(cluster::Change::Delete { on: state(found) }),
-                    Meanwhile::Theirs(failure) => Next::End(Err(failure)),
+                    // It is still there, and would be deleted as it is then.
+                    Meanwhile::Theirs(failure) => {
+                        Next::End(Err(failure.ending(ExitStatus::TryAgain)))
+                    }
                 }
             });
             match made.await {
@@ -424,8 +430,29 @@ impl<'a> Changer<'a> {
 
 /// The failure with what became of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
-    let account = context.ledger.account();
+    let account = context.ledger.account(hindrance(&failure));
     account.into_iter().fold(failure, Failure::hint)
+}
+
+/// What keeps the command from being complete that failed so.
+fn hindrance(failure: &Failure) -> Hindrance {
+    let cause: Option<&ClusterError> = failure.cause();
+    if cause.is_some_and(|error| error.denied().is_some()) {
+        return Hindrance::Denied;
+    }
+    match failure.status() {
+        ExitStatus::TryAgain
+        | ExitStatus::TimedOut
+        | ExitStatus::Interrupted
+        | ExitStatus::Terminated => Hindrance::Passing,
+        ExitStatus::Failed if cause.is_some() => Hindrance::Lasting,
+        ExitStatus::Failed
+        | ExitStatus::Success
+        | ExitStatus::Usage
+        | ExitStatus::Unchanged
+        | ExitStatus::Refused
+        | ExitStatus::Incomplete => Hindrance::Decided,
+    }
 }
 
 /// The state of a rule that a change of it is decided on.

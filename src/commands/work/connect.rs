@@ -5,9 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::spectator::Spectator;
-use crate::cluster::{
-    ApiClient, ClusterError, Connection, Permission, Rules, Served, cluster_role_for, discover,
-};
+use crate::cluster::{ApiClient, ClusterError, Connection, Outlook, Rules, Served, discover};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
@@ -35,36 +33,20 @@ pub(crate) async fn connect_client(context: &Context) -> Result<ApiClient, Failu
     if context.printer.progress().is_seen() {
         tokio::spawn(Arc::clone(&observer).watch());
     }
-    ApiClient::new(connection, observer).map_err(failed)
+    let client = ApiClient::new(connection, observer).map_err(failed)?;
+    context.asked(&client);
+    Ok(client)
 }
 
-/// A cluster that does not do what is asked, with the way out.
+/// A cluster that does not do what is asked, with the way out, and whether trying again is one.
 pub(crate) fn failed(error: ClusterError) -> Failure {
-    let denied: Vec<Permission> = error.denied().into_iter().cloned().collect();
-    failed_for_want_of(&denied, error)
-}
-
-/// As [`failed`], for a read that is made of several: whoever is denied one of them learns of the
-/// others too.
-pub(crate) fn failed_with(client: &ApiClient, error: ClusterError) -> Failure {
-    let mut denied = client.denied();
-    denied.extend(error.denied().cloned());
-    denied.sort_unstable();
-    denied.dedup();
-    failed_for_want_of(&denied, error)
-}
-
-/// A cluster that does not do what is asked, with the role that would have allowed all of it.
-fn failed_for_want_of(denied: &[Permission], error: ClusterError) -> Failure {
-    let forbidden = error.denied().is_some();
-    let purpose = error.purpose();
+    let status = match error.outlook() {
+        Outlook::TryAgain => ExitStatus::TryAgain,
+        Outlook::Stop => ExitStatus::Failed,
+    };
     let hints = error.hints();
-    let failure = hints.into_iter().fold(Failure::from(error), Failure::hint);
-    if !forbidden {
-        return failure;
-    }
-    let role = cluster_role_for(purpose, denied);
-    failure.attach(format!("This role would allow it:\n{role}"))
+    let failure = Failure::from(error).ending(status);
+    hints.into_iter().fold(failure, Failure::hint)
 }
 
 impl Live {
@@ -73,32 +55,10 @@ impl Live {
         Rules::new(&self.client, &self.served).map_err(failed)
     }
 
-    /// The failure with the role that would have allowed what was denied, if anything was.
-    pub(crate) fn with_role(&self, failure: Failure) -> Failure {
-        let denied = self.client.denied();
-        if denied.is_empty() {
-            return failure;
-        }
-        let role = cluster_role_for(self.client.purpose(), &denied);
-        failure.attach(format!("This role would allow it:\n{role}"))
-    }
-
-    /// As [`failed_with`].
-    pub(crate) fn failed(&self, error: ClusterError) -> Failure {
-        failed_with(&self.client, error)
-    }
-
-    /// Says what the server warned of, and which role would have allowed more.
+    /// Says what the server warned of.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for warning in self.client.warnings() {
             printer.server_warning(&warning);
-        }
-        let denied = self.client.denied();
-        if !denied.is_empty() {
-            printer.block(&format!(
-                "This role would allow what was denied:\n{}",
-                cluster_role_for(self.client.purpose(), &denied)
-            ));
         }
     }
 }

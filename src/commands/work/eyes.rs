@@ -94,11 +94,6 @@ impl Eyes {
         })
     }
 
-    /// The cluster that is looked at.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
-    }
-
     /// What is odd about what was asked for beside the reading.
     pub(crate) fn oddities(&self) -> &[Warning] {
         &self.nodes.known().warnings
@@ -130,7 +125,7 @@ impl Eyes {
             let asleep = Instant::now();
             match tokio::time::timeout(rest, self.watched.changed()).await {
                 Err(_) => return Ok(()),
-                Ok(changed) => changed.map_err(|error| self.live.failed(error))?,
+                Ok(changed) => changed.map_err(failed)?,
             }
             // What comes at the same time, such as the ends of a thousand pods, is one look.
             rest = rest.saturating_sub(asleep.elapsed()).min(gather);
@@ -176,7 +171,7 @@ impl Eyes {
             return Ok((named.cloned().collect(), Freshness::Kept));
         }
         let rules = by_name(&self.names, &self.rules).await;
-        let rules = rules.map_err(|error| self.live.failed(error))?;
+        let rules = rules.map_err(failed)?;
         Ok((rules, Freshness::Read))
     }
 
@@ -193,7 +188,7 @@ impl Eyes {
         let snapshot = &self.watched.reading().snapshot;
         let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
-        kept.map_err(|error| self.live.failed(error))?;
+        kept.map_err(failed)?;
         let evidence = Evidence {
             reading: self.watched.reading(),
             rules: &rules,

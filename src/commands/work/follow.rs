@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::clock::Clock;
+use super::connect::failed;
 use super::look::{Aside, Look};
 use super::present::{page, present};
 use super::source::detail;
@@ -84,7 +85,7 @@ pub(crate) async fn follow(
         };
         if let Some(devices) = question.needs_pods_of(&at(clock.now())) {
             let kept = watched.keep_pods(|id| devices.contains(id)).await;
-            kept.map_err(|error| live.failed(error))?;
+            kept.map_err(failed)?;
         }
         let at = |now| Basis {
             reading: watched.reading(),
@@ -104,9 +105,7 @@ pub(crate) async fn follow(
         if !context.printer.is_read() {
             return Ok(ExitStatus::Success);
         }
-        rest(&mut watched)
-            .await
-            .map_err(|error| live.failed(error))?;
+        rest(&mut watched).await.map_err(failed)?;
     }
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::clock;
-use super::connect::{Live, connect, connect_client, failed, failed_with};
+use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_files};
 use crate::cluster::{self, ApiClient, Detail, discover};
 use crate::commands::context::Context;
@@ -86,7 +86,7 @@ impl Look {
         let semantics = source.version.semantics(live.served.version)?;
         let Live { client, served } = &live;
         let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
-        let (reading, objects, odd) = read.map_err(|error| live.failed(error))?;
+        let (reading, objects, odd) = read.map_err(failed)?;
         let mut look = Self::of_reading(reading, semantics, live, source.version);
         look.aside.doubts.extend(
             odd.iter()
@@ -99,7 +99,7 @@ impl Look {
     async fn of_cluster(client: ApiClient, version: Version) -> Result<Self, Failure> {
         // On the heap: several lists are read in it, and it is part of what every command does.
         let read = Box::pin(cluster::read_remembered(&client)).await;
-        let read = read.map_err(|error| failed_with(&client, error))?;
+        let read = read.map_err(failed)?;
         let Some((served, reading)) = read else {
             let served = Box::pin(discover(&client)).await.map_err(failed)?;
             return Box::pin(Self::of(Live { client, served }, version)).await;
@@ -117,7 +117,7 @@ impl Look {
     pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
         let semantics = version.semantics(live.served.version)?;
         let reading = cluster::read_devices(&live.client, &live.served, detail(&semantics));
-        let reading = reading.await.map_err(|error| live.failed(error))?;
+        let reading = reading.await.map_err(failed)?;
         Ok(Self::of_reading(reading, semantics, live, version))
     }
 
@@ -190,10 +190,7 @@ impl Look {
         if let Some(live) = &self.aside.live {
             live.rules()?;
         }
-        rules_in(&self.reading).map_err(|failure| match &self.aside.live {
-            Some(live) => live.with_role(failure),
-            None => failure,
-        })
+        rules_in(&self.reading)
     }
 
     /// The rule of that name. A failure when there is none, with what may have been meant; and when
@@ -217,7 +214,7 @@ impl Look {
         };
         let reading = cluster::read_pods(&live.client, &live.served, self.reading, selects).await;
         Ok(Self {
-            reading: reading.map_err(|error| live.failed(error))?,
+            reading: reading.map_err(failed)?,
             ..self
         })
     }
@@ -246,7 +243,7 @@ impl Look {
         let Live { client, served } = live;
         let reading = cluster::read_pods_and_budgets(client, served, self.reading, selects).await;
         Ok(Self {
-            reading: reading.map_err(|error| live.failed(error))?,
+            reading: reading.map_err(failed)?,
             ..self
         })
     }

@@ -15,6 +15,7 @@ pub(crate) mod meant;
 pub(crate) mod nodes;
 pub(crate) mod present;
 pub(crate) mod publish;
+pub(crate) mod role;
 pub(crate) mod scene;
 pub(crate) mod source;
 mod spectator;

@@ -14,7 +14,7 @@ use super::look::Look;
 use crate::commands::context::Context;
 use crate::decide::standing;
 use crate::engine::Semantics;
-use crate::engine::settle::{Freshness, Goal, Never, Patience, Settle, Shortfall, Step};
+use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, Step};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
 use crate::output::Account;
@@ -149,7 +149,9 @@ impl Wait<'_> {
                     freshness = Freshness::Kept;
                     eyes.rest(until.saturating_sub(began.elapsed())).await?;
                 }
-                Step::Never(never) => return Err(self.ended(&never, &glance.rules, &eyes)),
+                Step::Never(never) => {
+                    return Err(standing::ended(&never, self.rules, &glance.rules));
+                }
             }
         }
     }
@@ -160,14 +162,6 @@ impl Wait<'_> {
             ..self.patience
         };
         rest.shortfall(glance.last_due?, glance.now)
-    }
-
-    fn ended(&self, never: &Never, seen: &[DeviceTaintRule], eyes: &Eyes) -> Failure {
-        let failure = standing::ended(never, self.rules, seen);
-        match never {
-            Never::Unknowable(_) => eyes.live().with_role(failure),
-            Never::Gone(_) | Never::Replaced(_) | Never::Harmless { .. } => failure,
-        }
     }
 }
 

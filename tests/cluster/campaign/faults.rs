@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::command::{COMMANDS, Goal};
-use super::law::Try;
-use super::misfortune::misfortune;
+use super::law::{TRY_AGAIN, Try};
+use super::misfortune::{misfortune, passes};
 use super::state::{State, Wanted, changes, reset, state};
 use crate::harness::{
     At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Random, Variant, block_on, fresh_seed,
@@ -29,6 +29,17 @@ struct Lane<'a> {
     rules: Vec<Wanted>,
     /// By command: how many requests it sends when nothing goes wrong, and what it says then.
     calm: Vec<(usize, Run)>,
+}
+
+/// What happens to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Luck {
+    /// Nothing.
+    Good,
+    /// Only what passes by itself.
+    Bad,
+    /// Also what may stay.
+    Mixed,
 }
 
 /// What there is to see of a run that was spoiled.
@@ -87,7 +98,7 @@ impl<'a> Lane<'a> {
             Goal::TimedOut(..) => run.code == 5,
             Goal::Answer | Goal::Nothing | Goal::Effect(..) | Goal::Gone(_) => run.code == 0,
         };
-        let violations = self.judged(command, &spoiled, run);
+        let violations = self.tried(command, &spoiled, run, Luck::Good).violations();
         let line = self.line(command);
         assert!(
             expected && violations.is_empty(),
@@ -96,7 +107,13 @@ impl<'a> Lane<'a> {
         (spoiled.requests, spoiled.run)
     }
 
-    fn judged(&self, command: usize, spoiled: &Spoiled, calm: &Run) -> Vec<String> {
+    fn tried<'t>(
+        &'t self,
+        command: usize,
+        spoiled: &'t Spoiled,
+        calm: &'t Run,
+        luck: Luck,
+    ) -> Try<'t> {
         let (line, goal) = COMMANDS[command];
         Try {
             goal,
@@ -107,8 +124,19 @@ impl<'a> Lane<'a> {
             calm,
             run: &spoiled.run,
             strict: line.contains("--strict"),
+            unlucky: luck == Luck::Bad,
         }
-        .violations()
+    }
+
+    /// The command once more from where an earlier run has left things, with nothing in its way.
+    fn again(&self, command: usize, earlier: &Spoiled) -> Spoiled {
+        let run = self.run(&self.line(command));
+        Spoiled {
+            run,
+            before: earlier.after.clone(),
+            after: block_on(state(&self.world)),
+            requests: 0,
+        }
     }
 
     /// Runs the command from the same start as always.
@@ -184,7 +212,18 @@ impl<'a> Lane<'a> {
     fn violation(&self, command: usize, faults: &[(At, Fault)]) -> Option<String> {
         let (_, calm) = &self.calm[command];
         let spoiled = self.spoil(command, faults.to_vec());
-        let violations = self.judged(command, &spoiled, calm);
+        let luck = if faults.iter().all(|(_, fault)| passes(fault)) {
+            Luck::Bad
+        } else {
+            Luck::Mixed
+        };
+        let mut violations = self.tried(command, &spoiled, calm, luck).violations();
+        if spoiled.run.code == TRY_AGAIN {
+            let again = self.again(command, &spoiled);
+            let broken = self.tried(command, &again, calm, Luck::Good);
+            let broken = broken.violations_of_trying_again().into_iter();
+            violations.extend(broken.map(|law| format!("{law}: {:#?}", again.run)));
+        }
         (!violations.is_empty()).then(|| {
             format!(
                 "{violations:?}\n  {}\n  {faults:?}\n  code {}\n{}{}{}",

@@ -7,6 +7,9 @@ use super::normal::{self, is_cautious};
 use super::state::State;
 use crate::rules::support::Run;
 
+/// The exit code of what passes by itself.
+pub const TRY_AGAIN: i32 = 75;
+
 /// A run, and the rules before and after it.
 pub struct Try<'a> {
     pub goal: Goal,
@@ -21,9 +24,26 @@ pub struct Try<'a> {
     pub run: &'a Run,
     /// Whether partial answers are an error.
     pub strict: bool,
+    /// Whether nothing happened to it but what passes by itself.
+    pub unlucky: bool,
 }
 
 impl Try<'_> {
+    /// The laws that are broken by a run of the same command after one that ended with [`TRY_AGAIN`], in
+    /// which nothing goes wrong.
+    pub fn violations_of_trying_again(&self) -> Vec<String> {
+        // What was removed already is not there to be removed.
+        let is_gone = self.run.code == 1
+            && matches!(self.goal, Goal::Gone(_))
+            && self.run.stderr.contains("no rule");
+        let law = "trying again does it".to_owned();
+        let reached = match self.run.code {
+            0 => self.is_reached(),
+            code => is_gone || code == self.calm.code,
+        };
+        if reached { Vec::new() } else { vec![law] }
+    }
+
     /// The laws that are broken.
     pub fn violations(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -35,7 +55,7 @@ impl Try<'_> {
         let code = self.run.code;
         check(
             "it ends with a code that has a meaning",
-            (0..=6).contains(&code),
+            (0..=6).contains(&code) || code == TRY_AGAIN,
         );
         check(
             "a failure says why",
@@ -51,6 +71,10 @@ impl Try<'_> {
                 self.account_is_true(),
             );
         }
+        check(
+            "who is only unlucky is told to try again",
+            !self.unlucky || code != 1 || self.calm.code == 1,
+        );
         if code == 2 || code == 4 {
             check("whoever refuses changes nothing", self.before == self.after);
         }

@@ -20,6 +20,19 @@ pub fn misfortune(random: &mut Random, requests: usize) -> Vec<(At, Fault)> {
     }
 }
 
+/// Whether it certainly is of the kind that passes by itself: the network, or a server that says so.
+pub fn passes(fault: &Fault) -> bool {
+    match fault {
+        Fault::Passed | Fault::Reset | Fault::Silence | Fault::Late(_) | Fault::Lost => true,
+        Fault::Answer(reply) | Fault::Replaced(reply) => {
+            let passing = ["408", "429", "500", "502", "503", "504"];
+            passing.contains(&&reply.status[..3])
+        }
+        Fault::Spoiled(spoiled) => spoiled.breaks || spoiled.pause.is_some(),
+        Fault::Garbled | Fault::HeldBefore(..) | Fault::HeldAfter(_) => false,
+    }
+}
+
 fn fault(random: &mut Random) -> Fault {
     match random.below(20) {
         0 => Fault::Reset,

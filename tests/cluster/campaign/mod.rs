@@ -3,9 +3,10 @@
 //!
 //! | test | law |
 //! |---|---|
-//! | `faults` | exit 0 means that what is printed is true of the server's state; nothing ends by a panic or never |
+//! | `faults` | exit 0 means that what is printed is true of the server's state; whoever is only unlucky is told to try again (75), and trying again does it; nothing ends by a panic or never |
 //! | `reading` | whoever may read a part only gets the right answer, one that is marked as incomplete, or a refusal that names what is missing |
 //! | `writing` | whoever may change a part only gets what the administrator would get, or a refusal that names what is missing and is true |
+//! | `roles` | with the role of `manifests/` everything works, and with any piece of it less some command says what is missing |
 //!
 //! A run prints its seed. `SEED` repeats it, `TRIES` and `RIGHTS=all` make it longer, `TRY` repeats
 //! one try of it.
@@ -17,6 +18,7 @@ mod misfortune;
 mod normal;
 mod reading;
 mod rights;
+mod roles;
 mod state;
 mod verdict;
 mod writing;

@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::normal::{self, is_cautious};
-use super::rights::{READ_RULES, READING, Right, Subset, grant, names};
+use super::rights::{READ_RULES, READING, Right, Subset, grant, names, role_told};
 use super::verdict::nothing_is_wrong;
 use crate::harness::{
     ControlPlane, DEADLINE, Random, Reference, Variant, block_on, fresh_seed, objects::rule,
@@ -52,7 +52,7 @@ const BRAKE: &str = "deescalate hard --to NoSchedule --dry-run=server";
 
 /// A pod that is evicted, one that tolerates it, and one that should have ended; a rule that evicts
 /// and one that does not.
-async fn prepare(world: &World<'_>) {
+pub async fn prepare(world: &World<'_>) {
     let plane = world.plane;
     world.pod("train", "gpu-0").await;
     world.tolerant_pod("tolerant", "gpu-0", 36_000).await;
@@ -124,6 +124,7 @@ fn judged(trial: Trial, world: &World<'_>, admin: &Run, run: &Run) -> Result<(),
         return Err("the brake needs more than its rule".to_owned());
     }
     let told = names(&run.stderr, &lacking);
+    role_told(run)?;
     match run.code {
         0 if same => claims(admin, run),
         0 if COMMANDS[trial.command].1 && !trial.strict => incomplete(run, &lacking),

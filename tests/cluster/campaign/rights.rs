@@ -151,6 +151,25 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
     }
 }
 
+/// What is wrong with how a run tells of a role: at most one, as the last thing, and one wherever it is
+/// said that something was denied.
+pub fn role_told(run: &crate::rules::support::Run) -> Result<(), String> {
+    let roles = run.stderr.matches("kind: ClusterRole").count();
+    let denied = run.stderr.contains("access denied") || run.stdout.contains("access denied");
+    let (_, role) = run.stderr.split_once("This role would").unwrap_or_default();
+    let messages = ["error: ", "hint: ", "warning: "];
+    let is_last = !messages
+        .iter()
+        .any(|begin| role.contains(&format!("\n{begin}")));
+    match roles {
+        0 if denied => Err("denied, and no role is told".to_owned()),
+        0 => Ok(()),
+        1 if is_last => Ok(()),
+        1 => Err("the role stands before other messages".to_owned()),
+        _ => Err("a role is told twice".to_owned()),
+    }
+}
+
 /// Whether a text names something that is lacking.
 pub fn names(text: &str, lacking: &[Right]) -> bool {
     let mut kinds = lacking.iter().flat_map(|right| right.kinds);

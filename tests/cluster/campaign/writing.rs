@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::normal;
-use super::rights::{READING, Subset, WRITING, grant, names};
+use super::rights::{READING, Subset, WRITING, grant, names, role_told};
 use super::state::{State, Stored, Wanted, changes, reset, state};
 use super::verdict::nothing_is_wrong;
 use crate::harness::{ControlPlane, Variant, block_on, random_suffix};
@@ -126,6 +126,9 @@ fn settled(state: &State) -> Vec<(String, Stored)> {
 fn judged(subset: Subset, admin: &Done, done: &Done) -> Option<String> {
     let run = &done.run;
     let lacking = subset.lacking(&WRITING);
+    if let Err(why) = role_told(run) {
+        return Some(why);
+    }
     if subset.is_complete(&WRITING) && run.code != admin.run.code {
         return Some("whoever may do everything is refused".to_owned());
     }
@@ -141,6 +144,9 @@ fn judged(subset: Subset, admin: &Done, done: &Done) -> Option<String> {
             );
         }
         return None;
+    }
+    if run.stderr.contains("hint: run the same command again") {
+        return Some("it advises to try again what is denied".to_owned());
     }
     if ![1, 4, 6].contains(&run.code) {
         return Some("an exit code that says nothing of this".to_owned());

@@ -1,0 +1,194 @@
+//! The roles of `manifests/`: enough for all that they are for, and nothing too much.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::normal;
+use super::reading::prepare;
+use super::rights::{Right, grant};
+use crate::harness::{
+    ControlPlane, DEADLINE, PLUGIN, Variant, block_on, random_suffix, text, wait_for,
+};
+use crate::rules::support::{KEY, Run, World};
+
+/// What a reader does; the last goes on until it is told to stop.
+const READS: [&str; 9] = [
+    "describe hard --strict -o json",
+    "wait hard --for evicted --timeout 1s --settle 0s",
+    "preview GPU0 KEY:NoExecute --strict -o json",
+    "preview --rule hard --strict -o json",
+    "list --strict",
+    "devices DRIVER --strict -o json",
+    "snapshot --strict",
+    "wait hard --for observed --timeout 1s",
+    WATCHING,
+];
+
+/// What an operator does beside; nothing of it lasts.
+const WRITES: [&str; 6] = [
+    "add GPU1 KEY=new:NoExecute --yes --dry-run=server",
+    "add GPU1 KEY=new --dry-run=server -o manifest",
+    "escalate soft --to NoExecute --yes --dry-run=server",
+    "deescalate hard --to None --dry-run=server",
+    "remove soft --yes --dry-run=server",
+    "remove -l none=such --yes --wait --dry-run=server",
+];
+
+const WATCHING: &str = "list --watch";
+
+/// A manifest, as it lies in the repository.
+fn manifest(role: &str) -> (String, Value) {
+    let path = format!("{}/manifests/{role}.yaml", env!("CARGO_MANIFEST_DIR"));
+    let role = std::fs::read_to_string(&path).expect("a manifest");
+    let role: Value = serde_yaml::from_str(&role).expect("YAML");
+    (path, role)
+}
+
+/// Every verb on every resource of a role, each as a right of its own.
+fn rights(role: &Value) -> Vec<Right> {
+    let texts = |value: &Value| -> Vec<&'static str> {
+        let all = value.as_array().expect("a list").iter();
+        all.map(|text| &*text.as_str().expect("text").to_owned().leak())
+            .collect()
+    };
+    let mut rights = Vec::new();
+    for rule in role["rules"].as_array().expect("rules") {
+        let [group] = texts(&rule["apiGroups"])[..] else {
+            panic!("one group a rule: {rule}");
+        };
+        for resource in texts(&rule["resources"]) {
+            for verb in texts(&rule["verbs"]) {
+                rights.push(Right {
+                    verbs: vec![verb].leak(),
+                    kinds: vec![(group, resource)].leak(),
+                });
+            }
+        }
+    }
+    rights
+}
+
+/// The right as the program names it.
+fn named(right: &Right) -> String {
+    let (group, resource) = right.kinds[0];
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{} {resource}{dot}{group}", right.verbs[0])
+}
+
+/// Runs a command; one that watches is told to stop after a while.
+fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
+    let words = world.words(&format!("{}{flags}", line.replace("KEY", KEY)));
+    if line != WATCHING {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return world.plane.plugin(&words).into();
+    }
+    let output = Command::new("timeout")
+        .args(["--signal=INT", "--preserve-status", "2"])
+        .arg(PLUGIN)
+        .args(words)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("KUBECONFIG", world.plane.kubeconfig())
+        .output();
+    output.expect("timeout of coreutils").into()
+}
+
+/// What the commands are told that somebody lacks who has these groups.
+fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) -> bool {
+    let right = named(right);
+    commands.iter().any(|line| {
+        let said = run(world, line, flags).stderr;
+        let told = said.lines().find_map(|line| {
+            let rest = line.strip_prefix("This role would allow what was denied (")?;
+            rest.strip_suffix("):")
+        });
+        told.is_some_and(|told| told.split(", ").any(|told| told == right))
+    })
+}
+
+#[test]
+fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
+    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let world = block_on(World::new(&plane));
+    block_on(prepare(&world));
+    let everything: Vec<&str> = READS.into_iter().chain(WRITES).collect();
+    let mut tried: Vec<String> = Vec::new();
+    for (role, commands) in [("reader", &READS[..]), ("operator", &everything)] {
+        let (path, manifest) = manifest(role);
+        text(&plane.kubectl(&["apply", "-f", &path]));
+        let group = format!("{role}-{}", random_suffix());
+        let name = manifest["metadata"]["name"].as_str().expect("a name");
+        block_on(bind(&plane, name, &group));
+        let rights = rights(&manifest);
+        let pieces = format!("piece-of-{role}");
+        block_on(grant(&plane, &pieces, &rights));
+
+        let flags = format!(" --as={group} --as-group={group}");
+        for line in commands {
+            let (mine, admin) = (run(&world, line, &flags), run(&world, line, ""));
+            let ours = [world.driver.as_str(), &world.namespace];
+            let well = [0, 5].contains(&mine.code) || line == &WATCHING && mine.code == 130;
+            assert!(well, "{role}: {line}: {mine:#?}");
+            assert_eq!(mine.code, admin.code, "{role}: {line}: {mine:#?}");
+            assert!(
+                normal::says_the_same(&mine.stdout, &admin.stdout, &ours),
+                "{role}: {line}: {mine:#?} {admin:#?}"
+            );
+            assert!(!mine.stderr.contains("denied"), "{role}: {line}: {mine:#?}");
+        }
+
+        for (place, right) in rights.iter().enumerate() {
+            // An operator misses what a reader misses.
+            if tried.contains(&named(right)) {
+                continue;
+            }
+            tried.push(named(right));
+            let others = (0..rights.len()).filter(|other| *other != place);
+            let flags: String = others
+                .map(|other| format!(" --as-group={pieces}-{other}"))
+                .collect();
+            let flags = format!(" --as=less{flags}");
+            assert!(
+                is_noticed(&world, commands, &flags, right),
+                "{role}: nobody misses {}",
+                named(right)
+            );
+        }
+    }
+}
+
+#[test]
+fn an_operator_may_ask_the_controller() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    block_on(world.pod("train", "gpu-0"));
+    let (path, manifest) = manifest("operator");
+    text(&plane.kubectl(&["apply", "-f", &path]));
+    let group = format!("operator-{}", random_suffix());
+    let name = manifest["metadata"]["name"].as_str().expect("a name");
+    block_on(bind(plane, name, &group));
+    let run = world.run(&format!(
+        "preview GPU0 {KEY}=p:NoExecute --publish --cleanup --strict --as={group} --as-group={group}"
+    ));
+    let run = run.ended(0);
+    assert!(!run.stderr.contains("denied"), "{run:#?}");
+}
+
+/// Gives the role to a group, and waits until the server knows.
+async fn bind(plane: &ControlPlane, role: &str, group: &str) {
+    let rbac = "rbac.authorization.k8s.io";
+    plane
+        .create(&[json!({
+            "apiVersion": format!("{rbac}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": group},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": rbac, "kind": "Group", "name": group}],
+        })])
+        .await;
+    let groups = format!("--as-group={group}");
+    wait_for("the role is in force", DEADLINE, async || {
+        let output = plane.kubectl(&["auth", "can-i", "list", "pods", "--as=x", &groups]);
+        output.status.success().then_some(())
+    })
+    .await;
+}
