@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_the_network_and_the_server_do_for_a_while_passes() {
-        let (server, path, reason) = (server(), text(), text());
+        let server = server();
         let waited = Duration::from_secs(1);
         for error in [
             ClusterError::Unreachable {
@@ -127,9 +127,9 @@ mod tests {
             },
             ClusterError::Incomplete {
                 server,
-                path: path.clone(),
+                path: text(),
                 attempts: 3,
-                reason,
+                reason: text(),
             },
             refused(500),
             refused(599),

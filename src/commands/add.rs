@@ -10,6 +10,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
 use super::work::consent::{Passed, Safety};
@@ -138,49 +139,57 @@ Examples:
     example.com/broken:NoExecute --yes --expect report.json";
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let drafts = args.drafts().await?;
-    let safety = args.safety.prepare()?;
-    let change = args.change.change();
+    let format = args.output.and_then(Printed::report);
+    let dry_run = args.change.change().dry_run;
+    accounted(args.add(context), format, dry_run, context).await
+}
 
-    let scene = Scene::open(args.version.version(), context).await?;
-    let look = &scene.look;
-    let drafts = with_expiry(drafts, args.expires.as_ref(), look.now)?;
-    if !args.allow_missing {
-        refuse_unknown_devices(&drafts, &scene)?;
-    }
-    let terms = Terms {
-        existing: args.existing(),
-        semantics: &look.semantics,
-        now: look.now,
-    };
-    let steps = add(drafts.clone(), &existing(&drafts, &scene).await?, &terms)?;
-    for note in steps.iter().flat_map(Step::notes) {
-        context.printer.note(&note);
-    }
-    let lines = match args.output {
-        Some(_) => Lines::Left,
-        None => Lines::Printed,
-    };
-    let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
-    let done = match agree(&steps, &safety, &scene, context, change.dry_run).await {
-        Ok(()) => args.carry_out(&steps, &terms, &mut changer, &scene).await,
-        Err(failure) => {
-            for step in steps.iter().filter(|step| step.is_open()) {
-                let name = &step.draft().name;
-                changer
-                    .outcomes
-                    .ended(name, ChangeOutcome::Failed, &failure);
-            }
-            Err(failure)
+impl AddArgs {
+    async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
+        let drafts = self.drafts().await?;
+        let safety = self.safety.prepare()?;
+        let change = self.change.change();
+
+        let scene = Scene::open(self.version.version(), context).await?;
+        let look = &scene.look;
+        let drafts = with_expiry(drafts, self.expires.as_ref(), look.now)?;
+        if !self.allow_missing {
+            refuse_unknown_devices(&drafts, &scene)?;
         }
-    };
-    let status = changer.status();
-    changer.present(args.output.and_then(Printed::report))?;
-    look.tell(&context.printer);
-    if done.is_ok() && change.dry_run.is_real() && args.output.is_none() {
-        context.printer.note(&next_line(&steps));
+        let terms = Terms {
+            existing: self.existing(),
+            semantics: &look.semantics,
+            now: look.now,
+        };
+        let steps = add(drafts.clone(), &existing(&drafts, &scene).await?, &terms)?;
+        for note in steps.iter().flat_map(Step::notes) {
+            context.printer.note(&note);
+        }
+        let lines = match self.output {
+            Some(_) => Lines::Left,
+            None => Lines::Printed,
+        };
+        let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
+        let done = match agree(&steps, &safety, &scene, context, change.dry_run).await {
+            Ok(()) => self.carry_out(&steps, &terms, &mut changer, &scene).await,
+            Err(failure) => {
+                for step in steps.iter().filter(|step| step.is_open()) {
+                    let name = &step.draft().name;
+                    changer
+                        .outcomes
+                        .ended(name, ChangeOutcome::Failed, &failure);
+                }
+                Err(failure)
+            }
+        };
+        let status = changer.status();
+        changer.present(self.output.and_then(Printed::report), &done)?;
+        look.tell(&context.printer);
+        if done.is_ok() && change.dry_run.is_real() && self.output.is_none() {
+            context.printer.note(&next_line(&steps));
+        }
+        done.map(|()| status)
     }
-    done.map(|()| status)
 }
 
 /// The rules that are there under the names of the drafts. Who may not list rules can still look at

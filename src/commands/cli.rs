@@ -11,12 +11,14 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
+use super::work::connect::failed;
+use super::work::events;
 use super::work::role::tell_role;
 use super::{
     add, built, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
     remove, signal, snapshot, version, wait,
 };
-use crate::cluster::Purpose;
+use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::words;
@@ -100,19 +102,20 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let misplaced = cli.misplaced_namespace();
+    let contexts = cli.contexts(&surroundings);
     let mut context = Context::new(&surroundings, &cli.global, cli.connection, repeated);
     context.connection.purpose = cli.command.purpose();
-    let done = match misplaced {
-        Some(failure) => Err(failure),
-        None => dispatch(cli.command, &context).await,
-    };
-    let status = match &done {
-        Ok(status) => *status,
-        Err(failure) => {
-            failure.print(&context.printer);
-            failure.status()
+    let done = match (misplaced, contexts) {
+        (Some(failure), _) | (None, Err(failure)) => Err(failure),
+        (None, Ok(contexts)) => {
+            context.contexts = contexts;
+            dispatch(cli.command, &context).await
         }
     };
+    if let Err(failure) = &done {
+        failure.print(&context.printer);
+    }
+    let status = events::end(&done, &context);
     tell_role(done.err().as_ref(), &context);
     status
 }
@@ -148,7 +151,58 @@ impl Cli {
     }
 }
 
+impl Cli {
+    /// The contexts to ask side by side; none where one cluster is meant.
+    fn contexts(&self, surroundings: &Surroundings) -> Result<Vec<String>, Failure> {
+        let connection = &self.connection;
+        if !connection.means_several() {
+            return Ok(Vec::new());
+        }
+        if let Some(why) = self.command.why_one_cluster() {
+            return Err(
+                Failure::usage(format!("only one --context can be asked: {why}"))
+                    .hint("`preview`, `list` and `devices` look at several"),
+            );
+        }
+        if let Some(flag) = connection.names_one_server() {
+            return Err(Failure::usage(format!(
+                "{flag} would ask the same server for every context"
+            )));
+        }
+        let options = ConnectionOptions {
+            kubeconfig: connection.kubeconfig.clone(),
+            ..ConnectionOptions::default()
+        };
+        let known = KubeconfigNames::load(&options, &surroundings.environment()).map_err(failed)?;
+        connection.contexts_among(&known.contexts)
+    }
+}
+
 impl Command {
+    /// Why it can be about one cluster only; absent where several can be asked side by side.
+    fn why_one_cluster(&self) -> Option<&'static str> {
+        let of_files = Some("saved files belong to no context");
+        let of_watch = Some("--watch follows one cluster");
+        match self {
+            Self::Preview(args) if args.publishes() => Some("--publish makes rules in one cluster"),
+            Self::Preview(args) if args.reads_files() => of_files,
+            Self::List(args) if args.reads_files() => of_files,
+            Self::List(args) if args.watches() => of_watch,
+            Self::Devices(args) if args.reads_files() => of_files,
+            Self::Devices(args) if args.watches() => of_watch,
+            Self::Preview(_) | Self::List(_) | Self::Devices(_) => None,
+            Self::Add(_) | Self::Escalate(_) | Self::Deescalate(_) | Self::Remove(_) => {
+                Some("this command changes rules, of one cluster at a time")
+            }
+            Self::Describe(_) | Self::Wait(_) | Self::Snapshot(_) | Self::Version(_) => {
+                Some("this command is about one cluster")
+            }
+            Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
+                Some("this command asks no cluster")
+            }
+        }
+    }
+
     /// Whether it takes care of signals itself, since it has to ask the cluster for something then.
     fn tidies_up(&self) -> bool {
         match self {
@@ -201,17 +255,18 @@ async fn dispatch(command: Command, context: &Context) -> Result<ExitStatus, Fai
 }
 
 async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, Failure> {
+    // Each on the heap: they are long, and the stack would have to hold the longest twice over.
     match command {
-        Command::Preview(args) => preview::run(args, context).await,
-        Command::Add(args) => add::run(args, context).await,
-        Command::Escalate(args) => escalate::run(args, context).await,
-        Command::Deescalate(args) => deescalate::run(args, context).await,
-        Command::Remove(args) => remove::run(args, context).await,
-        Command::List(args) => list::run(args, context).await,
-        Command::Describe(args) => describe::run(args, context).await,
-        Command::Wait(args) => wait::run(args, context).await,
-        Command::Devices(args) => devices::run(args, context).await,
-        Command::Snapshot(args) => snapshot::run(args, context).await,
+        Command::Preview(args) => Box::pin(preview::run(args, context)).await,
+        Command::Add(args) => Box::pin(add::run(args, context)).await,
+        Command::Escalate(args) => Box::pin(escalate::run(args, context)).await,
+        Command::Deescalate(args) => Box::pin(deescalate::run(args, context)).await,
+        Command::Remove(args) => Box::pin(remove::run(args, context)).await,
+        Command::List(args) => Box::pin(list::run(args, context)).await,
+        Command::Describe(args) => Box::pin(describe::run(args, context)).await,
+        Command::Wait(args) => Box::pin(wait::run(args, context)).await,
+        Command::Devices(args) => Box::pin(devices::run(args, context)).await,
+        Command::Snapshot(args) => Box::pin(snapshot::run(args, context)).await,
         Command::Completion(args) => completion::run(&args, context),
         Command::Version(args) => version::run(args, context).await,
         Command::Options(_) => help::options(&Cli::command(), context),

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::flags::connection::ConnectionArgs;
 use super::flags::output::GlobalArgs;
-use super::work::clock::now;
+use super::work::clock;
 use crate::cluster::{self, ApiClient, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
-use crate::output::{ColorChoice, Environment, Printer, Repeated, Verbosity};
+use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
+use crate::render::json;
+use crate::report::happening::{CommandEvent, Happening};
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
@@ -85,7 +88,7 @@ impl Surroundings {
     /// What of it connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
         cluster::Environment {
-            started: Some(now()),
+            started: Some(clock::now()),
             ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
         }
     }
@@ -117,8 +120,14 @@ pub(super) struct Context {
     pub(super) ledger: Ledger,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
+    /// The kubeconfig contexts that are asked side by side; none where one cluster is meant.
+    pub(super) contexts: Vec<String>,
+    /// Where it is told what goes on, if it is.
+    journal: OnceLock<Journal>,
+    /// Whether what was done is printed as data already.
+    is_accounted: AtomicBool,
     /// The clusters that were asked, each as a client.
-    clients: Mutex<Vec<ApiClient>>,
+    clients: Arc<Mutex<Vec<ApiClient>>>,
 }
 
 impl Context {
@@ -150,8 +159,71 @@ impl Context {
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
-            clients: Mutex::default(),
+            contexts: Vec::new(),
+            journal: OnceLock::new(),
+            is_accounted: AtomicBool::new(false),
+            clients: Arc::default(),
         }
+    }
+
+    /// What asks the cluster of that kubeconfig context, as one of several: nobody can answer the
+    /// questions of all of them.
+    pub(super) fn of(&self, name: &str) -> Self {
+        Self {
+            printer: Arc::clone(&self.printer),
+            width: self.width,
+            connection: ConnectionOptions {
+                context: Some(name.to_owned()),
+                ..self.connection.clone()
+            },
+            namespace: self.namespace.clone(),
+            verbosity: self.verbosity,
+            environment: cluster::Environment {
+                stdin_is_terminal: false,
+                ..self.environment.clone()
+            },
+            ledger: Ledger::default(),
+            interactive: false,
+            contexts: Vec::new(),
+            journal: OnceLock::new(),
+            is_accounted: AtomicBool::new(false),
+            clients: Arc::clone(&self.clients),
+        }
+    }
+
+    /// Tells from now on what goes on.
+    pub(super) fn record(&self, journal: Journal) {
+        // A command records once, at its beginning.
+        let _ = self.journal.set(journal);
+    }
+
+    /// Where it is told what goes on, if it is.
+    pub(super) fn journal(&self) -> Option<&Journal> {
+        self.journal.get()
+    }
+
+    /// Tells what happened, if that was asked for.
+    pub(super) fn happens(&self, happening: Happening) {
+        let Some(journal) = self.journal() else {
+            return;
+        };
+        match json::line(&CommandEvent::new(happening, clock::now())) {
+            Ok(line) => journal.write(line),
+            Err(error) => {
+                let text = format!("an event cannot be told: {error}");
+                self.printer.warn(&text);
+            }
+        }
+    }
+
+    /// Notes that what was done is printed as data.
+    pub(super) fn accounted(&self) {
+        self.is_accounted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what was done is printed as data already.
+    pub(super) fn is_accounted(&self) -> bool {
+        self.is_accounted.load(Ordering::Relaxed)
     }
 
     /// Notes that this cluster is asked.
@@ -171,7 +243,7 @@ impl Context {
 pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
     ConnectionOptions {
         kubeconfig: args.kubeconfig,
-        context: args.context,
+        context: args.context.into_iter().next(),
         cluster: args.cluster,
         user: args.user,
         namespace: args.namespace,
@@ -212,7 +284,10 @@ impl Context {
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
             interactive: false,
-            clients: Mutex::default(),
+            contexts: Vec::new(),
+            journal: OnceLock::new(),
+            is_accounted: AtomicBool::new(false),
+            clients: Arc::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
+use super::work::accounts::accounted;
 use super::work::changer::{Changer, stopped};
 use super::work::connect::{Live, connect_client, failed};
 use super::work::meant::meant;
@@ -25,6 +26,7 @@ use crate::decide::{Chooser, Meant, RulePatch, Version};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
+use crate::render::Format;
 use crate::report::change::ChangeOutcome;
 use crate::report::life::{Braked, braked_line};
 
@@ -95,45 +97,60 @@ struct Reached {
 }
 
 pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = args.rules.chooser()?;
-    let reached = reach(&chooser, context).await?;
-    let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
-    let (found, user) = join(find(&chooser, &reached, context), user).await;
-    let (mut found, mut unread) = found?;
-    // A failure that stands alone is told with all that it has, such as a role to ask for.
-    let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
-    let alone = is_alone.then(|| unread.pop()).flatten();
-    if found.rules.is_empty() && found.missing.is_empty() && unread.is_empty() && alone.is_none() {
-        context.printer.note("No resources found");
-    }
-    let change = args.change.change();
-    let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
-    let mut changer = changer.with_lines(args.report.lines());
-    changer.outcomes.missing(&chooser, &found);
-    if let Some((name, failure)) = &alone {
-        changer.outcomes.ended(name, ChangeOutcome::Failed, failure);
-    }
-    for (name, failure) in unread {
-        changer
-            .outcomes
-            .ended(&name, ChangeOutcome::Failed, &failure);
-        found.missing.push(failure);
-    }
-    // Those that are there are braked, whoever is not: later is too late.
-    let braked = args.pull(&found.rules, &reached, &mut changer).await;
-    let status = changer.status();
-    changer.present(args.report.format()?)?;
-    if let Some((_, failure)) = alone {
-        return Err(failure);
-    }
-    match (found.all_missing(), braked) {
-        (None, braked) => braked.map(|()| status),
-        (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
-        (Some(missing), Ok(())) => Err(missing.hint("the others were found, and are braked")),
-        (Some(missing), Err(failure)) => {
-            let status = of_parts([missing.status(), failure.status()]);
-            Err(failure.ending(status).hint(missing.to_string()))
+    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+    let work = args.deescalate(format, context);
+    accounted(work, format, dry_run, context).await
+}
+
+impl DeescalateArgs {
+    async fn deescalate(
+        &self,
+        format: Option<Format>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let chooser = self.rules.chooser()?;
+        let reached = reach(&chooser, context).await?;
+        let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
+        let (found, user) = join(find(&chooser, &reached, context), user).await;
+        let (mut found, mut unread) = found?;
+        // A failure that stands alone is told with all that it has, such as a role to ask for.
+        let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
+        let alone = is_alone.then(|| unread.pop()).flatten();
+        if found.rules.is_empty()
+            && found.missing.is_empty()
+            && unread.is_empty()
+            && alone.is_none()
+        {
+            context.printer.note("No resources found");
         }
+        let change = self.change.change();
+        let changer = Changer::new(&reached.rules, change, context).by(user.unwrap_or(None));
+        let mut changer = changer.with_lines(self.report.lines());
+        changer.outcomes.missing(&chooser, &found);
+        if let Some((name, failure)) = &alone {
+            changer.outcomes.ended(name, ChangeOutcome::Failed, failure);
+        }
+        for (name, failure) in unread {
+            changer
+                .outcomes
+                .ended(&name, ChangeOutcome::Failed, &failure);
+            found.missing.push(failure);
+        }
+        // Those that are there are braked, whoever is not: later is too late.
+        let braked = self.pull(&found.rules, &reached, &mut changer).await;
+        let status = changer.status();
+        let ended = match (found.all_missing(), braked) {
+            _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
+            (None, braked) => braked.map(|()| status),
+            (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
+            (Some(missing), Ok(())) => Err(missing.hint("the others were found, and are braked")),
+            (Some(missing), Err(failure)) => {
+                let status = of_parts([missing.status(), failure.status()]);
+                Err(failure.ending(status).hint(missing.to_string()))
+            }
+        };
+        changer.present(format, &ended)?;
+        ended
     }
 }
 

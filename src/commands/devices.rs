@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use super::flags::devices::SelectorArgs;
+use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::follow::{Question, answer_once, follow};
-use super::work::look::Look;
+use super::work::clusters;
+use super::work::events::{self, Results};
+use super::work::follow::{Question, answer, answer_once, follow};
+use super::work::look::{Aside, Look};
+use super::work::present::present;
 use super::work::wanted::Wanted;
 use crate::decide::choice::{self, Shown, Typed};
 use crate::decide::narrowing::{Narrowing, Usage};
@@ -51,6 +55,9 @@ pub(super) struct DevicesArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    events: EventsArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -72,24 +79,20 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
             "--free cannot be used together with --namespace: what a claim holds is not free",
         ));
     }
-    let look = Look::open(&args.source.source(), context).await?;
-    let inventory = engine::devices(look.snapshot(), &look.semantics);
-    let known = inventory.devices.iter().map(|state| &state.id);
-    shown.refuse_missing(known)?;
-    let is_bare = inventory.devices.is_empty()
-        && look.knows_usage()
-        && look.reading.without(Kind::ResourceSlice).is_none();
-    let narrowing = Narrowing {
-        shown,
-        node: args.node.clone(),
-        tainted: args.tainted,
-        free: args.free,
-        namespace: context.namespace.clone(),
-    };
-    let hint = narrowing.nearest_node(&inventory);
-    let question = Listed { narrowing };
-    let unknown = args.free && !look.knows_usage();
+    args.events.refuse_without_watch(args.watch)?;
+    let events = args.events.events.as_deref();
+    events::begin(events, "devices", Results::Answer, context).await?;
     let wanted = args.output.wanted();
+    if !context.contexts.is_empty() {
+        let asked = async |context: &Context| {
+            let (look, question, _) = args.look(shown.clone(), context).await?;
+            answer(&question, look).await
+        };
+        let reports = clusters::ask(context, asked).await?;
+        return present(&reports, &Aside::default(), wanted, context);
+    }
+    let (look, question, hints) = args.look(shown, context).await?;
+    let unknown = args.free && !look.knows_usage();
     if args.watch {
         if unknown {
             none_known_as_free(wanted, context)?;
@@ -100,13 +103,48 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     if unknown {
         none_known_as_free(wanted, context)?;
     }
-    if is_bare {
-        context.printer.hint(choice::NO_DEVICES);
-    }
-    if let Some(hint) = hint {
+    for hint in hints {
         context.printer.hint(&hint);
     }
     Ok(status)
+}
+
+impl DevicesArgs {
+    /// Whether saved files are asked.
+    pub(super) fn reads_files(&self) -> bool {
+        !self.source.from.is_empty()
+    }
+
+    /// Whether it goes on.
+    pub(super) fn watches(&self) -> bool {
+        self.watch
+    }
+
+    /// What there is, what is asked about it, and what to do where that is nothing.
+    async fn look(
+        &self,
+        shown: Shown,
+        context: &Context,
+    ) -> Result<(Look, Listed, Vec<String>), Failure> {
+        let look = Look::open(&self.source.source(), context).await?;
+        let inventory = engine::devices(look.snapshot(), &look.semantics);
+        let known = inventory.devices.iter().map(|state| &state.id);
+        shown.refuse_missing(known)?;
+        let is_bare = inventory.devices.is_empty()
+            && look.knows_usage()
+            && look.reading.without(Kind::ResourceSlice).is_none();
+        let narrowing = Narrowing {
+            shown,
+            node: self.node.clone(),
+            tainted: self.tainted,
+            free: self.free,
+            namespace: context.namespace.clone(),
+        };
+        let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
+        let hints = bare.into_iter().chain(narrowing.nearest_node(&inventory));
+        let hints = hints.collect();
+        Ok((look, Listed { narrowing }, hints))
+    }
 }
 
 /// Which devices are listed.

@@ -7,11 +7,14 @@ use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Changer, stopped};
+use super::work::accounts::accounted;
+use super::work::changer::{Changer, Lines, stopped};
 use super::work::consent::{Passed, Safety};
+use super::work::events;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
@@ -24,6 +27,7 @@ use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::naming::duration::parse_duration;
+use crate::render::Format;
 use crate::report::ImpactReport;
 
 /// Let rules do more: block new pods, or evict those that are there
@@ -79,6 +83,9 @@ pub(super) struct EscalateArgs {
     report: ReportArgs,
 
     #[command(flatten)]
+    events: EventsArgs,
+
+    #[command(flatten)]
     safety: SafetyArgs,
 
     #[command(flatten)]
@@ -127,32 +134,11 @@ impl From<Higher> for Effect {
 }
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = args.rules.chooser()?;
-    let safety = args.safety.prepare()?;
-    let to = Effect::from(args.to);
-    let scene = Scene::open(args.version.version(), context).await?;
-    let meant = scene.meant(&chooser).await?;
-    if let Some(failure) = meant.all_missing() {
-        return Err(failure);
-    }
-    if meant.rules.is_empty() {
-        context.printer.note("No resources found");
-    }
-    let wish = escalate(&meant.rules, &to)?;
-    args.warn_of_no_way_back(&wish.done, context);
-    let change = args.change.change();
-    let mut changer = Changer::new(&scene.rules, change, context).with_lines(args.report.lines());
-    let agreed = args.agree(&wish, &safety, &scene, context).await;
-    let ended = match agreed {
-        Ok(expected) => args.act(&wish, &expected, &scene, &mut changer).await,
-        Err(failure) => {
-            changer.outcomes.refuse_all(&wish.open, &failure);
-            Err(failure)
-        }
-    };
-    let status = changer.status();
-    changer.present(args.report.format()?)?;
-    ended.map(|()| status)
+    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+    let (events, lines) = (args.events.events.as_deref(), args.report.lines());
+    let lines = events::begin_beside(events, "escalate", lines, context).await?;
+    let work = args.escalate(format, lines, context);
+    accounted(work, format, dry_run, context).await
 }
 
 fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
@@ -160,6 +146,40 @@ fn names_of(rules: &[DeviceTaintRule]) -> Vec<String> {
 }
 
 impl EscalateArgs {
+    async fn escalate(
+        &self,
+        format: Option<Format>,
+        lines: Lines,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let chooser = self.rules.chooser()?;
+        let safety = self.safety.prepare()?;
+        let to = Effect::from(self.to);
+        let scene = Scene::open(self.version.version(), context).await?;
+        let meant = scene.meant(&chooser).await?;
+        if let Some(failure) = meant.all_missing() {
+            return Err(failure);
+        }
+        if meant.rules.is_empty() {
+            context.printer.note("No resources found");
+        }
+        let wish = escalate(&meant.rules, &to)?;
+        self.warn_of_no_way_back(&wish.done, context);
+        let change = self.change.change();
+        let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
+        let agreed = self.agree(&wish, &safety, &scene, context).await;
+        let ended = match agreed {
+            Ok(expected) => self.act(&wish, &expected, &scene, &mut changer).await,
+            Err(failure) => {
+                changer.outcomes.refuse_all(&wish.open, &failure);
+                Err(failure)
+            }
+        };
+        let status = changer.status();
+        changer.present(format, &ended)?;
+        ended.map(|()| status)
+    }
+
     /// Shows whom it hits, all that is done already included, and asks. Gives the pods that are to
     /// be evicted, as far as that was looked at.
     async fn agree(

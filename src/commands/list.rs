@@ -7,10 +7,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::context::Context;
+use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::work::follow::{Question, answer_once, follow};
-use super::work::look::Look;
+use super::work::clusters;
+use super::work::events::{self, Results};
+use super::work::follow::{Question, answer, answer_once, follow};
+use super::work::look::{Aside, Look};
+use super::work::present::present;
 use crate::decide::choice::rule_names;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
@@ -57,6 +61,9 @@ pub(super) struct ListArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    events: EventsArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -90,22 +97,19 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
     }
     let names = rule_names(&args.names)?;
-    let source = args.source.source();
-    let (look, objects) = if args.wants_objects() {
-        Look::open_with_objects(&source, context).await?
-    } else {
-        (Look::open(&source, context).await?, BTreeMap::new())
-    };
-    look.rules()?;
-    for name in &names {
-        look.rule(name)?;
-    }
-    let question = Listed {
-        args: &args,
-        names,
-        objects,
-    };
+    args.events.refuse_without_watch(args.watch)?;
+    let events = args.events.events.as_deref();
+    events::begin(events, "list", Results::Answer, context).await?;
     let wanted = args.output.wanted();
+    if !context.contexts.is_empty() {
+        let asked = async |context: &Context| {
+            let (look, question) = args.look(names.clone(), context).await?;
+            answer(&question, look).await
+        };
+        let reports = clusters::ask(context, asked).await?;
+        return present(&reports, &Aside::default(), wanted, context);
+    }
+    let (look, question) = args.look(names, context).await?;
     if args.watch {
         follow(&question, look, wanted, context).await
     } else {
@@ -175,6 +179,40 @@ impl Question for Listed<'_> {
 }
 
 impl ListArgs {
+    /// Whether saved files are asked.
+    pub(super) fn reads_files(&self) -> bool {
+        !self.source.from.is_empty()
+    }
+
+    /// Whether it goes on.
+    pub(super) fn watches(&self) -> bool {
+        self.watch
+    }
+
+    /// What there is, and what is asked about it; all rules that were named are there.
+    async fn look(
+        &self,
+        names: Vec<String>,
+        context: &Context,
+    ) -> Result<(Look, Listed<'_>), Failure> {
+        let source = self.source.source();
+        let (look, objects) = if self.wants_objects() {
+            Look::open_with_objects(&source, context).await?
+        } else {
+            (Look::open(&source, context).await?, BTreeMap::new())
+        };
+        look.rules()?;
+        for name in &names {
+            look.rule(name)?;
+        }
+        let question = Listed {
+            args: self,
+            names,
+            objects,
+        };
+        Ok((look, question))
+    }
+
     /// Whether the rules are printed as they are, and not what is known about them.
     fn wants_objects(&self) -> bool {
         match self.output.output {

@@ -9,7 +9,8 @@ use super::flags::output::OutputArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
-use super::work::look::Look;
+use super::work::clusters;
+use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
@@ -119,6 +120,15 @@ struct Answer {
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request().await?;
     let wanted = args.output.wanted();
+    if !context.contexts.is_empty() {
+        let asked = async |context: &Context| {
+            let Answer { look, report, .. } = look(&request, &args, context).await?;
+            Ok((report, look.into_aside()))
+        };
+        let reports = clusters::ask(context, asked).await?;
+        let reports = reports.with_guards(&request.guards, |report| &report.guards);
+        return present(&reports, &Aside::default(), wanted, context);
+    }
     let answer = look(&request, &args, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
@@ -207,6 +217,11 @@ impl PreviewArgs {
     /// Whether rules are created, so that somebody has to remove them again.
     pub(super) fn publishes(&self) -> bool {
         self.publish.publish
+    }
+
+    /// Whether saved files are asked.
+    pub(super) fn reads_files(&self) -> bool {
+        !self.source.from.is_empty()
     }
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.

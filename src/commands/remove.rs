@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
-use super::work::changer::{Changer, stopped};
+use super::work::accounts::accounted;
+use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::{Live, connect};
 use super::work::consent::ask;
+use super::work::events;
 use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
@@ -21,6 +24,7 @@ use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
+use crate::render::Format;
 use crate::report::life::release_lines;
 
 /// Delete rules, and say what becomes schedulable again
@@ -69,6 +73,9 @@ pub(super) struct RemoveArgs {
     report: ReportArgs,
 
     #[command(flatten)]
+    events: EventsArgs,
+
+    #[command(flatten)]
     version: VersionArgs,
 }
 
@@ -85,38 +92,52 @@ Examples:
   kubectl devicetaint remove --expired";
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = args.chooser()?;
-    let live = connect(context).await?;
-    let rules = live.rules()?;
-    let now = time_of(&chooser, &live)?;
-    let mut found = meant(&chooser, &rules, now, context).await?;
-    // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
-    // interrupted command can be run again.
-    let missing = args.objection(&mut found, context);
-    let change = args.change.change();
-    let mut changer = Changer::new(&rules, change, context).with_lines(args.report.lines());
-    changer.outcomes.missing(&chooser, &found);
-    if found.rules.is_empty() && missing.is_none() {
-        context.printer.note("No resources found");
-    }
-    let removed = match args.agree(&chooser, &found, context) {
-        Ok(()) => args.act(&found.rules, live, &mut changer).await,
-        Err(failure) => {
-            changer.outcomes.refuse_all(&found.rules, &failure);
-            Err(failure)
-        }
-    };
-    let status = changer.status();
-    changer.present(args.report.format()?)?;
-    removed?;
-    match missing {
-        Some(failure) if found.rules.is_empty() => Err(failure),
-        Some(failure) => Err(failure.hint("the others were found, and are deleted")),
-        None => Ok(status),
-    }
+    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+    let (events, lines) = (args.events.events.as_deref(), args.report.lines());
+    let lines = events::begin_beside(events, "remove", lines, context).await?;
+    let work = args.remove(format, lines, context);
+    accounted(work, format, dry_run, context).await
 }
 
 impl RemoveArgs {
+    async fn remove(
+        &self,
+        format: Option<Format>,
+        lines: Lines,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let chooser = self.chooser()?;
+        let live = connect(context).await?;
+        let rules = live.rules()?;
+        let now = time_of(&chooser, &live)?;
+        let mut found = meant(&chooser, &rules, now, context).await?;
+        // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
+        // interrupted command can be run again.
+        let missing = self.objection(&mut found, context);
+        let change = self.change.change();
+        let mut changer = Changer::new(&rules, change, context).with_lines(lines);
+        changer.outcomes.missing(&chooser, &found);
+        if found.rules.is_empty() && missing.is_none() {
+            context.printer.note("No resources found");
+        }
+        let removed = match self.agree(&chooser, &found, context) {
+            Ok(()) => self.act(&found.rules, live, &mut changer).await,
+            Err(failure) => {
+                changer.outcomes.refuse_all(&found.rules, &failure);
+                Err(failure)
+            }
+        };
+        let status = changer.status();
+        let ended = match (removed, missing) {
+            (Err(failure), _) => Err(failure),
+            (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
+            (Ok(()), Some(failure)) => Err(failure.hint("the others were found, and are deleted")),
+            (Ok(()), None) => Ok(status),
+        };
+        changer.present(format, &ended)?;
+        ended
+    }
+
     fn chooser(&self) -> Result<Chooser, Failure> {
         Chooser::parse(&Ways {
             expired: self.expired,

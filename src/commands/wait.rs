@@ -5,9 +5,11 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::context::Context;
+use super::flags::events::EventsArgs;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
 use super::work::connect::{Live, connect};
+use super::work::events::{self, Results, Stdout};
 use super::work::look::Look;
 use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
@@ -59,6 +61,9 @@ pub(super) struct WaitArgs {
     output: Format,
 
     #[command(flatten)]
+    events: EventsArgs,
+
+    #[command(flatten)]
     version: VersionArgs,
 }
 
@@ -95,6 +100,13 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     let goal = Goal::from(args.what);
     let again = || vec!["run the same command again to wait on".to_owned()];
     context.ledger.advise(again());
+    let results = if args.is_data() {
+        Results::Answer
+    } else {
+        Results::Lines
+    };
+    let events = args.events.events.as_deref();
+    let stdout = events::begin(events, "wait", results, context).await?;
     let live = connect(context).await?;
     let found = args.find(&chooser, &live, context).await?;
     if found.is_empty() {
@@ -115,7 +127,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         }
     };
     live.tell(&context.printer);
-    args.tell(&wait, waited, context)
+    args.tell(&wait, waited, stdout, context)
 }
 
 impl WaitArgs {
@@ -125,6 +137,14 @@ impl WaitArgs {
             selector: self.selector.as_ref(),
             ..Ways::default()
         })
+    }
+
+    /// Whether how it ended is printed as data.
+    fn is_data(&self) -> bool {
+        match self.output {
+            Format::Json | Format::Yaml => true,
+            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+        }
     }
 
     fn patience(&self) -> Patience {
@@ -170,6 +190,7 @@ impl WaitArgs {
         &self,
         wait: &Wait<'_>,
         waited: Waited,
+        stdout: Stdout,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let report = waited.report(wait);
@@ -177,11 +198,7 @@ impl WaitArgs {
             Ending::Met => Ok(ExitStatus::Success),
             Ending::TimedOut(left) => Err(timed_out(self.timeout, &left)),
         };
-        let is_data = match self.output {
-            Format::Json | Format::Yaml => true,
-            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
-        };
-        if status.is_ok() || is_data {
+        if stdout == Stdout::Free && (status.is_ok() || self.is_data()) {
             let page = Page {
                 format: self.output,
                 width: context.width,

@@ -161,6 +161,13 @@ pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<S
     })
 }
 
+/// Whether the rule that was decided on is still there, and not another of its name: only then may the
+/// same command be run again without a look at what it would change now.
+#[must_use]
+pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> bool {
+    found.is_some_and(|found| found.uid == decided_on.uid)
+}
+
 /// What to do about a rule that is so different by now that the same command would not change it.
 #[must_use]
 pub fn look_first(name: &str) -> String {
@@ -174,6 +181,16 @@ mod tests {
     use super::*;
     use crate::decide::testing::{manager, named, rule, selector};
     use crate::model::{DeviceSelector, Effect, EvictionCondition};
+
+    #[test]
+    fn another_rule_of_the_same_name_is_not_the_one_that_was_decided_on() {
+        let decided_on = rule("None");
+        let mut changed = rule("NoExecute");
+        assert!(is_still_there(&decided_on, Some(&changed)));
+        changed.uid = "another".into();
+        assert!(!is_still_there(&decided_on, Some(&changed)));
+        assert!(!is_still_there(&decided_on, None));
+    }
 
     fn theirs(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Failure {
         match conflict(before, Some(after)) {

@@ -5,6 +5,7 @@
 //!
 //! | question | module |
 //! |---|---|
+//! | Which clusters are asked? | [`mod@contexts`] |
 //! | Which rules are there? | [`known`] |
 //! | Which rules are meant? | [`chooser`] |
 //! | Which devices are meant? | [`choice`] |
@@ -31,6 +32,7 @@ pub mod choice;
 pub mod chooser;
 pub mod conflict;
 pub mod consent;
+pub mod contexts;
 pub mod draft;
 pub mod drafts;
 pub mod effect;
@@ -52,6 +54,7 @@ pub use broad::{Question, removal};
 pub use chooser::{Chooser, Meant, Ways};
 pub use conflict::{Meanwhile, conflict};
 pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
+pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
 pub use ending::{Strictness, ending};

@@ -20,6 +20,12 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
+    /// What became of the rules so far.
+    #[must_use]
+    pub fn rules(&self) -> &[ChangedRule] {
+        &self.rules
+    }
+
     /// Adds what became of a rule.
     pub fn add(&mut self, rule: ChangedRule) {
         self.rules.push(rule);

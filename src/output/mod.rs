@@ -12,12 +12,14 @@
 //! | Which words stand out on a terminal? | [`mark`] |
 //! | What shows that something is going on? | [`progress`] |
 //! | What is told of something that goes on for long? | [`account`] |
+//! | What goes on, line by line, for programs? | [`journal`] |
 //! | What does the user have to say to it? | [`question`] |
 //! | What has to stand in a printed command as well? | [`repeated`] |
 
 pub mod account;
 pub mod environment;
 pub mod escape;
+pub mod journal;
 pub mod mark;
 pub mod printer;
 pub mod progress;
@@ -26,6 +28,7 @@ pub mod repeated;
 
 pub use account::Account;
 pub use environment::{ColorChoice, Environment, Verbosity};
+pub use journal::{Journal, JournalError};
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;

@@ -27,6 +27,9 @@ pub struct ChangeReport {
     /// Whether anything was changed, or would have been without the dry run; null when that is not
     /// known of a rule.
     pub changed: Option<bool>,
+    /// Why the command did not do all that was asked; null when it did.
+    #[serde(default)]
+    pub error: Option<String>,
     /// The rules, in the order in which the command came to them.
     pub rules: Vec<ChangedRule>,
     /// How the wait for the change ended; null when nothing was waited for.
@@ -200,10 +203,17 @@ impl ChangeReport {
             kind: "ChangeReport".to_owned(),
             dry_run,
             changed,
+            error: None,
             rules,
             wait: None,
             notes: Vec::new(),
         }
+    }
+
+    /// The report of a command that did not do all that was asked, and why.
+    #[must_use]
+    pub fn with_error(self, error: Option<String>) -> Self {
+        Self { error, ..self }
     }
 
     /// The report with how the wait for the change ended.

@@ -20,6 +20,8 @@ pub struct Glance {
     pub line: String,
     /// How many pods were to go, as far as was seen.
     pub pods: usize,
+    /// How many of them are still there, as far as was seen.
+    pub pods_left: usize,
     /// What remains; only when the time is over.
     pub left: Vec<Left>,
     /// When the last pod that tolerates the taint for a while is due.
@@ -48,6 +50,7 @@ impl Glance {
             state,
             line,
             pods: seen.all,
+            pods_left: facts.left.len(),
             left,
             last_due: last_due(facts.left),
             now,

@@ -18,8 +18,10 @@
 //! | How many, as far as that is known? | [`count`] |
 //! | What does every answer say beside its subject? | [`answer`] |
 //! | What became of the rules that a command changes? | [`change`] |
+//! | What do several clusters answer? | [`clusters`] |
 //! | What is there to say about a snapshot? | [`snapshot`] |
 //! | How did a wait end? | [`wait`] |
+//! | What happens while a command goes on? | [`happening`] |
 //! | How far is a wait? | [`glance`] |
 //! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
@@ -29,6 +31,7 @@
 
 pub mod answer;
 pub mod change;
+pub mod clusters;
 pub mod count;
 pub mod description;
 pub mod descriptions;
@@ -36,6 +39,7 @@ pub mod devices;
 pub mod events;
 pub mod glance;
 pub mod guard;
+pub mod happening;
 pub mod hazard;
 pub mod impact;
 pub mod knowledge;

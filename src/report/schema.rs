@@ -8,11 +8,13 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
+use super::clusters::{AnyReport, ClusterReports};
+use super::happening::CommandEvent;
 use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, VersionReport, WaitReport};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 6] {
+pub fn files() -> [(&'static str, Schema); 8] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -37,6 +39,14 @@ pub fn files() -> [(&'static str, Schema); 6] {
         (
             "version-report.v1alpha1.schema.json",
             schema_of::<VersionReport>(),
+        ),
+        (
+            "cluster-reports.v1alpha1.schema.json",
+            schema_of::<ClusterReports<AnyReport>>(),
+        ),
+        (
+            "command-event.v1alpha1.schema.json",
+            schema_of::<CommandEvent>(),
         ),
     ]
 }

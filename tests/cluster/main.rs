@@ -17,6 +17,7 @@ mod campaign;
 #[path = "../support/case/mod.rs"]
 mod case;
 mod comparison;
+mod contexts;
 mod far;
 #[cfg(unix)]
 mod guides;

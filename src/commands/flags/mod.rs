@@ -5,6 +5,7 @@
 pub(crate) mod change;
 pub(crate) mod connection;
 pub(crate) mod devices;
+pub(crate) mod events;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod output;

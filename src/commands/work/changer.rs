@@ -6,12 +6,13 @@
 
 use serde_json::Value;
 
+use super::accounts;
 use super::connect::failed;
 use super::dry_run::Change;
 use crate::cluster::{self, ClusterError, Made, Next, Rules, State, StoredRule, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
-use crate::decide::conflict::look_first;
+use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, revert, too_old_for_none};
 use crate::decide::ledger::{Hindrance, Wish};
 use crate::decide::outcomes::{as_it_was, changed_by, deleted, made_as};
@@ -20,8 +21,9 @@ use crate::decide::{
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::render::{Format, Page, render};
+use crate::render::Format;
 use crate::report::change::{ChangeOutcome, ChangedRule};
+use crate::report::happening::Happening;
 
 /// Whether each change is printed as it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +43,8 @@ pub(crate) struct Changer<'a> {
     user: Option<String>,
     /// What became of the rules so far.
     pub(crate) outcomes: Outcomes,
+    /// Of how many rules that is told as events.
+    told: usize,
 }
 
 impl<'a> Changer<'a> {
@@ -53,6 +57,7 @@ impl<'a> Changer<'a> {
             context,
             user: None,
             outcomes: Outcomes::default(),
+            told: 0,
         }
     }
 
@@ -191,7 +196,10 @@ impl<'a> Changer<'a> {
             match (conflict(decided_on, fact), fact) {
                 (Meanwhile::Ours, Some(fact)) => Next::Send(patched(fact, &patch)),
                 (Meanwhile::Ours, None) => Next::End((gone(&name), false)),
-                (Meanwhile::Theirs(failure), fact) => Next::End((failure, again(fact))),
+                (Meanwhile::Theirs(failure), fact) => {
+                    let completes = is_still_there(decided_on, fact) && again(fact);
+                    Next::End((failure, completes))
+                }
             }
         });
         match made.await {
@@ -229,9 +237,13 @@ impl<'a> Changer<'a> {
                 }
                 match conflict(decided_on, Some(found)) {
                     Meanwhile::Ours => Next::Send(cluster::Change::Delete { on: state(found) }),
-                    // It is still there, and would be deleted as it is then.
-                    Meanwhile::Theirs(failure) => {
+                    // The same command would delete it as it is by then.
+                    Meanwhile::Theirs(failure) if is_still_there(decided_on, Some(found)) => {
                         Next::End(Err(failure.ending(ExitStatus::TryAgain)))
+                    }
+                    Meanwhile::Theirs(failure) => {
+                        self.context.ledger.advise([look_first(&name)]);
+                        Next::End(Err(failure))
                     }
                 }
             });
@@ -344,6 +356,7 @@ impl<'a> Changer<'a> {
         if back == Revert::GiveBack {
             self.outcomes
                 .add(as_it_was(before, ChangeOutcome::Reverted));
+            self.tell();
         }
         Ok(back)
     }
@@ -359,17 +372,30 @@ impl<'a> Changer<'a> {
         self.outcomes.note(line);
     }
 
-    /// Prints what became of the rules as data, if that was asked for; also of a command that failed.
-    pub(crate) fn present(&mut self, format: Option<Format>) -> Result<(), Failure> {
-        let Some(format) = format else {
-            return Ok(());
-        };
+    /// Prints what became of the rules as data, if that was asked for; also of a command that ended with
+    /// a failure.
+    pub(crate) fn present<T>(
+        &mut self,
+        format: Option<Format>,
+        ended: &Result<T, Failure>,
+    ) -> Result<(), Failure> {
+        self.tell();
         let report = self.outcomes.report(self.change.dry_run);
-        let page = Page {
-            format,
-            width: None,
-        };
-        Ok(self.context.printer.emit(&render(&report, page)?)?)
+        self.told = 0;
+        let error = ended.as_ref().err().map(ToString::to_string);
+        accounts::print(&report.with_error(error), format, self.context)
+    }
+
+    /// Tells as events what became of the rules since that was told last.
+    fn tell(&mut self) {
+        for rule in self.outcomes.rules().iter().skip(self.told) {
+            let happening = Happening::Rule {
+                dry_run: self.change.dry_run,
+                rule: rule.clone(),
+            };
+            self.context.happens(happening);
+        }
+        self.told = self.outcomes.rules().len();
     }
 
     /// How a command ends that changed something or not.
@@ -397,6 +423,7 @@ impl<'a> Changer<'a> {
         }
         let line = rule.line(self.change.dry_run);
         self.outcomes.add(rule);
+        self.tell();
         match self.lines {
             Lines::Left => Ok(()),
             Lines::Printed => Ok(self.context.printer.emit(&format!("{line}\n"))?),
@@ -407,6 +434,7 @@ impl<'a> Changer<'a> {
     fn refused(&mut self, name: &str, failure: Failure) -> Failure {
         self.context.ledger.failed();
         self.outcomes.ended(name, ChangeOutcome::Failed, &failure);
+        self.tell();
         failure
     }
 
@@ -424,6 +452,7 @@ impl<'a> Changer<'a> {
         }
         let failure = failed(error);
         self.outcomes.ended(name, outcome, &failure);
+        self.tell();
         failure
     }
 }

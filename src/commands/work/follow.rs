@@ -17,7 +17,8 @@ use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
-use crate::report::{Answer, Basis};
+use crate::report::happening::Happening;
+use crate::report::{Answer, Basis, View};
 
 /// Changes within this time are shown together.
 const GATHER: Duration = Duration::from_secs(1);
@@ -43,12 +44,21 @@ pub(crate) async fn answer_once(
     wanted: Wanted,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
+    let (answer, aside) = answer(question, look).await?;
+    present(&answer, &aside, wanted, context)
+}
+
+/// The answer, with what there is to say beside it.
+pub(crate) async fn answer<Q: Question>(
+    question: &Q,
+    look: Look,
+) -> Result<(Q::Answer, Aside), Failure> {
     let look = match question.needs_pods_of(&look.basis()) {
         Some(devices) => look.with_pods(|id| devices.contains(id)).await?,
         None => look,
     };
     let answer = question.answer(&look.basis());
-    present(&answer, &look.into_aside(), wanted, context)
+    Ok((answer, look.into_aside()))
 }
 
 /// Answers, and again whenever the answer is another; until somebody stops it, nobody reads it any
@@ -77,6 +87,7 @@ pub(crate) async fn follow(
     let mut watched =
         Watched::keep(&live.client, &live.served, detail(&semantics), reading).watching(&kinds);
     let mut shown = None;
+    let mut names_before = Vec::new();
     loop {
         let at = |now| Basis {
             reading: watched.reading(),
@@ -98,7 +109,15 @@ pub(crate) async fn follow(
             if shown.as_ref().is_some_and(|shown| !shown.is_empty()) {
                 context.printer.emit(between(wanted.format))?;
             }
-            present(&question.answer(&at(clock.now())), &aside, wanted, context)?;
+            let answer = question.answer(&at(clock.now()));
+            present(&answer, &aside, wanted, context)?;
+            if context.journal().is_some() {
+                let names = answer.names();
+                let happening =
+                    Happening::answer(names.clone(), &names_before, answer.incomplete());
+                context.happens(happening);
+                names_before = names;
+            }
             aside = Aside::default();
             shown = Some(compared);
         }

@@ -2,12 +2,15 @@
 //!
 //! Knows no clap: everything comes as plain values.
 
+pub(crate) mod accounts;
 pub(crate) mod candidates;
 pub(crate) mod changer;
-pub(super) mod clock;
+pub(crate) mod clock;
+pub(crate) mod clusters;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod dry_run;
+pub(crate) mod events;
 pub(crate) mod eyes;
 pub(crate) mod follow;
 pub(crate) mod look;

@@ -19,8 +19,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid};
 use crate::output::Account;
 use crate::report::glance::Glance;
+use crate::report::happening::Happening;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::wait::{Left, WaitReport};
+use crate::report::wait::{Left, WaitReport, goal_name};
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {
@@ -119,6 +120,7 @@ impl Wait<'_> {
         let mut progress = Account::new(&context.printer);
         let mut freshness = Freshness::Kept;
         let mut warned = false;
+        let mut told = None;
         loop {
             let glance = eyes.look(freshness, &mut settle, began).await?;
             for odd in eyes.oddities() {
@@ -130,16 +132,22 @@ impl Wait<'_> {
                 Goal::Evicted => progress.say(&glance.state, &glance.line),
                 Goal::Observed | Goal::Deleted => {}
             }
+            self.tell(&glance, &mut told, context);
             if !warned && let Some(short) = self.shortfall(&glance, began) {
                 context
                     .printer
                     .warn(&standing::cannot_be_met(&short, self.patience));
                 warned = true;
             }
-            let over = |ending| Waited {
-                ending,
-                pods: glance.pods,
-                took: began.elapsed(),
+            let over = |ending| {
+                let waited = Waited {
+                    ending,
+                    pods: glance.pods,
+                    took: began.elapsed(),
+                };
+                let wait = waited.report(self);
+                context.happens(Happening::WaitEnded { wait });
+                waited
             };
             match glance.step {
                 Step::Met => return Ok(over(Ending::Met)),
@@ -154,6 +162,25 @@ impl Wait<'_> {
                 }
             }
         }
+    }
+
+    /// Tells as an event how far it is, whenever that is another than was `told` last.
+    fn tell(&self, glance: &Glance, told: &mut Option<String>, context: &Context) {
+        let state = match self.goal {
+            Goal::Evicted => &glance.state,
+            Goal::Observed | Goal::Deleted => &glance.line,
+        };
+        if context.journal().is_none() || told.as_ref() == Some(state) {
+            return;
+        }
+        context.happens(Happening::Progress {
+            goal: goal_name(self.goal).to_owned(),
+            rules: self.names(),
+            pods: glance.pods,
+            pods_left: glance.pods_left,
+            message: glance.line.clone(),
+        });
+        *told = Some(state.clone());
     }
 
     fn shortfall(&self, glance: &Glance, began: Instant) -> Option<Shortfall> {

@@ -39,19 +39,33 @@ impl Guard {
         knowledge: &Knowledge<'_>,
     ) -> GuardResult {
         let value = value_of(self.signal, summary);
-        let (whole, answer) = match self.quantity {
+        let whole = match self.quantity {
+            Quantity::Number(_) => None,
+            Quantity::Percent { of, .. } => {
+                Some(knowledge.count(self.signal.subject(), wholes.number(of)))
+            }
+        };
+        let missing = || knowledge.missing(self.signal.subjects());
+        self.result(value, whole, missing)
+    }
+
+    /// What becomes of the guard where the signal counts `value`, and what a percentage is taken of is
+    /// `whole`; `missing` says why one of them is not known.
+    pub(super) fn result(
+        &self,
+        value: Count,
+        whole: Option<Count>,
+        missing: impl FnOnce() -> String,
+    ) -> GuardResult {
+        let answer = match self.quantity {
             Quantity::Number(limit) => {
                 let limit = Range::exactly(limit.into());
-                (None, self.operator.holds(Range::of(value, 1), limit))
+                self.operator.holds(Range::of(value, 1), limit)
             }
             // Both sides times one hundred, so that nothing is rounded.
-            Quantity::Percent { percent, of } => {
-                let whole = knowledge.count(self.signal.subject(), wholes.number(of));
-                let limit = Range::of(whole, percent.into());
-                (
-                    Some(whole),
-                    self.operator.holds(Range::of(value, 100), limit),
-                )
+            Quantity::Percent { percent, .. } => {
+                let limit = Range::of(whole.unwrap_or(Count::at_least(0)), percent.into());
+                self.operator.holds(Range::of(value, 100), limit)
             }
         };
         let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
@@ -63,7 +77,7 @@ impl Guard {
             tripped: answer != Some(false),
             at_least: bounded.then(|| value.least()),
             at_most: value.most().filter(|_| bounded),
-            unknown_without: (!known).then(|| knowledge.missing(self.signal.subjects())),
+            unknown_without: (!known).then(missing),
         }
     }
 }

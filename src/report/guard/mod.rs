@@ -11,6 +11,7 @@
 //! | Which of two numbers is greater, as far as they are known? | `comparison` |
 //! | What does a report count, and does the guard trip? | `evaluation` |
 //! | What became of it? | `outcome` |
+//! | And for several clusters together? | `together` |
 
 mod comparison;
 mod error;
@@ -18,6 +19,7 @@ mod evaluation;
 mod expression;
 mod outcome;
 mod signal;
+mod together;
 
 pub use error::GuardError;
 pub use evaluation::Wholes;

@@ -130,7 +130,7 @@ async fn a_server_that_is_gone_is_named() {
     plane.stop_api_server();
     let text = scene.run(plane.kubeconfig(), &["devices"]);
     assert!(
-        text.contains("error: ") && text.contains("SERVER") && text.ends_with("[exit status: 1]"),
+        text.contains("error: ") && text.contains("SERVER") && text.ends_with("[exit status: 75]"),
         "{text}"
     );
     plane.start_api_server();
@@ -159,7 +159,7 @@ async fn a_silent_server_is_given_up_after_the_timeout() {
         .spawn()
         .expect("the plugin can be run");
     let text = scene.shown(&ended(child));
-    assert!(text.ends_with("[exit status: 1]"), "{text}");
+    assert!(text.ends_with("[exit status: 75]"), "{text}");
     // The limit that was given is the one that it was given up at.
     for part in [&server, "1s"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -86,7 +86,7 @@ async fn a_list_that_is_cut_anywhere_is_never_a_shorter_one() {
             assert_eq!(run.code(), Some(0), "{what}: {said}");
             assert_eq!(run.answer(), *expected, "{what}");
         } else {
-            assert_eq!(run.code(), Some(1), "{what}: {said}");
+            assert_eq!(run.code(), Some(75), "{what}: {said}");
             assert!(run.output.stdout.is_empty(), "{what}");
             assert!(said.contains("error: "), "{what}: {said}");
         }
@@ -115,7 +115,7 @@ async fn whatever_follows_a_list_makes_it_unbelievable() {
         assert_eq!(run.answer(), expected);
         assert!(run.requests.len() > 1);
         let run = self::run(&scene, Fault::appended(more), ALWAYS).await;
-        assert_eq!(run.code(), Some(1), "{more:?} {}", run.said());
+        assert_eq!(run.code(), Some(75), "{more:?} {}", run.said());
     }
 }
 
@@ -134,7 +134,7 @@ async fn a_busy_server_is_asked_again_when_it_says() {
         assert_eq!(patient.count(), 2, "{:?}", run.requests);
         assert_eq!(run.said().matches("is busy").count(), 2, "{}", run.said());
         let run = self::run(&scene, Fault::Answer(answer), ALWAYS).await;
-        assert_eq!(run.code(), Some(1), "{}", run.said());
+        assert_eq!(run.code(), Some(75), "{}", run.said());
         assert!(run.said().contains("error: "), "{}", run.said());
     }
 }
@@ -147,11 +147,11 @@ async fn a_connection_that_is_reset_or_silent_ends_in_an_answer_or_an_error() {
     let once = run(&scene, Fault::Reset, 1).await;
     match once.code() {
         Some(0) => assert_eq!(once.answer(), expected),
-        code => assert_eq!(code, Some(1), "{}", once.said()),
+        code => assert_eq!(code, Some(75), "{}", once.said()),
     }
     for fault in [Fault::Reset, Fault::Silence] {
         let run = run(&scene, fault, ALWAYS).await;
-        assert_eq!(run.code(), Some(1), "{}", run.said());
+        assert_eq!(run.code(), Some(75), "{}", run.said());
         assert!(run.output.stdout.is_empty());
         assert!(run.said().contains("error: "), "{}", run.said());
     }

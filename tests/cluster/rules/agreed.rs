@@ -295,7 +295,7 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
         block_on(plane.patch(&Reference::rule(&name), &wide));
     });
     let run = run
-        .ended(1)
+        .ended(75)
         .saying(&format!(
             "it selected {}, it selects {}/*/*",
             world.device("gpu-0"),
@@ -336,6 +336,46 @@ fn what_was_done_can_be_had_as_data_also_of_a_command_that_failed() {
     let mut outcomes: Vec<_> = outcomes.map(|rule| rule["outcome"].clone()).collect();
     outcomes.sort_by_key(ToString::to_string);
     assert_eq!(outcomes, ["configured", "not-found"]);
+    assert_eq!(braked["changed"], true, "a part of it was done");
+    assert!(braked["error"].as_str().expect("why").contains("nobody"));
+    let tried = told(&format!("remove {name} --dry-run=server"), 0);
+    assert_eq!(
+        (&tried["changed"], &tried["dryRun"]),
+        (&true.into(), &"Server".into())
+    );
     let removed = told(&format!("remove {name}"), 0);
     assert_eq!(removed["rules"][0]["outcome"], "deleted");
+    assert_eq!(removed["error"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_command_that_fails_before_it_changes_anything_says_so_as_data_too() {
+    let world = two_pods();
+    let add = format!("add GPU0 {KEY}=x:NoExecute --yes");
+    let elsewhere = "--server https://127.0.0.1:1";
+    for (line, code) in [
+        (add.clone() + " --confirm-pods 7", 4),
+        (format!("add DRIVER/nowhere/gpu-9 {KEY}=x"), 1),
+        (format!("{add} {elsewhere}"), 75),
+        ("escalate nobody --to NoSchedule".to_owned(), 1),
+        (format!("escalate nobody --to NoSchedule {elsewhere}"), 75),
+        ("deescalate nobody --to None".to_owned(), 1),
+        (format!("deescalate nobody --to None {elsewhere}"), 75),
+        ("remove nobody".to_owned(), 1),
+        (format!("remove nobody {elsewhere}"), 75),
+        ("remove nobody --as nobody".to_owned(), 1),
+    ] {
+        for dry_run in ["", " --dry-run=server"] {
+            let run = world.run(&format!("{line}{dry_run} -o json")).ended(code);
+            let report: serde_json::Value =
+                serde_json::from_str(&run.stdout).expect("one document");
+            assert_eq!(report["changed"], false, "{line}: {report:#}");
+            let error = report["error"].as_str().expect("why");
+            assert!(run.stderr.contains(error), "{line}: {report:#}");
+        }
+    }
+    assert_eq!(block_on(world.rules()).len(), 0);
+    // Nobody knows what was asked for.
+    let run = world.run("remove -o json").ended(2);
+    assert!(run.stdout.is_empty(), "{run:?}");
 }

@@ -389,13 +389,13 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
     trial.reset();
     trial
         .harm(At::From(requests), Harm::Down)
-        .ended(1)
+        .ended(75)
         .saying("changed: ")
         .saying("to wait on: ");
     trial.reset();
     trial
         .harm(At::From(patch + 1), Harm::Down)
-        .ended(1)
+        .ended(75)
         .saying(&format!("changed: {} configured", trial.names[0]))
         .saying(&format!("not known: {}", trial.names[1]))
         .saying("run the same command again to complete it");

@@ -133,7 +133,7 @@ fn a_server_that_goes_away_between_two_rules_is_told_with_what_was_changed() {
             At::From(requests - 10),
             Harm::Down,
         )
-        .ended(1)
+        .ended(75)
         .saying("run the same command again");
     assert!(run.stdout.lines().count() >= 5, "{run:?}");
     assert!(run.stderr.contains("not changed:"), "{run:?}");

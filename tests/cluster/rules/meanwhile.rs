@@ -58,7 +58,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             let theirs = json!({"spec": {"taint": {"value": "theirs"}}});
             block_on(plane.patch(&Reference::rule(&name), &theirs));
         });
-        run.ended(1)
+        run.ended(75)
             .saying("was changed in the meantime; nothing was forced")
             .saying(&format!(
                 "it was {KEY}=ours:NoSchedule, it is {KEY}=theirs:NoSchedule"
@@ -128,6 +128,7 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
     });
     run.ended(1)
         .saying("it was deleted and made anew, as example.com/broken:NoSchedule")
+        .saying("look at it before anything else")
         .saying(&format!("not changed: {name}"));
     assert!(block_on(world.rule(&name)).is_some());
 }

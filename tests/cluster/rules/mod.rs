@@ -7,6 +7,7 @@ mod asked;
 mod bad_input;
 mod changing;
 mod describing;
+mod events;
 mod every_step;
 mod harm;
 mod interrupted;

@@ -1,0 +1,47 @@
+//! What a command that changes rules prints as data: one document, however it ends.
+
+use crate::commands::context::Context;
+use crate::error::{ExitStatus, Failure};
+use crate::render::{Format, Page, render};
+use crate::report::ChangeReport;
+use crate::report::change::DryRun;
+
+/// Prints a report, if that was asked for.
+pub(super) fn print(
+    report: &ChangeReport,
+    format: Option<Format>,
+    context: &Context,
+) -> Result<(), Failure> {
+    let Some(format) = format else {
+        return Ok(());
+    };
+    let page = Page {
+        format,
+        width: None,
+    };
+    context.accounted();
+    Ok(context.printer.emit(&render(report, page)?)?)
+}
+
+/// What a command does, with a report also where it fails before it comes to any rule. A command line
+/// that is wrong gets none: nobody knows what was asked for.
+pub(crate) async fn accounted(
+    work: impl Future<Output = Result<ExitStatus, Failure>>,
+    format: Option<Format>,
+    dry_run: DryRun,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    let done = work.await;
+    match &done {
+        Err(failure) if failure.status() != ExitStatus::Usage && !context.is_accounted() => {
+            let report = ChangeReport::new(Vec::new(), dry_run);
+            print(
+                &report.with_error(Some(failure.to_string())),
+                format,
+                context,
+            )?;
+        }
+        Ok(_) | Err(_) => {}
+    }
+    done
+}

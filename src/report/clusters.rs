@@ -1,0 +1,385 @@
+//! What do several clusters answer to one question?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::answer::Answer;
+use super::devices::DeviceReport;
+use super::guard::{Guard, GuardResult};
+use super::impact::ImpactReport;
+use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
+use super::table::{Body, Column, Section, Table, Tone, View};
+use crate::naming::shell::word;
+
+/// The answers of several clusters to one question, side by side.
+///
+/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterReports<A> {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "ClusterReports"))]
+    pub kind: String,
+    /// The clusters, in the order in which they were named.
+    pub clusters: Vec<ClusterReport<A>>,
+    /// The limits that were given, for all clusters together; what each of them comes to stands in its
+    /// own report.
+    pub guards: Vec<GuardResult>,
+    /// Oddities that do not keep the question from being answered, with the context before them.
+    pub warnings: Vec<Warning>,
+    /// What could not be read or evaluated, with the context before it; a cluster that gave no answer
+    /// is there too.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// What one cluster answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClusterReport<A> {
+    /// Name of its kubeconfig context.
+    pub context: String,
+    /// What is printed when this cluster alone is asked; null when it gave no answer.
+    pub report: Option<A>,
+    /// Why it gave none; null when it did.
+    pub error: Option<String>,
+}
+
+/// What a cluster answers: what `preview`, `devices` or `list` print of one cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AnyReport {
+    /// Of `preview`.
+    Impact(Box<ImpactReport>),
+    /// Of `devices`.
+    Devices(DeviceReport),
+    /// Of `list`: the rules as they are served.
+    Rules(ObjectsAsServed),
+}
+
+/// Objects as `kubectl get` prints several of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectsAsServed {
+    /// Of lists that hold anything.
+    #[schemars(extend("const" = "v1"))]
+    pub api_version: String,
+    /// That it is a list.
+    #[schemars(extend("const" = "List"))]
+    pub kind: String,
+    /// The objects, with all their fields.
+    pub items: Vec<Value>,
+}
+
+impl<A: Answer> ClusterReports<A> {
+    /// The answers of these clusters.
+    #[must_use]
+    pub fn new(clusters: Vec<ClusterReport<A>>) -> Self {
+        let warnings = clusters.iter().flat_map(ClusterReport::warnings).collect();
+        let incomplete = clusters.iter().flat_map(ClusterReport::incomplete);
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "ClusterReports".to_owned(),
+            incomplete: incomplete.collect(),
+            clusters,
+            guards: Vec::new(),
+            warnings,
+        }
+    }
+
+    /// The answers with what becomes of the guards for all clusters together; `of` finds what became of
+    /// them in one.
+    #[must_use]
+    pub fn with_guards(self, guards: &[Guard], of: impl Fn(&A) -> &[GuardResult]) -> Self {
+        let together = guards.iter().enumerate().map(|(place, guard)| {
+            let parts = self.clusters.iter().map(|cluster| {
+                let results = cluster.report.as_ref().map(&of);
+                let result = results.and_then(|results| results.get(place));
+                (cluster.context.as_str(), result)
+            });
+            guard.together(&parts.collect::<Vec<_>>())
+        });
+        Self {
+            guards: together.collect(),
+            ..self
+        }
+    }
+
+    fn reports(&self) -> impl Iterator<Item = (&str, &A)> {
+        let clusters = self.clusters.iter();
+        clusters.filter_map(|cluster| Some((cluster.context.as_str(), cluster.report.as_ref()?)))
+    }
+}
+
+impl<A: Answer> ClusterReport<A> {
+    fn warnings(&self) -> Vec<Warning> {
+        let warnings = self.report.iter().flat_map(|report| report.warnings());
+        warnings
+            .map(|warning| Warning {
+                message: format!("{}: {}", self.context, warning.message),
+                ..warning.clone()
+            })
+            .collect()
+    }
+
+    fn incomplete(&self) -> Vec<Incomplete> {
+        let gaps = self.report.iter().flat_map(|report| report.incomplete());
+        let gaps = gaps.map(|gap| Incomplete {
+            what: format!("{}: {}", self.context, gap.what),
+            ..gap.clone()
+        });
+        gaps.chain(self.absence()).collect()
+    }
+
+    /// That there is no answer at all.
+    fn absence(&self) -> Option<Incomplete> {
+        let error = self.error.as_ref()?;
+        Some(Incomplete {
+            what: format!("cluster of context {}", self.context),
+            why: error.clone(),
+            affects: Affects::Evictions,
+        })
+    }
+}
+
+impl<A: Answer> Answer for ClusterReports<A> {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn says_what_is_not_known(&self) -> bool {
+        self.reports()
+            .all(|(_, report)| report.says_what_is_not_known())
+    }
+
+    /// A guard that trips in one cluster, or for all of them together.
+    fn refusal(&self) -> Option<String> {
+        let alone = self
+            .reports()
+            .filter_map(|(context, report)| Some(format!("{context}: {}", report.refusal()?)));
+        let together = self.guards.iter().filter(|guard| guard.tripped);
+        let together: Vec<String> = together.map(GuardResult::reason).collect();
+        let together = (!together.is_empty()).then(|| {
+            format!(
+                "guard tripped in all clusters together: {}",
+                together.join("; ")
+            )
+        });
+        let reasons: Vec<String> = alone.chain(together).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    fn is_empty(&self) -> bool {
+        let mut clusters = self.clusters.iter();
+        clusters.all(|cluster| cluster.report.as_ref().is_some_and(Answer::is_empty))
+    }
+}
+
+impl<A: Answer> View for ClusterReports<A> {
+    /// The sections of all reports, each together with its like, and the context before every row and
+    /// every line.
+    fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = Vec::new();
+        for (context, report) in self.reports() {
+            for section in report.sections() {
+                let section = of_context(context, section);
+                match sections.iter_mut().find(|other| is_like(other, &section)) {
+                    Some(like) => append(like, section.body),
+                    None => sections.push(section),
+                }
+            }
+        }
+        let together = self.guards.iter().map(|guard| {
+            let tripped = if guard.tripped {
+                "tripped"
+            } else {
+                "not tripped"
+            };
+            let value = guard.value_in_words();
+            format!(
+                "all clusters together: {}: {tripped}, {value}",
+                guard.expression
+            )
+        });
+        let mut add = |title: &'static str, lines: Vec<String>| {
+            let section = Section::list(title, lines);
+            match sections.iter_mut().find(|other| is_like(other, &section)) {
+                Some(like) => append(like, section.body),
+                None => sections.push(section),
+            }
+        };
+        add("Guards", together.collect());
+        if self.says_what_is_not_known() {
+            let absent = self.clusters.iter().filter_map(ClusterReport::absence);
+            add("Incomplete", absent.map(|gap| gap.line()).collect());
+        }
+        sections
+    }
+
+    /// Names as they are printed of one cluster, with the context as kubectl takes it.
+    fn names(&self) -> Vec<String> {
+        let names = self.reports().flat_map(|(context, report)| {
+            let names = report.names().into_iter();
+            names.map(move |name| format!("{name} --context {}", word(context)))
+        });
+        names.collect()
+    }
+
+    fn tones(&self) -> &'static [(&'static str, Tone)] {
+        let first = self.reports().next();
+        first.map_or(&[], |(_, report)| report.tones())
+    }
+
+    fn missing_from_names(&self) -> Vec<String> {
+        let missing = self.reports().flat_map(|(context, report)| {
+            let missing = report.missing_from_names().into_iter();
+            missing.map(move |line| format!("{context}: {line}"))
+        });
+        let absent = self.clusters.iter().filter_map(ClusterReport::absence);
+        missing.chain(absent.map(|gap| gap.line())).collect()
+    }
+}
+
+/// The section with the context before each of its rows or lines.
+fn of_context(context: &str, section: Section) -> Section {
+    let marked = |lines: Vec<String>| {
+        let lines = lines.into_iter();
+        lines.map(|line| format!("{context}: {line}")).collect()
+    };
+    let body = match section.body {
+        Body::Sentences(lines) => Body::Sentences(marked(lines)),
+        Body::List(lines) => Body::List(marked(lines)),
+        Body::Table(table) => Body::Table(with_column(context, table)),
+    };
+    Section { body, ..section }
+}
+
+fn with_column(context: &str, table: Table) -> Table {
+    let has_headers = table.columns.iter().any(|column| !column.header.is_empty());
+    let header = if has_headers { "CONTEXT" } else { "" };
+    let mut columns = vec![Column::text(header)];
+    columns.extend(table.columns);
+    let rows = table.rows.into_iter().map(|row| {
+        let mut cells = vec![context.to_owned()];
+        cells.extend(row);
+        cells
+    });
+    Table {
+        columns,
+        rows: rows.collect(),
+    }
+}
+
+/// Whether two sections say the same of different clusters.
+fn is_like(one: &Section, other: &Section) -> bool {
+    let same_body = match (&one.body, &other.body) {
+        (Body::Sentences(_), Body::Sentences(_)) | (Body::List(_), Body::List(_)) => true,
+        (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
+        (Body::Sentences(_) | Body::List(_) | Body::Table(_), _) => false,
+    };
+    one.title == other.title && one.shown == other.shown && same_body
+}
+
+fn append(section: &mut Section, more: Body) {
+    match (&mut section.body, more) {
+        (Body::Sentences(lines), Body::Sentences(more)) | (Body::List(lines), Body::List(more)) => {
+            lines.extend(more)
+        }
+        (Body::Table(table), Body::Table(more)) => table.rows.extend(more.rows),
+        (Body::Sentences(_) | Body::List(_) | Body::Table(_), _) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{Format, Page, render};
+    use crate::report::impact::Limits;
+    use crate::report::testing::Example;
+
+    fn of(context: &str, report: Option<ImpactReport>) -> ClusterReport<ImpactReport> {
+        let error = report.is_none().then(|| "cannot reach it".to_owned());
+        ClusterReport {
+            context: context.to_owned(),
+            report,
+            error,
+        }
+    }
+
+    fn shown(reports: &ClusterReports<ImpactReport>, format: Format) -> String {
+        let page = Page {
+            format,
+            width: None,
+        };
+        render(reports, page).unwrap()
+    }
+
+    #[test]
+    fn every_row_and_every_name_says_where_it_is_from() {
+        let report = Example::new().report();
+        let names = report.names();
+        let both = [Some(report.clone()), Some(report)];
+        let both = ["east", "we st"].into_iter().zip(both);
+        let reports = ClusterReports::new(both.map(|(name, report)| of(name, report)).collect());
+        let table = shown(&reports, Format::Table);
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(
+            lines.iter().any(|line| line.starts_with("CONTEXT")),
+            "{table}"
+        );
+        let of_east = lines.iter().filter(|line| line.starts_with("east")).count();
+        let of_west = lines
+            .iter()
+            .filter(|line| line.starts_with("we st"))
+            .count();
+        assert!(of_east > 1 && of_east == of_west, "{table}");
+        assert!(shown(&reports, Format::Markdown).contains("| CONTEXT"));
+        let expected: Vec<String> = [("east", &names), ("'we st'", &names)]
+            .into_iter()
+            .flat_map(|(context, names)| {
+                let names = names.iter();
+                names.map(move |name| format!("{name} --context {context}"))
+            })
+            .collect();
+        assert_eq!(reports.names(), expected);
+        assert!(reports.refusal().is_none() && !reports.is_empty());
+    }
+
+    #[test]
+    fn a_cluster_without_an_answer_is_named_and_trips_guards() {
+        let guards = ["pods.evicted>1000".parse().unwrap()];
+        let limits = Limits {
+            guards: &guards,
+            ..Limits::default()
+        };
+        let report = Example::new().report_within(&limits);
+        assert!(!report.is_refused());
+        let clusters = vec![of("east", Some(report.clone())), of("west", None)];
+        let reports = ClusterReports::new(clusters).with_guards(&guards, |report| &report.guards);
+        assert_eq!(reports.incomplete.len(), 1);
+        assert_eq!(
+            reports.incomplete[0].line(),
+            "cluster of context west: cannot reach it"
+        );
+        let refusal = reports.refusal().unwrap();
+        assert!(refusal.contains("west: everything"), "{refusal}");
+        for format in [Format::Table, Format::Markdown, Format::Json, Format::Yaml] {
+            let text = shown(&reports, format);
+            assert!(text.contains("cannot reach it"), "{text}");
+        }
+        let missing = reports.missing_from_names();
+        assert_eq!(missing, ["cluster of context west: cannot reach it"]);
+
+        let both = vec![of("east", Some(report.clone())), of("west", Some(report))];
+        let reports = ClusterReports::new(both).with_guards(&guards, |report| &report.guards);
+        assert_eq!(reports.refusal(), None);
+        assert!(!reports.guards[0].tripped);
+    }
+}
