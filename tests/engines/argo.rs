@@ -1,0 +1,215 @@
+//! The Argo Workflow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+use crate::schema::{closed, errors, example, names, references};
+use crate::tools::go_module;
+
+const MODULE: &str = "github.com/argoproj/argo-workflows/v3@v3.7.0";
+
+fn workflow() -> Value {
+    let [workflow] = &example("argo-workflow.yaml")[..] else {
+        panic!("one document");
+    };
+    workflow.clone()
+}
+
+#[test]
+fn it_follows_argos_schema_and_refers_to_what_there_is() {
+    let workflow = workflow();
+    let file = go_module(MODULE).join("api/jsonschema/schema.json");
+    let text = std::fs::read_to_string(file).expect("Argo's schema");
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    let mut schema = json!({
+        "definitions": whole["definitions"],
+        "$ref": "#/definitions/io.argoproj.workflow.v1alpha1.Workflow",
+    });
+    closed(&mut schema);
+    assert_eq!(errors(&schema, &workflow), Vec::<String>::new());
+    let mut broken = workflow.clone();
+    broken["spec"]["templates"][0]["stepz"] = json!([]);
+    assert!(
+        !errors(&schema, &broken).is_empty(),
+        "the schema notices mistakes"
+    );
+    assert_eq!(dangling(&workflow), Vec::<String>::new());
+    broken = workflow;
+    broken["spec"]["templates"][0]["steps"][0][0]["template"] = json!("nowhere");
+    assert!(!dangling(&broken).is_empty());
+}
+
+/// References to what is not there, which Argo finds only when it comes to them.
+fn dangling(workflow: &Value) -> Vec<String> {
+    let spec = &workflow["spec"];
+    let templates = names(&spec["templates"]);
+    let parameters = names(&spec["arguments"]["parameters"]);
+    let mut wrong = Vec::new();
+    for template in spec["templates"].as_array().expect("templates") {
+        let inputs = &template["inputs"];
+        let mut known: BTreeSet<String> = ["item".to_owned()].into();
+        let add = |known: &mut BTreeSet<String>, prefix: &str, names: BTreeSet<String>| {
+            known.extend(names.iter().map(|name| format!("{prefix}.{name}")));
+        };
+        add(&mut known, "workflow.parameters", parameters.clone());
+        add(
+            &mut known,
+            "inputs.parameters",
+            names(&inputs["parameters"]),
+        );
+        add(&mut known, "inputs.artifacts", names(&inputs["artifacts"]));
+        for step in template["steps"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|group| group.as_array().expect("a group").iter())
+        {
+            let (name, called) = (step["name"].as_str(), step["template"].as_str());
+            let (name, called) = (name.expect("a name"), called.expect("a template"));
+            if !templates.contains(called) {
+                wrong.push(format!("no template {called}"));
+                continue;
+            }
+            let all = spec["templates"].as_array().expect("templates");
+            let called = all
+                .iter()
+                .find(|it| it["name"] == called)
+                .expect("it is there");
+            for kind in ["parameters", "artifacts"] {
+                let given = names(&step["arguments"][kind]);
+                let taken = names(&called["inputs"][kind]);
+                if given != taken {
+                    wrong.push(format!(
+                        "step {name} gives {given:?}, and {taken:?} are taken"
+                    ));
+                }
+                let outputs = names(&called["outputs"][kind]);
+                add(&mut known, &format!("steps.{name}.outputs.{kind}"), outputs);
+            }
+        }
+        let used = references(template, "{{", "}}");
+        wrong.extend(used.difference(&known).cloned());
+    }
+    wrong
+}
+
+/// A template's script and its variables, as Argo would fill them in.
+fn step(scene: &Scene, name: &str, inputs: &[(&str, &str)]) -> (String, BTreeMap<String, String>) {
+    let workflow = workflow();
+    let spec = &workflow["spec"];
+    let mut values: BTreeMap<String, String> = BTreeMap::new();
+    for parameter in spec["arguments"]["parameters"]
+        .as_array()
+        .expect("parameters")
+    {
+        let (name, value) = (parameter["name"].as_str(), parameter["value"].as_str());
+        let name = format!("workflow.parameters.{}", name.expect("a name"));
+        values.insert(name, value.expect("a default").to_owned());
+    }
+    for (name, value) in [
+        ("device", scene.device()),
+        ("taint", scene.taint()),
+        ("timeout", "60s".to_owned()),
+    ] {
+        values.insert(format!("workflow.parameters.{name}"), value);
+    }
+    for (name, value) in inputs {
+        values.insert(format!("inputs.parameters.{name}"), (*value).to_owned());
+    }
+    let templates = spec["templates"].as_array().expect("templates");
+    let template = templates
+        .iter()
+        .find(|it| it["name"] == name)
+        .expect("a template");
+    let filled = |text: &str| {
+        let values = values.iter();
+        values.fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("{{{{{name}}}}}"), value)
+        })
+    };
+    let variables = template["script"]["env"].as_array().expect("variables");
+    let mut variables: BTreeMap<String, String> = variables
+        .iter()
+        .map(|variable| {
+            let (name, value) = (variable["name"].as_str(), variable["value"].as_str());
+            (
+                name.expect("a name").to_owned(),
+                filled(value.expect("a value")),
+            )
+        })
+        .collect();
+    variables.insert(
+        "KUBECONFIG".to_owned(),
+        scene.path("config").display().to_string(),
+    );
+    let source = template["script"]["source"].as_str().expect("a script");
+    let work = scene.path("work").display().to_string();
+    (source.replace("/work", &work), variables)
+}
+
+#[test]
+fn its_steps_evict_those_who_were_approved_and_nobody_else() {
+    let scene = Scene::new();
+    let context = ("context", "prod-eu");
+    let (script, variables) = step(&scene, "preview", &[context]);
+    scene.run("sh", &script, &variables).ended(0);
+    let digest = scene.read("work/digest");
+    let digest = digest.trim();
+    assert!(digest.starts_with("sha256:"), "{digest}");
+    assert!(scene.read("work/summary").contains("train"));
+
+    // Not what was approved.
+    let (script, variables) = step(&scene, "escalate", &[context, ("digest", "sha256:0")]);
+    scene
+        .run("sh", &script, &variables)
+        .ended(1)
+        .saying("not the one that was approved");
+    // More than was approved: somebody got the device meanwhile.
+    crate::harness::block_on(scene.world.pod("newcomer", "gpu-0"));
+    let (script, variables) = step(&scene, "escalate", &[context, ("digest", digest)]);
+    scene.run("sh", &script, &variables).ended(4);
+    assert_eq!(scene.effects(), ["None"]);
+
+    let (preview, of_preview) = step(&scene, "preview", &[context]);
+    crate::harness::block_on(async {
+        let (plane, namespace) = (scene.world.plane, &scene.world.namespace);
+        plane.force_delete_pod(namespace, "newcomer").await;
+    });
+    scene.run("sh", &preview, &of_preview).ended(0);
+    let digest = scene.read("work/digest");
+    let (script, variables) = step(&scene, "escalate", &[context, ("digest", digest.trim())]);
+    let run = scene
+        .while_evicted(|| scene.run("sh", &script, &variables))
+        .ended(0);
+    assert!(run.stdout.contains("configured"), "{run:#?}");
+    assert_eq!(scene.effects(), ["NoExecute"]);
+    assert!(scene.read("work/events.jsonl").contains("\"wait-ended\""));
+
+    // Tried again, as Argo does after code 75, it finds everything done.
+    scene.run("sh", &script, &variables).ended(0);
+}
+
+#[test]
+fn its_preview_fails_for_good_at_its_guard_and_for_a_while_without_a_server() {
+    let scene = Scene::new();
+    let (script, mut variables) = step(&scene, "preview", &[("context", "prod-us")]);
+    variables.insert("GUARD".to_owned(), "pods.evicted>0".to_owned());
+    scene.run("sh", &script, &variables).ended(4);
+    let config = scene
+        .read("config")
+        .replace(scene.world.plane.server(), "https://127.0.0.1:1");
+    std::fs::write(scene.path("away"), config).expect("a kubeconfig");
+    variables.insert(
+        "KUBECONFIG".to_owned(),
+        scene.path("away").display().to_string(),
+    );
+    scene.run("sh", &script, &variables).ended(75);
+    let retried = &workflow()["spec"]["templates"];
+    let retried = retried.as_array().expect("templates").iter();
+    let retried: Vec<_> = retried
+        .filter_map(|it| it["retryStrategy"]["expression"].as_str())
+        .collect();
+    assert_eq!(retried, [r#"lastRetry.exitCode == "75""#; 2]);
+}
