@@ -44,6 +44,8 @@ impl ClusterError {
             | Self::File { .. }
             | Self::PluginStart { .. }
             | Self::PluginFailed { .. }
+            | Self::PluginRefused { .. }
+            | Self::Preferences { .. }
             | Self::Credentials { .. }
             | Self::Tls { .. }
             | Self::Foreign { .. }
@@ -253,6 +255,15 @@ mod tests {
                 command: text(),
                 user: text(),
                 problem: text(),
+            },
+            ClusterError::PluginRefused {
+                command: text(),
+                user: text(),
+                refusal: "may not run",
+            },
+            ClusterError::Preferences {
+                path: file(),
+                reason: text(),
             },
             ClusterError::Credentials {
                 server: server(),

@@ -17,6 +17,15 @@ fn section(file: &str, schema: &Value) -> String {
         description(schema),
         table(title, schema)
     );
+    for variant in schema["oneOf"].as_array().into_iter().flatten() {
+        let name = variant["properties"]["type"]["const"].as_str();
+        section.push_str(&format!(
+            "\n### {title}: `{}`\n\n{}\n\n{}",
+            name.unwrap_or_default(),
+            description(variant),
+            table(title, variant)
+        ));
+    }
     let parts = schema["$defs"].as_object().into_iter().flatten();
     for (name, part) in parts {
         section.push_str(&format!("\n### {title}: {name}\n\n{}\n", description(part)));

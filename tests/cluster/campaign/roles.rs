@@ -10,6 +10,8 @@ use super::rights::{Right, grant};
 use crate::harness::{
     ControlPlane, DEADLINE, PLUGIN, Variant, block_on, random_suffix, text, wait_for,
 };
+#[cfg(unix)]
+use crate::page::{Page, Setting};
 use crate::rules::support::{KEY, Run, World};
 
 /// What a reader does; the last goes on until it is told to stop.
@@ -176,6 +178,15 @@ fn an_operator_may_ask_the_controller() {
     ));
     let run = run.ended(0);
     assert!(!run.stderr.contains("denied"), "{run:#?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_denied_is_told_as_the_page_says() {
+    let plane = ControlPlane::shared();
+    let page = Page::read("docs/src/permissions.md");
+    assert!(page.commands(Setting::Live) > 0, "it shows what is run");
+    page.check(Setting::Live, || plane.command("bash"));
 }
 
 /// Gives the role to a group, and waits until the server knows.
