@@ -30,10 +30,14 @@ case $status in
     *) echo "runbook: the preview failed with $status" >&2; exit "$status" ;;
 esac
 
-# Announce it. 1 also means that somebody else has a rule of that name with another taint.
-rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h -o name)
+# Announce it, unless an earlier run has gone further already: `add` would take the rule's effect back.
+rule=$(plugin describe "$device" "${taint%%=*}" -o name 2>/dev/null) || rule=
+if [ -z "$rule" ]; then
+    # 1 also means that somebody else has a rule of that name with another taint.
+    rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h -o name)
+    echo "rule ${rule#*/} created"
+fi
 rule=${rule#*/}
-echo "rule $rule created"
 
 # Evict those of the report, and nobody else. 3: it was escalated before; 5: they are not gone in time.
 status=0
@@ -76,6 +80,9 @@ case $status in
 esac
 
 # The device is empty.
-${MAINTENANCE:-true}
+${MAINTENANCE:-true} || {
+    echo "runbook: the work failed; rule $rule still keeps everybody off: run it again, or remove the rule" >&2
+    exit 1
+}
 
 plugin remove "$rule" --ignore-not-found --wait --timeout "$timeout"

@@ -44,6 +44,19 @@ fn it_changes_what_it_says_and_nothing_the_second_time() {
 }
 
 #[test]
+fn without_an_approval_nothing_is_changed() {
+    let scene = Scene::new();
+    // Nobody sits there who could be asked.
+    let run = play(&scene, &["approve=true"]).ended(2);
+    assert!(
+        run.stdout.contains("not approved; nothing was changed"),
+        "{run:#?}"
+    );
+    assert!(run.stdout.contains("changed=0 "), "{run:#?}");
+    assert!(scene.effects().is_empty());
+}
+
+#[test]
 fn it_fails_where_it_has_to_and_has_changed_nothing_then() {
     let scene = Scene::new();
     let run = play(&scene, &["guard=pods.evicted>0"]).ended(2);

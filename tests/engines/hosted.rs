@@ -138,6 +138,23 @@ fn githubs_job_comments_whom_a_change_hits_in_every_cluster() {
 }
 
 #[test]
+fn githubs_job_sees_rules_that_were_renamed_and_nothing_that_is_none() {
+    let [preview, _] = github();
+    let change = of_github("pods.evicted>20");
+    change.git(&["checkout", "-q", "-b", "renamed"]);
+    change.git(&["mv", "rules/maintenance.yaml", "rules/f\u{fc}r später.yaml"]);
+    change.commit("rules/README.md", "what these rules are for");
+    let change = change.with(&[("BASE", "change")]);
+    change.run(&preview).ended(0);
+    assert_eq!(change.scene.read("output"), "status=0\n");
+    let report = change.scene.read("report.md");
+    assert!(report.contains("train"), "{report}");
+    // What cannot be compared is no reason to say nothing.
+    let change = change.with(&[("BASE", "no-such-branch")]);
+    assert_ne!(change.run(&preview).code, 0);
+}
+
+#[test]
 fn githubs_job_says_nothing_of_a_change_without_rules_and_tries_again_without_a_server() {
     let [preview, comment] = github();
     let change = of_github("pods.evicted>20");

@@ -47,6 +47,21 @@ fn the_runbook_drains_a_device_and_gives_it_back() {
 }
 
 #[test]
+fn the_runbook_goes_on_where_an_earlier_run_has_stopped() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let taint = format!("{KEY}=firmware:NoSchedule");
+    let device = world.device("gpu-0");
+    let added = world.plane.plugin(&["add", &device, &taint, "--yes"]);
+    Run::from(added).ended(0);
+    let child = runbook(&world, "pods.evicted>5");
+    let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
+    for word in ["configured", "deleted"] {
+        assert!(run.stdout.contains(word), "{word}: {run:?}");
+    }
+    assert_eq!(block_on(world.rules()).len(), 0);
+}
+
+#[test]
 fn the_runbook_stops_at_its_guard() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.pod("train", "gpu-0"));
