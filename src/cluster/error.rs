@@ -366,6 +366,9 @@ impl ClusterError {
             Self::Unresolved { .. } => vec![
                 "run the same command again: it finds out, and completes what is missing".to_owned(),
             ],
+            Self::Forbidden { .. } if self.is_anonymous() => vec![
+                "the server took you for nobody: no token or certificate that it knows came with the request (since 1.19 it takes no passwords); to see who you are: kubectl auth whoami".to_owned(),
+            ],
             Self::Forbidden {
                 permission,
                 purpose,
@@ -421,6 +424,19 @@ impl ClusterError {
             *purpose
         } else {
             None
+        }
+    }
+
+    /// Whether the server denied it to somebody whose credentials it did not know. No role helps then:
+    /// it would open the cluster to everybody.
+    ///
+    /// Upstream: `user.Anonymous` in apiserver's `pkg/authentication/user/user.go`.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        if let Self::Forbidden { user, .. } = self {
+            user.as_deref() == Some("system:anonymous")
+        } else {
+            false
         }
     }
 

@@ -8,6 +8,9 @@ use crate::error::Failure;
 /// where it could do without. It comes last, behind the answer and the `failure` of the command.
 pub(crate) fn tell_role(failure: Option<&Failure>, context: &Context) {
     let cause = failure.and_then(Failure::cause::<ClusterError>);
+    if cause.is_some_and(ClusterError::is_anonymous) {
+        return;
+    }
     let mut denied = context.denied();
     denied.extend(cause.and_then(ClusterError::denied).cloned());
     if denied.is_empty() {
