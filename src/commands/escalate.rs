@@ -309,7 +309,11 @@ impl EscalateArgs {
         let failure = timed_out(self.timeout, &left);
         match self.on_timeout {
             OnTimeout::Keep => {
-                let failure = failure.hint("the change was applied and stays");
+                let failure = failure.hint(if wish.open.is_empty() {
+                    "the rules are as they were"
+                } else {
+                    "the change was applied and stays"
+                });
                 Err(advice(&rules).into_iter().fold(failure, Failure::hint))
             }
             OnTimeout::Revert => {

@@ -22,6 +22,12 @@ pub enum Question {
         /// Why a yes is not enough.
         why: String,
     },
+    /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
+    /// get away with less.
+    Unknown {
+        /// The question in one line.
+        prompt: String,
+    },
 }
 
 /// What has to be asked before `found`, which is what `chooser` means, is deleted; `None` when nothing

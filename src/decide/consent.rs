@@ -103,6 +103,15 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
     refuse_other_count(agreement, wish)?;
     let is_counted = agreement.confirm_pods.is_some() || agreement.expect.is_some();
     let asked = |prompt: String| Ok(Consented::Ask(Question::Yes { prompt }));
+    let hits_nobody = matches!(wish.report.consent(), Consent::Nothing);
+    if !hits_nobody && !wish.report.unknown_evictions().is_empty() {
+        return Ok(Consented::Ask(Question::Unknown {
+            prompt: format!(
+                "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
+                wish.deed
+            ),
+        }));
+    }
     match wish.report.consent() {
         Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
         Consent::PodCount { pods, why } => Ok(Consented::Ask(Question::PodCount {
@@ -118,6 +127,9 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         Consent::Nothing | Consent::Yes => asked(format!("{}?", wish.deed)),
     }
 }
+
+/// What has to be typed where it is not known whom a change hits.
+pub const UNKNOWN: &str = "unknown";
 
 /// Who can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +157,17 @@ pub enum Asking {
 ///
 /// When there is nobody to ask, with the flags that answer it.
 pub fn may_ask(question: &Question, audience: Audience) -> Result<Asking, Failure> {
+    let needs = "somebody at a terminal, since it is not known whom it hits";
     let flags = match question {
+        Question::Unknown { .. } => {
+            return match audience {
+                Audience::Terminal => Ok(Asking::Ask),
+                Audience::DryRun => Ok(Asking::Told(format!("the real run needs {needs}"))),
+                Audience::Nobody => Err(Failure::refused(format!(
+                    "this needs {needs}; nothing was changed"
+                ))),
+            };
+        }
         Question::Yes { .. } => "--yes".to_owned(),
         Question::PodCount { pods, .. } => {
             format!("--yes --confirm-pods {pods}, or --yes --expect REPORT.json")
@@ -161,7 +183,9 @@ pub fn may_ask(question: &Question, audience: Audience) -> Result<Asking, Failur
         )),
     };
     Err(match question {
-        Question::Yes { prompt } => failure.hint(format!("it would be asked: {prompt}")),
+        Question::Unknown { prompt } | Question::Yes { prompt } => {
+            failure.hint(format!("it would be asked: {prompt}"))
+        }
         Question::PodCount { why, .. } => {
             failure.hint(format!("a number is asked for because {why}"))
         }
@@ -179,6 +203,21 @@ pub fn check_count(typed: &str, pods: usize) -> Result<(), Failure> {
     } else {
         Err(Failure::refused(format!(
             "{typed:?} is not {pods}; nothing was changed"
+        )))
+    }
+}
+
+/// Judges what was typed where it is not known whom a change hits.
+///
+/// # Errors
+///
+/// When it is not [`UNKNOWN`].
+pub fn check_unknown(typed: &str) -> Result<(), Failure> {
+    if typed.trim() == UNKNOWN {
+        Ok(())
+    } else {
+        Err(Failure::refused(format!(
+            "{typed:?} is not {UNKNOWN}; nothing was changed"
         )))
     }
 }
@@ -329,6 +368,46 @@ mod tests {
         }
     }
 
+    /// The report of somebody who may not read all.
+    fn report_without(what: &str, affects: Affects) -> ImpactReport {
+        let mut report = report();
+        report.incomplete.push(Incomplete {
+            what: what.to_owned(),
+            why: "access denied".to_owned(),
+            affects,
+        });
+        report
+    }
+
+    #[test]
+    fn who_does_not_know_whom_it_hits_has_to_say_so() {
+        let nobody_asked = Agreement::default();
+        let unknown = report_without("pods", Affects::Evictions);
+        let Ok(Consented::Ask(question)) = consent(&nobody_asked, &wish(&unknown)) else {
+            panic!("it is asked");
+        };
+        assert!(matches!(question, Question::Unknown { .. }), "{question:?}");
+        assert_eq!(may_ask(&question, Audience::Terminal).unwrap(), Asking::Ask);
+        let told = may_ask(&question, Audience::DryRun).unwrap();
+        assert!(matches!(told, Asking::Told(text) if text.contains("the real run needs")));
+        let refused = may_ask(&question, Audience::Nobody).unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused);
+        assert!(check_unknown(" unknown ").is_ok());
+        for typed in ["", "y", "yes", "3"] {
+            let refused = check_unknown(typed).unwrap_err();
+            assert_eq!(refused.status(), ExitStatus::Refused, "{typed}");
+        }
+        // Details do not change whom it hits; before the question they are told all the same.
+        let details = report_without("poddisruptionbudgets", Affects::Details);
+        let asked = consent(&nobody_asked, &wish(&details)).unwrap();
+        assert!(
+            matches!(asked, Consented::Ask(Question::PodCount { .. })),
+            "{asked:?}"
+        );
+        let lines = details.summary_lines();
+        assert!(lines.contains(&"not known: poddisruptionbudgets: access denied".to_owned()));
+    }
+
     #[test]
     fn the_worst_are_shown_before_the_question_and_the_command_that_shows_all() {
         let report = report();
@@ -391,7 +470,11 @@ mod tests {
 
     fn prompt(consented: Consented) -> String {
         match consented {
-            Consented::Ask(Question::Yes { prompt } | Question::PodCount { prompt, .. }) => prompt,
+            Consented::Ask(
+                Question::Yes { prompt }
+                | Question::PodCount { prompt, .. }
+                | Question::Unknown { prompt },
+            ) => prompt,
             Consented::Proceed => panic!("nothing is asked"),
         }
     }

@@ -12,7 +12,7 @@ fn preview(flags: &str) -> Run {
 fn one_device_is_asked_about_without_a_taint() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
     NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
@@ -56,7 +56,7 @@ fn several_devices_are_one_question() {
 fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @r"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 disruption budgets would be overdrawn, for taints ask none.
+    3 disruption budgets would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
@@ -68,7 +68,7 @@ fn whole_driver_is_one_segment() {
 fn pool_may_have_a_slash_in_its_name() {
     assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @r"
     1 pod in 1 namespace would be evicted now.
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
 
     NAMESPACE   POD     NODE     OUTCOME      EVICT-IN   DEVICE                               CAUSE
     training    llm-0   node-1   EvictedNow   now        nic.example.com/fabric/node-1/vf-0   this taint
@@ -106,7 +106,7 @@ fn flags_say_the_same_as_an_argument() {
 fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @r"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 disruption budgets would be overdrawn, for taints ask none.
+    3 disruption budgets would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
@@ -125,7 +125,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
 fn named_taint_spares_the_pods_that_tolerate_it() {
     assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @r"
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
 
     NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
     monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
@@ -257,7 +257,7 @@ fn several_rules_are_one_question() {
 fn manifest_is_asked_about_before_it_is_created() {
     assert_snapshot!(preview("-f examples/rule.yaml").shown(), @r"
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
 
     NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
     monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
@@ -464,7 +464,7 @@ fn every_signal_can_trip() {
 fn tripped_guard_is_a_refusal_with_the_whole_report() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
     [stderr]
@@ -569,7 +569,7 @@ fn now_decides_what_is_due() {
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @r"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
-    1 disruption budget would be overdrawn, for taints ask none.
+    1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     [exit status: 0]
     ");

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use crate::commands::context::Context;
-use crate::decide::consent::{Asking, Audience, check_count, expected, may_ask};
+use crate::decide::consent::{Asking, Audience, check_count, check_unknown, expected, may_ask};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
@@ -118,6 +118,7 @@ pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Re
                 Err(Failure::refused("not confirmed; nothing was changed"))
             }
         }
+        Question::Unknown { prompt } => check_unknown(&question::line(prompt).map_err(unanswered)?),
         Question::PodCount { prompt, pods, .. } => {
             let typed = question::line(prompt).map_err(unanswered)?;
             check_count(&typed, *pods)

@@ -74,9 +74,13 @@ impl Budget {
             "{name} allows {}, {evicted} would be taken",
             counted(allowed, "disruption")
         );
-        match &self.reason {
-            Some(reason) => format!("{text}: {reason}"),
-            None => text,
+        let others = (self.ambiguous_pods > 0)
+            .then(|| "another budget is about them too, and the eviction API refuses to decide");
+        let reasons: Vec<&str> = self.reason.as_deref().into_iter().chain(others).collect();
+        if reasons.is_empty() {
+            text
+        } else {
+            format!("{text}: {}", reasons.join("; "))
         }
     }
 }
@@ -87,7 +91,7 @@ impl Budget {
 fn reason(budget: &PodDisruptionBudget) -> Option<String> {
     let status = &budget.status;
     if !budget.is_counted() {
-        return Some("it was changed, and nobody has counted since".to_owned());
+        return Some("the disruption controller has not counted its newest state".to_owned());
     }
     if status.disruptions_allowed > 0 {
         return None;
@@ -180,7 +184,7 @@ mod tests {
         assert_eq!(pod.unwrap().budgets, ["budget"]);
         let text = format!("{:?}", report.sections());
         assert!(
-            text.contains("1 disruption budget would be overdrawn"),
+            text.contains("1 disruption budget would refuse this"),
             "{text}"
         );
         assert!(text.contains(&found.line()), "{text}");
@@ -193,7 +197,7 @@ mod tests {
         assert_eq!(report.budgets.len(), 1);
         let text = format!("{:?}", report.sections());
         assert!(
-            !text.contains("overdrawn") && !text.contains("team-a/budget"),
+            !text.contains("would refuse") && !text.contains("team-a/budget"),
             "{text}"
         );
     }
@@ -213,7 +217,7 @@ mod tests {
             ),
             (
                 |budget| budget.generation = 2,
-                "it was changed, and nobody has counted since",
+                "the disruption controller has not counted its newest state",
             ),
             (
                 |budget| budget.status.failure = Some("no scale".to_owned()),
@@ -238,6 +242,8 @@ mod tests {
         other.name = testing::name("team-a", "another");
         let report = report(vec![budget("team-a", 0, 2), other]);
         assert_eq!(report.summary.budgets_violated, 2);
+        let line = report.budgets[1].line();
+        assert!(line.contains("another budget is about them too"), "{line}");
         assert!(hazards(&report, "train-0").contains(&"pdb-ambiguous".to_owned()));
         let pod = report.pods.iter().find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budgets, ["another", "budget"]);

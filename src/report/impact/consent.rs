@@ -1,5 +1,6 @@
 //! Who has to agree before this happens?
 
+use crate::report::metadata::Incomplete;
 use std::collections::BTreeSet;
 
 use super::headline::headline;
@@ -50,10 +51,13 @@ impl ImpactReport {
         }
     }
 
-    /// The answer in a few lines.
+    /// The answer in a few lines, with what it lacks: whoever agrees to it has to know both.
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
-        headline(self)
+        let mut lines = headline(self);
+        let lacking = self.incomplete.iter().map(Incomplete::line);
+        lines.extend(lacking.map(|line| format!("not known: {line}")));
+        lines
     }
 
     /// Who administers devices is on many of them, often from a namespace of its own: that a monitor

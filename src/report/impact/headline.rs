@@ -69,7 +69,7 @@ fn budgets(summary: &Summary) -> Option<String> {
             Some(_) => "",
             None => "At least ",
         };
-        format!("{least}{budgets} would be overdrawn, for taints ask none.")
+        format!("{least}{budgets} would refuse this, and taints do not ask.")
     })
 }
 
