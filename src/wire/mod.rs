@@ -54,7 +54,6 @@ mod unambiguous;
 mod versions;
 mod walk;
 mod watch;
-mod written;
 mod yaml;
 
 pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::de::value::MapAccessDeserializer;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -19,10 +19,18 @@ use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
-use super::written::Written;
 
 /// Fields that were read before it was known whose they are.
 type Fields = Vec<(String, Value)>;
+
+/// Fields that were read before, and nothing after them.
+type ReadFields = Remaining<
+    MapDeserializer<'static, std::iter::Empty<(&'static str, &'static str)>, serde_json::Error>,
+>;
+
+fn read_fields(fields: Fields) -> ReadFields {
+    Remaining::new(fields, None, MapDeserializer::new(std::iter::empty()))
+}
 
 /// Decodes one object or list, and adds what it finds to what was found.
 ///
@@ -234,22 +242,30 @@ impl Found {
     }
 
     /// Decodes an object and keeps it as it is written, with what it is even where only its list said so.
+    ///
+    /// All of it is read before it is decoded: the code that decodes objects is a tenth of the program for
+    /// every way in which fields can come.
     fn keep<'de, A: MapAccess<'de>>(
         &mut self,
         version: &Version,
         type_meta: &TypeMeta,
-        fields: A,
+        mut fields: A,
     ) -> Result<(), A::Error> {
         let mut object = serde_json::Map::new();
-        object.insert(
-            "apiVersion".to_owned(),
-            type_meta.api_version.clone().into(),
-        );
-        object.insert("kind".to_owned(), type_meta.kind.clone().into());
-        let item = self.read(version, Written::new(fields, &mut object))?;
-        if let Some(item) = item {
-            item.written = Some(Box::new(Value::Object(object)));
+        while let Some((key, value)) = fields.next_entry::<String, Unambiguous>()? {
+            if object.insert(key.clone(), value.into_value()).is_some() {
+                return Err(twice(&key));
+            }
         }
+        let fields = object.clone().into_iter().collect();
+        let item = self.read(version, read_fields(fields));
+        let Some(item) = item.map_err(A::Error::custom)? else {
+            return Ok(());
+        };
+        let TypeMeta { api_version, kind } = type_meta.clone();
+        object.insert("apiVersion".to_owned(), api_version.into());
+        object.insert("kind".to_owned(), kind.into());
+        item.written = Some(Box::new(Value::Object(object)));
         Ok(())
     }
 
@@ -288,12 +304,7 @@ impl Found {
             let Some(type_meta) = &inherited else {
                 return Err(self.untyped("it has no apiVersion and kind"));
             };
-            let nothing =
-                serde::de::value::MapDeserializer::new(std::iter::empty::<(&str, &str)>());
-            let fields =
-                Remaining::<serde::de::value::MapDeserializer<'_, _, serde_json::Error>>::new(
-                    fields, None, nothing,
-                );
+            let fields = read_fields(fields);
             self.object(type_meta.clone(), fields).map_err(E::custom)?;
             self.position.pop();
         }
