@@ -75,7 +75,7 @@ impl Budget {
             counted(allowed, "disruption")
         );
         let others = (self.ambiguous_pods > 0)
-            .then(|| "another budget is about them too, and the eviction API refuses to decide");
+            .then_some("another budget is about them too, and the eviction API refuses to decide");
         let reasons: Vec<&str> = self.reason.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
             text
