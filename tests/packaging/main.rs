@@ -12,11 +12,14 @@
 
 mod archive;
 mod generated;
+mod inside;
 mod krew;
 mod materials;
 mod newcomer;
 mod package;
+mod program;
 mod release;
+mod reproducible;
 mod support;
 mod workflow;
 

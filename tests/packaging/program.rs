@@ -1,0 +1,172 @@
+//! The program as it is released, for this machine: built by packaging/build, in two folders.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+use super::harness::say;
+use super::support::{files, root, succeeded, target, tools};
+
+/// What decides whether two builds are the same, whatever the sources are.
+const DECISIVE: [&str; 6] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "build.rs",
+    "packaging/build",
+    "packaging/toolchain",
+    "packaging/unwinding.ld",
+];
+
+/// The program as it is released, and what another machine made of the same sources.
+pub struct Programs {
+    pub one: PathBuf,
+    pub other: PathBuf,
+}
+
+/// Both, built when something changed that decides whether they are the same: on a fresh machine always.
+/// A change of the sources alone builds neither; two releases would take minutes every time.
+pub fn programs() -> &'static Programs {
+    static PROGRAMS: LazyLock<Programs> = LazyLock::new(|| {
+        let programs = Programs {
+            one: kept("one"),
+            other: kept("of-another-length"),
+        };
+        let (stamp, current) = (folder("stamp"), stamp());
+        let are_there = programs.one.is_file() && programs.other.is_file();
+        if !are_there || fs::read_to_string(&stamp).ok().as_ref() != Some(&current) {
+            let _ = fs::remove_file(&stamp);
+            build_both();
+            fs::write(stamp, current).unwrap();
+        }
+        programs
+    });
+    &PROGRAMS
+}
+
+/// The hash of what decides.
+fn stamp() -> String {
+    let mut rustc = Command::new("rustc");
+    let mut hash = Sha256::new_with_prefix(succeeded(&rustc.arg("-vV").output().unwrap()));
+    for name in DECISIVE {
+        hash.update(fs::read(root().join(name)).unwrap_or_default());
+    }
+    hash.finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn build_both() {
+    let home = folder("of-another-length").join("cargo");
+    // One installs the tool that both need.
+    let one = std::thread::spawn(|| built("one", None));
+    let other = built("of-another-length", Some(&home));
+    let one = one.join().unwrap();
+    for (program, name) in [(one, "one"), (other, "of-another-length")] {
+        fs::copy(program, kept(name)).unwrap();
+    }
+}
+
+/// Where the finished program is kept.
+fn kept(name: &str) -> PathBuf {
+    folder(name).join("kubectl-devicetaint")
+}
+
+fn folder(name: &str) -> PathBuf {
+    target().join("packaging/builds").join(name)
+}
+
+/// Builds a copy of the sources, with a home of Cargo of its own if it is to be another.
+fn built(name: &str, home: Option<&Path>) -> PathBuf {
+    let source = folder(name).join("source");
+    copy(&source);
+    commit(&source);
+    let mut build = Command::new("nice");
+    build.arg(source.join("packaging/build"));
+    build.env("PACKAGING_TOOLS", tools());
+    for inherited in ["RUSTFLAGS", "CARGO_TARGET_DIR", "SOURCE_DATE_EPOCH"] {
+        build.env_remove(inherited);
+    }
+    if let Some(home) = home {
+        link_registry(home);
+        build.env("CARGO_HOME", home);
+    }
+    say(&format!(
+        "building the program as it is released, in {} …",
+        source.display()
+    ));
+    let printed = succeeded(&build.output().unwrap());
+    PathBuf::from(printed.trim())
+}
+
+/// Makes the folder hold what the repository does. A file that is right already stays as it is, and
+/// so does all that was built from it.
+fn copy(folder: &Path) {
+    let wanted = files();
+    for name in &wanted {
+        let content = fs::read(root().join(name)).unwrap();
+        let file = folder.join(name);
+        if fs::read(&file).ok().as_deref() != Some(&content) {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, content).unwrap();
+            let permissions = fs::metadata(root().join(name)).unwrap().permissions();
+            fs::set_permissions(&file, permissions).unwrap();
+        }
+    }
+    // What is no longer there must not be built either.
+    let mut open = vec![folder.to_owned()];
+    while let Some(inside) = open.pop() {
+        for entry in fs::read_dir(inside).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_string_lossy();
+            if ["target", ".git"].contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                open.push(path);
+            } else if wanted.binary_search(&name.into_owned()).is_err() {
+                fs::remove_file(path).unwrap();
+            }
+        }
+    }
+}
+
+/// Gives both copies the same history, of one commit: what a build asks of it is then the same too.
+fn commit(folder: &Path) {
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(arguments)
+            .current_dir(folder)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
+        for (name, value) in [
+            ("NAME", "nobody"),
+            ("EMAIL", "nobody@example.org"),
+            ("DATE", "2026-01-01T00:00:00Z"),
+        ] {
+            git.env(format!("GIT_AUTHOR_{name}"), value);
+            git.env(format!("GIT_COMMITTER_{name}"), value);
+        }
+        succeeded(&git.output().unwrap())
+    };
+    git(&["init", "--quiet", "--initial-branch", "main"]);
+    git(&["add", "--all"]);
+    let tree = git(&["write-tree"]);
+    let commit = git(&["commit-tree", tree.trim(), "-m", "released"]);
+    git(&["update-ref", "refs/heads/main", commit.trim()]);
+}
+
+/// Another home of Cargo: its paths are others, and what was downloaded is the same.
+fn link_registry(home: &Path) {
+    let registry = home.join("registry");
+    fs::create_dir_all(home).unwrap();
+    if fs::symlink_metadata(&registry).is_ok() {
+        return;
+    }
+    let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let own = own.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let own = own.expect("Cargo has a home").join("registry");
+    std::os::unix::fs::symlink(own, registry).unwrap();
+}
