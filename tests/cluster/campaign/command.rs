@@ -40,9 +40,9 @@ pub const COMMANDS: [(&str, Goal); 39] = [
     ("describe hard-LANE -o json", Goal::Answer),
     ("describe hold-LANE --strict", Goal::Answer),
     ("snapshot --strict", Goal::Answer),
-    ("wait hard-LANE --for observed --timeout 1s", Goal::Answer),
+    ("wait hard-LANE --for observed --timeout 5s", Goal::Answer),
     (
-        "wait nobody-LANE --for deleted --ignore-not-found --timeout 1s",
+        "wait nobody-LANE --for deleted --ignore-not-found --timeout 5s",
         Goal::Answer,
     ),
     (
@@ -120,7 +120,7 @@ pub const COMMANDS: [(&str, Goal); 39] = [
         Goal::Gone(&["none", "hold", "hard"]),
     ),
     (
-        "remove hold-LANE --yes --wait --timeout 2s",
+        "remove hold-LANE --yes --wait --timeout 5s",
         Goal::Gone(&["hold"]),
     ),
     ("remove GPU0 KEY- --yes", Goal::Gone(&["none"])),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::support::{KEY, World};
-use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
+use crate::harness::{ControlPlane, DEADLINE, Proxy, Reference, block_on, wait_for};
 
 #[test]
 fn escalation_evicts_and_waits_until_the_pod_is_gone() {
@@ -123,10 +123,19 @@ fn a_wait_for_what_was_never_there_is_a_mistake() {
             .ended(0);
         assert_eq!(run.stdout, "", "nothing is claimed of it");
     }
-    let line = format!("wait {name} --for deleted --timeout 60s -o json");
+    let proxy = Proxy::start(world.plane);
+    let kubeconfig = proxy.kubeconfig.display();
+    let line =
+        format!("wait {name} --for deleted --timeout 60s -o json --kubeconfig={kubeconfig}");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| world.run(&line));
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        // It has seen the rule, however slow the machine is: it has begun to watch.
+        block_on(wait_for("it watches", DEADLINE, async || {
+            let seen = proxy.seen();
+            seen.iter()
+                .any(|request| request.path.contains("watch="))
+                .then_some(())
+        }));
         world.run(&format!("remove {name}")).ended(0);
         let met = waiting.join().expect("no panic").ended(0);
         let report: serde_json::Value = serde_json::from_str(&met.stdout).expect("JSON");
