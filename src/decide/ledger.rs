@@ -94,9 +94,9 @@ impl Ledger {
         self.state().advice = advice.into_iter().collect();
     }
 
-    /// What the command still waits for.
+    /// What the command still waits for; nothing is said of nothing.
     pub fn left(&self, left: &str) {
-        self.state().left = Some(left.to_owned());
+        self.state().left = (!left.is_empty()).then(|| left.to_owned());
     }
 
     /// What became of the changes, one line each kind, and what to do now about what is open because of

@@ -168,8 +168,11 @@ impl ApiClient {
             self.shared.transport.accepted(access);
             return Ok(Reply::Success(head, body));
         }
-        let text = self.refusal_text(read, &mut body, progress).await;
-        let refusal = Refusal::new(&head, text);
+        let (text, is_whole) = self.refusal_text(read, &mut body, progress).await;
+        let mut refusal = Refusal::new(&head, text);
+        if !is_whole {
+            refusal = refusal.broken_off();
+        }
         if !refusal.is_unauthorized() {
             self.shared.transport.accepted(access);
         }
@@ -263,21 +266,31 @@ impl ApiClient {
         })
     }
 
-    /// As much of a refusal's text as arrives; a refusal stays one if its text breaks off.
-    async fn refusal_text(&self, read: &Read, body: &mut Body, progress: &mut Progress) -> Vec<u8> {
+    /// As much of a refusal's text as arrives, and whether that is all of it.
+    async fn refusal_text(
+        &self,
+        read: &Read,
+        body: &mut Body,
+        progress: &mut Progress,
+    ) -> (Vec<u8>, bool) {
         let started = Instant::now();
         let mut pace = Pace::default();
         let mut text = Vec::new();
-        while let Ok(Some(bytes)) = self.next_bytes(read, body, pace, started).await {
+        loop {
+            let bytes = match self.next_bytes(read, body, pace, started).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => return (text, true),
+                Err(_) => return (text, false),
+            };
             pace.take(bytes.len(), started.elapsed());
             progress.take(bytes.len());
             let room = LONGEST_REFUSAL.saturating_sub(text.len());
             text.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
             if bytes.len() > room {
-                break;
+                // Nobody waits for the end of what is no refusal of an API server.
+                return (text, true);
             }
         }
-        text
     }
 
     /// Waits for a sign of the server, at most for the request timeout, and not in silence.

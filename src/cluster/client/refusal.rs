@@ -63,6 +63,7 @@ pub(in crate::cluster) struct Refusal {
     is_text: bool,
     has_audit_id: bool,
     body: Vec<u8>,
+    is_broken_off: bool,
     account: Option<ServerStatus>,
 }
 
@@ -79,6 +80,15 @@ impl Refusal {
                 !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
             }),
             body,
+            is_broken_off: false,
+        }
+    }
+
+    /// The same, of which only a part has arrived: who said it is open unless that part says so.
+    pub(in crate::cluster) fn broken_off(self) -> Self {
+        Self {
+            is_broken_off: true,
+            ..self
         }
     }
 
@@ -121,6 +131,9 @@ impl Refusal {
             ..
         } = *asked;
         let found = describe(&self.body);
+        if self.is_broken_off {
+            return Failure::Broken(format!("{}, and the answer broke off", self.status));
+        }
         match self.status {
             StatusCode::NOT_FOUND
                 if proof.is_api_server
@@ -231,6 +244,25 @@ mod tests {
         body: &str,
         proof: Proof,
     ) -> String {
+        let refusal = refused(status, headers, body);
+        meaning(path, refusal, proof)
+    }
+
+    /// What half of it means.
+    fn judged(path: &str, status: u16, body: &str, change: fn(Refusal) -> Refusal) -> String {
+        meaning(path, change(refused(status, &[], body)), PROVEN)
+    }
+
+    fn refused(status: u16, headers: &[(&str, &str)], body: &str) -> Refusal {
+        let mut response = http::Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        let (head, ()) = response.body(()).expect("a response").into_parts();
+        Refusal::new(&head, body.as_bytes().to_vec())
+    }
+
+    fn meaning(path: &str, refusal: Refusal, proof: Proof) -> String {
         let server = Arc::new(Server {
             cluster: None,
             url: "https://s".to_owned(),
@@ -246,12 +278,6 @@ mod tests {
             content_type: JSON,
             body: Vec::new(),
         };
-        let mut response = http::Response::builder().status(status);
-        for (name, value) in headers {
-            response = response.header(*name, *value);
-        }
-        let (head, ()) = response.body(()).expect("a response").into_parts();
-        let refusal = Refusal::new(&head, body.as_bytes().to_vec());
         let asked = Asked {
             server: &server,
             read: &read,
@@ -269,6 +295,23 @@ mod tests {
         format!(
             r#"{{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"{reason}"{details},"code":{code}}}"#
         )
+    }
+
+    #[test]
+    fn nothing_is_concluded_from_half_a_refusal() {
+        let whole = status(404, "NotFound", r#","details":{"name":"a"}"#);
+        let half = &whole[..whole.len() / 2];
+        assert_eq!(judge(RULE, 404, &[], half, PROVEN), "Foreign");
+        for code in [400, 404, 409, 500] {
+            assert_eq!(judged(RULE, code, half, Refusal::broken_off), "Broken");
+        }
+        // What says who said it has arrived.
+        let kind = status(
+            404,
+            "NotFound",
+            r#","details":{"name":"a","kind":"devicetaintrules"}"#,
+        );
+        assert_eq!(judged(RULE, 404, &kind, Refusal::broken_off), "NotFound");
     }
 
     #[test]

@@ -125,8 +125,7 @@ fn a_wait_for_what_was_never_there_is_a_mistake() {
     }
     let proxy = Proxy::start(world.plane);
     let kubeconfig = proxy.kubeconfig.display();
-    let line =
-        format!("wait {name} --for deleted --timeout 60s -o json --kubeconfig={kubeconfig}");
+    let line = format!("wait {name} --for deleted --timeout 60s -o json --kubeconfig={kubeconfig}");
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| world.run(&line));
         // It has seen the rule, however slow the machine is: it has begun to watch.
