@@ -84,7 +84,7 @@ impl Refusal {
         }
     }
 
-    /// The same, of which only a part has arrived: who said it is open unless that part says so.
+    /// Who has refused where only a part of the answer has arrived: that is open unless that part says so.
     pub(in crate::cluster) fn broken_off(self) -> Self {
         Self {
             is_broken_off: true,
