@@ -13,7 +13,7 @@ use super::consume::Consume;
 use super::failure;
 use super::link::Arrival;
 use super::pace::Pace;
-use super::refusal::{Asked, Refusal};
+use super::refusal::{Asked, Extent, Refusal};
 use super::request::{Change, Compression, Read, request};
 use super::retry::Failure;
 use super::sending::Sending;
@@ -168,11 +168,7 @@ impl ApiClient {
             self.shared.transport.accepted(access);
             return Ok(Reply::Success(head, body));
         }
-        let (text, is_whole) = self.refusal_text(read, &mut body, progress).await;
-        let mut refusal = Refusal::new(&head, text);
-        if !is_whole {
-            refusal = refusal.broken_off();
-        }
+        let refusal = self.refusal(read, &head, &mut body, progress).await;
         if !refusal.is_unauthorized() {
             self.shared.transport.accepted(access);
         }
@@ -266,21 +262,22 @@ impl ApiClient {
         })
     }
 
-    /// As much of a refusal's text as arrives, and whether that is all of it.
-    async fn refusal_text(
+    /// A refusal, with as much of its text as arrives.
+    async fn refusal(
         &self,
         read: &Read,
+        head: &Parts,
         body: &mut Body,
         progress: &mut Progress,
-    ) -> (Vec<u8>, bool) {
+    ) -> Refusal {
         let started = Instant::now();
         let mut pace = Pace::default();
         let mut text = Vec::new();
-        loop {
+        let extent = loop {
             let bytes = match self.next_bytes(read, body, pace, started).await {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) => return (text, true),
-                Err(_) => return (text, false),
+                Ok(None) => break Extent::Whole,
+                Err(_) => break Extent::Part,
             };
             pace.take(bytes.len(), started.elapsed());
             progress.take(bytes.len());
@@ -288,9 +285,10 @@ impl ApiClient {
             text.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
             if bytes.len() > room {
                 // Nobody waits for the end of what is no refusal of an API server.
-                return (text, true);
+                break Extent::Whole;
             }
-        }
+        };
+        Refusal::new(head, text, extent)
     }
 
     /// Waits for a sign of the server, at most for the request timeout, and not in silence.

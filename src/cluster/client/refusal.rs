@@ -55,6 +55,15 @@ pub(in crate::cluster) struct Asked<'a> {
     pub(in crate::cluster) purpose: Option<Purpose>,
 }
 
+/// How much of an answer has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cluster) enum Extent {
+    /// All of it, or more than any refusal of an API server has.
+    Whole,
+    /// It broke off, so that who refuses is open unless this part says so.
+    Part,
+}
+
 /// An answer that is not a success.
 #[derive(Debug)]
 pub(in crate::cluster) struct Refusal {
@@ -63,13 +72,13 @@ pub(in crate::cluster) struct Refusal {
     is_text: bool,
     has_audit_id: bool,
     body: Vec<u8>,
-    is_broken_off: bool,
+    extent: Extent,
     account: Option<ServerStatus>,
 }
 
 impl Refusal {
     /// From what has arrived of it.
-    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>) -> Self {
+    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>, extent: Extent) -> Self {
         let content_type = head.headers.get(CONTENT_TYPE);
         Self {
             status: head.status,
@@ -80,15 +89,7 @@ impl Refusal {
                 !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
             }),
             body,
-            is_broken_off: false,
-        }
-    }
-
-    /// Who has refused where only a part of the answer has arrived: that is open unless that part says so.
-    pub(in crate::cluster) fn broken_off(self) -> Self {
-        Self {
-            is_broken_off: true,
-            ..self
+            extent,
         }
     }
 
@@ -130,10 +131,10 @@ impl Refusal {
             proof,
             ..
         } = *asked;
-        let found = describe(&self.body);
-        if self.is_broken_off {
+        if self.extent == Extent::Part {
             return Failure::Broken(format!("{}, and the answer broke off", self.status));
         }
+        let found = describe(&self.body);
         match self.status {
             StatusCode::NOT_FOUND
                 if proof.is_api_server
@@ -244,22 +245,22 @@ mod tests {
         body: &str,
         proof: Proof,
     ) -> String {
-        let refusal = refused(status, headers, body);
+        let refusal = refused(status, headers, body, Extent::Whole);
         meaning(path, refusal, proof)
     }
 
-    /// What half of it means.
-    fn judged(path: &str, status: u16, body: &str, change: fn(Refusal) -> Refusal) -> String {
-        meaning(path, change(refused(status, &[], body)), PROVEN)
+    /// What it means that this came of an answer, and then nothing.
+    fn judge_part(status: u16, body: &str) -> String {
+        meaning(RULE, refused(status, &[], body, Extent::Part), PROVEN)
     }
 
-    fn refused(status: u16, headers: &[(&str, &str)], body: &str) -> Refusal {
+    fn refused(status: u16, headers: &[(&str, &str)], body: &str, extent: Extent) -> Refusal {
         let mut response = http::Response::builder().status(status);
         for (name, value) in headers {
             response = response.header(*name, *value);
         }
         let (head, ()) = response.body(()).expect("a response").into_parts();
-        Refusal::new(&head, body.as_bytes().to_vec())
+        Refusal::new(&head, body.as_bytes().to_vec(), extent)
     }
 
     fn meaning(path: &str, refusal: Refusal, proof: Proof) -> String {
@@ -303,7 +304,7 @@ mod tests {
         let half = &whole[..whole.len() / 2];
         assert_eq!(judge(RULE, 404, &[], half, PROVEN), "Foreign");
         for code in [400, 404, 409, 500] {
-            assert_eq!(judged(RULE, code, half, Refusal::broken_off), "Broken");
+            assert_eq!(judge_part(code, half), "Broken");
         }
         // What says who said it has arrived.
         let kind = status(
@@ -311,7 +312,7 @@ mod tests {
             "NotFound",
             r#","details":{"name":"a","kind":"devicetaintrules"}"#,
         );
-        assert_eq!(judged(RULE, 404, &kind, Refusal::broken_off), "NotFound");
+        assert_eq!(judge_part(404, &kind), "NotFound");
     }
 
     #[test]

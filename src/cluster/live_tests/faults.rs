@@ -91,7 +91,7 @@ async fn list_that_ends_early_is_asked_for_again() {
 
 #[tokio::test]
 async fn list_that_always_breaks_off_is_an_error() {
-    let answers = |body, length| vec![Answer::Breaks(body, length)];
+    let answers = |body, length| vec![Answer::Breaks(200, body, length)];
     at_every_cut(answers, |length, server, reading| {
         let error = reading.expect_err("no list");
         let expected = matches!(error, ClusterError::Incomplete { .. });
@@ -282,7 +282,7 @@ async fn expired_page_begins_the_list_again() {
         ))
     };
     let expired = Answer::status(410, "Expired", "too old");
-    server.answer(CLAIMS, [Answer::Breaks(claims(), 20)]);
+    server.answer(CLAIMS, [Answer::Breaks(200, claims(), 20)]);
     server.answer(
         &format!("{CLAIMS}?limit=1000"),
         [page("a", "n%=1"), page("a", "n%=2")],

@@ -23,8 +23,8 @@ pub(crate) enum Answer {
     Whole(u16, Vec<String>, Vec<u8>),
     /// The body ends after so many bytes, as if that were all of it.
     Ends(Vec<u8>, usize),
-    /// The connection ends after so many bytes of the body, in the middle of it.
-    Breaks(Vec<u8>, usize),
+    /// With this status, the connection ends after so many bytes of the body, in the middle of it.
+    Breaks(u16, Vec<u8>, usize),
     /// The connection is reset.
     Resets,
     /// Nothing comes.
@@ -73,14 +73,16 @@ impl Answer {
         Self::Whole(404, vec![text], b"404 page not found\n".to_vec())
     }
 
+    /// The first half of what an API server says about an object that it does not have.
+    pub(super) fn half_absent(resource: &str, name: &str) -> Self {
+        let body = not_found(resource, name).into_bytes();
+        let half = body.len() / 2;
+        Self::Breaks(404, body, half)
+    }
+
     /// What an API server says about an object that it does not have.
     pub(super) fn absent(resource: &str, name: &str) -> Self {
-        let body = serde_json::json!({
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": format!("{resource} {name:?} not found"), "reason": "NotFound",
-            "details": {"name": name, "kind": resource}, "code": 404,
-        });
-        Self::refused(404, &body.to_string())
+        Self::refused(404, &not_found(resource, name))
     }
 
     /// A page of something else than an API server.
@@ -449,6 +451,15 @@ fn script_for(scripts: &Scripts, method: &str, target: &str) -> Answer {
     }
 }
 
+fn not_found(resource: &str, name: &str) -> String {
+    let body = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": format!("{resource} {name:?} not found"), "reason": "NotFound",
+        "details": {"name": name, "kind": resource}, "code": 404,
+    });
+    body.to_string()
+}
+
 /// `None` when the connection is of no further use.
 async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
     match answer {
@@ -473,8 +484,11 @@ async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
             stream.write_all(head.as_bytes()).await.ok()?;
             stream.write_all(&body[..length]).await.ok()
         }
-        Answer::Breaks(body, length) => {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+        Answer::Breaks(status, body, length) => {
+            let head = format!(
+                "HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n",
+                body.len()
+            );
             stream.write_all(head.as_bytes()).await.ok()?;
             stream.write_all(&body[..length]).await.ok()?;
             None

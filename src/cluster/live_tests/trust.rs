@@ -6,7 +6,7 @@ use super::encode;
 use super::server::{Answer, CLAIMS, RULES, SLICES, Server};
 use crate::cluster::client::document::document;
 use crate::cluster::{
-    ClusterError, Detail, Rules, discover, node_health, read_devices, read_for_preview,
+    ClusterError, Detail, Outlook, Rules, discover, node_health, read_devices, read_for_preview,
 };
 use crate::model::{NodeHealth, NodeName};
 
@@ -78,6 +78,22 @@ async fn only_the_server_says_that_a_rule_does_not_exist() {
         "{:?}",
         error.hints()
     );
+}
+
+#[tokio::test]
+async fn half_a_refusal_is_asked_for_again() {
+    let server = Server::start().await;
+    let rules = rules(&server).await;
+    let path = format!("{RULES}/r");
+    let half = Answer::half_absent("devicetaintrules", "r");
+    let whole = Answer::absent("devicetaintrules", "r");
+    server.answer(&path, [half.clone(), whole]);
+    let before = server.count(&path);
+    assert_eq!(rules.get("r").await.expect("an absence"), None);
+    assert_eq!(server.count(&path), before + 2, "asked once more");
+    server.answer(&path, [half]);
+    let error = rules.get("r").await.expect_err("nothing but halves");
+    assert_eq!(error.outlook(), Outlook::TryAgain, "{error}");
 }
 
 #[tokio::test]

@@ -102,7 +102,8 @@ fn lost() -> Vec<Answer> {
         Answer::json("null"),
         Answer::json(r#"{"kind":"Status","apiVersion":"v1","status":"Failure","code":409}"#),
         Answer::Resets,
-        Answer::Breaks(b"{\"kind\":\"Status\"}".to_vec(), 5),
+        Answer::Breaks(200, b"{\"kind\":\"Status\"}".to_vec(), 5),
+        Answer::half_absent("devicetaintrules", "r"),
     ]
 }
 
