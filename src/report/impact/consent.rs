@@ -1,10 +1,10 @@
 //! Who has to agree before this happens?
 
-use crate::report::metadata::Incomplete;
 use std::collections::BTreeSet;
 
 use super::headline::headline;
 use super::view::{ImpactReport, Pod, Reach};
+use crate::report::metadata::Incomplete;
 use crate::report::table::counted;
 
 /// What a change needs before it is made.
