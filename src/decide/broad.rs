@@ -2,33 +2,9 @@
 
 use super::chooser::Chooser;
 use super::owner::owner;
+use super::question::Question;
 use crate::model::DeviceTaintRule;
 use crate::report::table::counted;
-
-/// What somebody has to answer before a change is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// A yes or a no.
-    Yes {
-        /// The question in one line.
-        prompt: String,
-    },
-    /// A number, to be typed.
-    PodCount {
-        /// The question in one line.
-        prompt: String,
-        /// The only right answer.
-        pods: usize,
-        /// Why a yes is not enough.
-        why: String,
-    },
-    /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
-    /// get away with less.
-    Unknown {
-        /// The question in one line.
-        prompt: String,
-    },
-}
 
 /// What has to be asked before `found`, which is what `chooser` means, is deleted; `None` when nothing
 /// has to be: one rule, which this plugin has made.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::broad::Question;
+use super::question::{Question, UNKNOWN};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::naming::device;
@@ -102,17 +102,15 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
     refuse_unknown(agreement, wish.report)?;
     refuse_other_count(agreement, wish)?;
     let is_counted = agreement.confirm_pods.is_some() || agreement.expect.is_some();
-    let asked = |prompt: String| Ok(Consented::Ask(Question::Yes { prompt }));
-    let hits_nobody = matches!(wish.report.consent(), Consent::Nothing);
-    if !hits_nobody && !wish.report.unknown_evictions().is_empty() {
-        return Ok(Consented::Ask(Question::Unknown {
-            prompt: format!(
-                "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
-                wish.deed
-            ),
-        }));
-    }
     match wish.report.consent() {
+        Consent::Yes | Consent::PodCount { .. } if !wish.report.unknown_evictions().is_empty() => {
+            Ok(Consented::Ask(Question::Unknown {
+                prompt: format!(
+                    "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
+                    wish.deed
+                ),
+            }))
+        }
         Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
         Consent::PodCount { pods, why } => Ok(Consented::Ask(Question::PodCount {
             prompt: format!(
@@ -124,101 +122,9 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         })),
         Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
         Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
-        Consent::Nothing | Consent::Yes => asked(format!("{}?", wish.deed)),
-    }
-}
-
-/// What has to be typed where it is not known whom a change hits.
-pub const UNKNOWN: &str = "unknown";
-
-/// Who can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
-    /// Somebody at a terminal.
-    Terminal,
-    /// Nobody: there is no terminal.
-    Nobody,
-    /// Nobody needs to be: nothing will be changed.
-    DryRun,
-}
-
-/// What becomes of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asking {
-    /// It is asked.
-    Ask,
-    /// It is only told that the real run asks it.
-    Told(String),
-}
-
-/// Whether `question` can be asked.
-///
-/// # Errors
-///
-/// When there is nobody to ask, with the flags that answer it.
-pub fn may_ask(question: &Question, audience: Audience) -> Result<Asking, Failure> {
-    let needs = "somebody at a terminal, since it is not known whom it hits";
-    let flags = match question {
-        Question::Unknown { .. } => {
-            return match audience {
-                Audience::Terminal => Ok(Asking::Ask),
-                Audience::DryRun => Ok(Asking::Told(format!("the real run needs {needs}"))),
-                Audience::Nobody => Err(Failure::refused(format!(
-                    "this needs {needs}; nothing was changed"
-                ))),
-            };
-        }
-        Question::Yes { .. } => "--yes".to_owned(),
-        Question::PodCount { pods, .. } => {
-            format!("--yes --confirm-pods {pods}, or --yes --expect REPORT.json")
-        }
-    };
-    let failure = match audience {
-        Audience::Terminal => return Ok(Asking::Ask),
-        Audience::DryRun => {
-            return Ok(Asking::Told(format!("the real run asks, or needs {flags}")));
-        }
-        Audience::Nobody => Failure::refused(format!(
-            "this needs to be confirmed, and there is no terminal to ask on: add {flags}; nothing was changed"
-        )),
-    };
-    Err(match question {
-        Question::Unknown { prompt } | Question::Yes { prompt } => {
-            failure.hint(format!("it would be asked: {prompt}"))
-        }
-        Question::PodCount { why, .. } => {
-            failure.hint(format!("a number is asked for because {why}"))
-        }
-    })
-}
-
-/// Judges what was typed as the number of pods.
-///
-/// # Errors
-///
-/// When it is not `pods`.
-pub fn check_count(typed: &str, pods: usize) -> Result<(), Failure> {
-    if typed.trim().parse() == Ok(pods) {
-        Ok(())
-    } else {
-        Err(Failure::refused(format!(
-            "{typed:?} is not {pods}; nothing was changed"
-        )))
-    }
-}
-
-/// Judges what was typed where it is not known whom a change hits.
-///
-/// # Errors
-///
-/// When it is not [`UNKNOWN`].
-pub fn check_unknown(typed: &str) -> Result<(), Failure> {
-    if typed.trim() == UNKNOWN {
-        Ok(())
-    } else {
-        Err(Failure::refused(format!(
-            "{typed:?} is not {UNKNOWN}; nothing was changed"
-        )))
+        Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
+            prompt: format!("{}?", wish.deed),
+        })),
     }
 }
 
@@ -387,16 +293,6 @@ mod tests {
             panic!("it is asked");
         };
         assert!(matches!(question, Question::Unknown { .. }), "{question:?}");
-        assert_eq!(may_ask(&question, Audience::Terminal).unwrap(), Asking::Ask);
-        let told = may_ask(&question, Audience::DryRun).unwrap();
-        assert!(matches!(told, Asking::Told(text) if text.contains("the real run needs")));
-        let refused = may_ask(&question, Audience::Nobody).unwrap_err();
-        assert_eq!(refused.status(), ExitStatus::Refused);
-        assert!(check_unknown(" unknown ").is_ok());
-        for typed in ["", "y", "yes", "3"] {
-            let refused = check_unknown(typed).unwrap_err();
-            assert_eq!(refused.status(), ExitStatus::Refused, "{typed}");
-        }
         // Details do not change whom it hits; before the question they are told all the same.
         let details = report_without("poddisruptionbudgets", Affects::Details);
         let asked = consent(&nobody_asked, &wish(&details)).unwrap();
@@ -511,15 +407,6 @@ mod tests {
             ..counted
         };
         assert!(consent(&unasked, &wish(&report)).unwrap() != Consented::Proceed);
-        for (typed, good) in [
-            ("3", true),
-            (" 3 ", true),
-            ("2", false),
-            ("", false),
-            ("y", false),
-        ] {
-            assert_eq!(check_count(typed, 3).is_ok(), good, "{typed:?}");
-        }
     }
 
     #[test]
@@ -679,32 +566,5 @@ mod tests {
             Consented::Ask(_)
         ));
         assert_eq!(consent(&YES, &theirs).unwrap(), Consented::Proceed);
-    }
-
-    #[test]
-    fn nobody_to_ask_is_a_refusal_and_a_dry_run_says_what_would_be_asked() {
-        let yes = Question::Yes {
-            prompt: "Go on?".to_owned(),
-        };
-        let count = Question::PodCount {
-            prompt: "How many?".to_owned(),
-            pods: 2,
-            why: "pods in 2 namespaces are evicted".to_owned(),
-        };
-        for question in [&yes, &count] {
-            assert_eq!(may_ask(question, Audience::Terminal).unwrap(), Asking::Ask);
-            let failure = may_ask(question, Audience::Nobody).unwrap_err();
-            assert_eq!(failure.status(), ExitStatus::Refused);
-        }
-        let failure = may_ask(&count, Audience::Nobody).unwrap_err();
-        assert!(
-            failure
-                .to_string()
-                .contains("--yes --confirm-pods 2, or --yes --expect REPORT.json")
-        );
-        assert_eq!(
-            may_ask(&yes, Audience::DryRun).unwrap(),
-            Asking::Told("the real run asks, or needs --yes".to_owned())
-        );
     }
 }

@@ -16,6 +16,7 @@
 //! | Whose rule is it? | [`mod@owner`] |
 //! | Is it more than anybody would expect? | [`broad`] |
 //! | Who has to agree? | [`mod@consent`] |
+//! | What has to be answered, and is it the right answer? | [`question`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
 //! | Who is left of those that rules evict? | [`leaving`] |
@@ -44,13 +45,14 @@ pub mod narrowing;
 pub mod outcomes;
 pub mod owner;
 pub mod publish;
+pub mod question;
 pub mod standing;
 #[cfg(test)]
 mod testing;
 pub mod version;
 
 pub use add::{Existing, Step, Terms, add};
-pub use broad::{Question, removal};
+pub use broad::removal;
 pub use chooser::{Chooser, Meant, Ways};
 pub use conflict::{Meanwhile, conflict};
 pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
@@ -61,4 +63,5 @@ pub use ending::{Strictness, ending};
 pub use ledger::Ledger;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
+pub use question::Question;
 pub use version::Version;

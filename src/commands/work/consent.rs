@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 
 use crate::commands::context::Context;
-use crate::decide::consent::{Asking, Audience, check_count, check_unknown, expected, may_ask};
+use crate::decide::consent::expected;
+use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::output::question::{self, QuestionError};
