@@ -1,18 +1,18 @@
 //! How is an object decoded, in either encoding?
 
-use serde::de::Deserializer;
+use serde_json::Value;
 
 use super::detail::Detail;
 use super::object::ToObject;
 use super::versions::Layout;
 
+/// What is wrong with the fields of an object, and with which.
+pub(super) type FieldsError = serde_path_to_error::Error<serde_json::Error>;
+
 /// What the objects of a kind are decoded into.
 pub(super) trait Decode: ToObject + Sized {
-    /// Decodes the fields of an object from JSON or YAML.
-    fn from_text<'de, D: Deserializer<'de>>(
-        layout: Layout,
-        deserializer: D,
-    ) -> Result<Self, D::Error>;
+    /// Decodes the fields of an object, whatever they were written in.
+    fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError>;
 
     /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String>;

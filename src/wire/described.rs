@@ -7,16 +7,16 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
 use super::context::Context;
-use super::decode::Decode;
+use super::decode::{Decode, FieldsError};
 use super::detail::Detail;
 use super::error::FieldError;
 use super::object::{Object, ToObject};
-use super::unambiguous::Unambiguous;
 use super::versions::Layout;
 use super::{ObjectMeta, Time};
 
@@ -33,25 +33,26 @@ pub(super) trait Description: DeserializeOwned {
     ) -> Result<Option<Object>, FieldError>;
 }
 
+/// Who an object is.
+#[derive(Deserialize)]
+struct Metadata {
+    metadata: Option<ObjectMeta>,
+}
+
 /// The fields of an object that `T` describes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Described<T> {
     metadata: ObjectMeta,
-    fields: Map<String, Value>,
+    fields: Value,
     description: PhantomData<T>,
 }
 
 impl<T: Description> Decode for Described<T> {
-    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
-        let Value::Object(fields) = Unambiguous::deserialize(from)?.into_value() else {
-            return Err(D::Error::custom("it is no object"));
-        };
-        let metadata = fields.get("metadata").unwrap_or(&Value::Null);
-        let metadata = serde_path_to_error::deserialize::<_, Option<ObjectMeta>>(metadata)
-            .map_err(|error| D::Error::custom(format_args!("metadata.{error}")))?;
+    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+        let read: Metadata = serde_path_to_error::deserialize(fields)?;
         Ok(Self {
-            metadata: metadata.unwrap_or_default(),
-            fields,
+            metadata: read.metadata.unwrap_or_default(),
+            fields: fields.clone(),
             description: PhantomData,
         })
     }
@@ -76,7 +77,7 @@ impl<T: Description> ToObject for Described<T> {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
-        let mut object = Value::Object(self.fields.clone());
+        let mut object = self.fields.clone();
         for _ in 0..MOST {
             let error = match serde_path_to_error::deserialize::<_, T>(&object) {
                 Ok(described) => return described.to_fact(metadata, context),

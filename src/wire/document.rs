@@ -1,8 +1,8 @@
 //! Objects and lists as text: what `kubectl get -o json` and `-o yaml` print.
 //!
 //! A text may hold several documents; each is a single object, a typed list (`PodList`) or a `List`
-//! of any kinds. Objects are decoded straight into the struct of their kind, in one pass, and
-//! become facts at once, so that the text and the facts are all that is ever held.
+//! of any kinds. Objects become facts one after another, so that the text, the facts and one object are
+//! all that is ever held.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,8 +10,8 @@ use std::io::Read;
 use jiff::Timestamp;
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, TypeMeta, place};
-use super::named;
+use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, place};
+use super::locate::{self, Step};
 use super::object::Item;
 use super::walk::ObjectSeed;
 use super::yaml;
@@ -71,9 +71,13 @@ impl Documents {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                let name = |path: &[usize]| named::in_json(text, first, path);
-                let syntax = !error.is_data();
-                return Err(self.explain("JSON", syntax, &error.to_string(), name));
+                let number = self.documents.saturating_sub(first).saturating_sub(1);
+                let place = |misfit: &Misfit, way: &[Step]| {
+                    let (line, column) = locate::in_json(text, number, way)?;
+                    let problem = &misfit.problem;
+                    Some(format!("{problem} at line {line} column {column}"))
+                };
+                return Err(self.explain(Parsed::json(&error), place));
             }
         }
         Ok(())
@@ -91,8 +95,7 @@ impl Documents {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                let syntax = !error.is_data();
-                return Err(self.explain("JSON", syntax, &error.to_string(), |_| None));
+                return Err(self.explain(Parsed::json(&error), |_, _| None));
             }
         }
         Ok(())
@@ -111,10 +114,13 @@ impl Documents {
                 ObjectSeed::new(&mut self.found).document(deserializer)
             });
             if let Err(error) = decoded {
-                let name = |path: &[usize]| named::in_yaml(document.text, path);
-                let syntax = yaml::is_syntax(&error);
-                let problem = yaml::describe(&error, document.first_line);
-                return Err(self.explain("YAML", syntax, &problem, name));
+                let place = |misfit: &Misfit, way: &[Step]| misplaced(&document, misfit, way);
+                let parsed = Parsed {
+                    format: "YAML",
+                    is_syntax: yaml::is_syntax(&error),
+                    problem: yaml::describe(&error, document.first_line),
+                };
+                return Err(self.explain(parsed, place));
             }
         }
         Ok(())
@@ -139,38 +145,85 @@ impl Documents {
         self.documents = self.documents.saturating_add(1);
     }
 
-    /// Says which object of which name the parser's `problem` is about.
+    /// Says which object of which name the parser's words are about; `told` says what is wrong with a
+    /// field, and where in the text it is.
     fn explain(
         &mut self,
-        format: &'static str,
-        syntax: bool,
-        problem: &str,
-        name: impl Fn(&[usize]) -> Option<String>,
+        parsed: Parsed,
+        told: impl Fn(&Misfit, &[Step]) -> Option<String>,
     ) -> DecodeError {
+        let Parsed {
+            format,
+            is_syntax,
+            problem,
+        } = parsed;
+        let position = &self.found.position;
+        let problem = shortened(&problem);
         match self.found.failure.take() {
             Some(Failure::Decode(error)) => error,
-            Some(Failure::Field { kind, field }) if !syntax => DecodeError::Field {
-                object: name(&self.found.position).map_or_else(
-                    || format!("{kind} at {}", place(&self.found.position)),
-                    |name| format!("{kind} {name}"),
-                ),
-                field,
-                problem: shortened(problem),
+            Some(Failure::Misfit(misfit)) => {
+                let indices = position.get(1..).unwrap_or_default();
+                let way = [locate::to_object(indices), misfit.way.clone()].concat();
+                let problem = told(&misfit, &way);
+                DecodeError::Field {
+                    object: misfit.object(position),
+                    problem: shortened(&problem.unwrap_or(misfit.problem)),
+                    field: misfit.field,
+                }
+            }
+            _ if is_syntax => DecodeError::Syntax { format, problem },
+            Some(Failure::Unreadable { kind }) => DecodeError::NotAnObject {
+                object: format!("{kind} at {}", place(position)),
+                problem,
             },
-            _ if syntax => DecodeError::Syntax {
-                format,
-                problem: shortened(problem),
+            None if position.len() == 1 => DecodeError::Foreign {
+                document: place(position),
+                problem,
             },
-            _ if self.found.position.len() == 1 => DecodeError::Foreign {
-                document: place(&self.found.position),
-                problem: shortened(problem),
-            },
-            _ => DecodeError::NotAnObject {
-                object: place(&self.found.position),
-                problem: shortened(problem),
+            None => DecodeError::NotAnObject {
+                object: place(position),
+                problem,
             },
         }
     }
+}
+
+/// What a parser says.
+struct Parsed {
+    /// `JSON` or `YAML`.
+    format: &'static str,
+    /// The text is not even that.
+    is_syntax: bool,
+    problem: String,
+}
+
+impl Parsed {
+    fn json(error: &serde_json::Error) -> Self {
+        Self {
+            format: "JSON",
+            is_syntax: !error.is_data(),
+            problem: error.to_string(),
+        }
+    }
+}
+
+/// What is wrong with a field of a document of YAML, and where: YAML has more ways than JSON of being
+/// no text.
+fn misplaced(document: &yaml::Document<'_>, misfit: &Misfit, way: &[Step]) -> Option<String> {
+    let problem = &misfit.problem;
+    let wants_text = problem.ends_with("expected a string");
+    let error = wants_text.then(|| locate::not_a_text(document.text, way));
+    if let Some(error) = error.flatten()
+        && matches!(error, serde_yaml::Error::QuotingRequired { .. })
+    {
+        return Some(yaml::describe(&error, document.first_line));
+    }
+    let (line, column) = locate::in_yaml(document.text, way)?;
+    let place = format!("at line {line}, column {column}");
+    Some(yaml::of_document(
+        &format!("{problem} {place}"),
+        document.first_line,
+    ))
 }
 
 /// A parser's words without the middle where they quote half a file: one line is for reading.

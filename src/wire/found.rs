@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::Error;
+use serde_json::Value;
+use serde_path_to_error::Segment;
 
+use super::decode::FieldsError;
 use super::error::DecodeError;
+use super::locate::Step;
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
 use crate::model::Kind;
@@ -66,8 +70,58 @@ pub struct ListHeader {
 pub(super) enum Failure {
     /// Complete, with the object's name.
     Decode(DecodeError),
-    /// Found by the parser, which knows no names.
-    Field { kind: Kind, field: String },
+    /// A value of a field is not what belongs there.
+    Misfit(Misfit),
+    /// The parser stopped within an object of this kind.
+    Unreadable { kind: Kind },
+}
+
+/// A value that is not what belongs there.
+#[derive(Debug)]
+pub(super) struct Misfit {
+    kind: Kind,
+    name: Option<String>,
+    /// Path of the field, such as `spec.pool.name`.
+    pub(super) field: String,
+    /// The way to it, from the object; what cannot be told by steps is left out.
+    pub(super) way: Vec<Step>,
+    /// What is wrong with it.
+    pub(super) problem: String,
+}
+
+impl Misfit {
+    /// What `error` says about the fields of an object.
+    pub(super) fn new(kind: Kind, fields: &Value, error: &FieldsError) -> Self {
+        let text = |key| {
+            let value = fields.get("metadata")?.get(key)?;
+            value.as_str().filter(|text| !text.is_empty())
+        };
+        let name = text("name").map(|name| match text("namespace") {
+            Some(namespace) => format!("{namespace}/{name}"),
+            None => name.to_owned(),
+        });
+        let step = |segment: &Segment| match segment {
+            Segment::Map { key } => Some(Step::Key(key.clone())),
+            Segment::Seq { index } => Some(Step::Index(*index)),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        };
+        Self {
+            kind,
+            name,
+            field: error.path().to_string(),
+            way: error.path().iter().map_while(step).collect(),
+            problem: error.inner().to_string(),
+        }
+    }
+
+    /// Kind and name of the object, or where it is.
+    pub(super) fn object(&self, position: &[usize]) -> String {
+        let kind = self.kind;
+        match &self.name {
+            Some(name) => format!("{kind} {name}"),
+            None => format!("{kind} at {}", place(position)),
+        }
+    }
 }
 
 impl Found {

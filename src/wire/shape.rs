@@ -1,12 +1,12 @@
 //! Which struct an object is decoded into.
 
 use prost::Message;
-use serde::de::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::budget::PodDisruptionBudget;
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
-use super::decode::Decode;
+use super::decode::{Decode, FieldsError};
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::event::Event;
@@ -24,11 +24,8 @@ use crate::model::kind::for_each_kind;
 macro_rules! plain {
     ($($shape:ident),*) => {
         $(impl Decode for $shape {
-            fn from_text<'de, D: Deserializer<'de>>(
-                _: Layout,
-                deserializer: D,
-            ) -> Result<Self, D::Error> {
-                Self::deserialize(deserializer)
+            fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+                serde_path_to_error::deserialize(fields)
             }
 
             fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
@@ -46,14 +43,12 @@ macro_rules! plain {
 plain!(ResourceClaim, DeviceTaintRule, DeviceClass, Pod);
 
 impl Decode for ResourceSlice {
-    fn from_text<'de, D: Deserializer<'de>>(
-        layout: Layout,
-        deserializer: D,
-    ) -> Result<Self, D::Error> {
+    fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
         match layout {
-            Layout::Usual => Self::deserialize(deserializer),
+            Layout::Usual => serde_path_to_error::deserialize(fields),
             Layout::Basic => {
-                slice_v1beta1::ResourceSlice::deserialize(deserializer).map(Self::from)
+                serde_path_to_error::deserialize::<_, slice_v1beta1::ResourceSlice>(fields)
+                    .map(Self::from)
             }
         }
     }
@@ -94,14 +89,14 @@ macro_rules! wire_objects {
         }
 
         impl WireObject {
-            /// Decodes the fields of an object from JSON or YAML.
-            pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+            /// Decodes the fields of an object.
+            pub(super) fn from_fields(
                 version: &Version,
-                deserializer: D,
-            ) -> Result<Self, D::Error> {
+                fields: &Value,
+            ) -> Result<Self, FieldsError> {
                 let layout = version.layout;
                 match version.kind {
-                    $(Kind::$kind => $kind::from_text(layout, deserializer).map(Self::$kind),)*
+                    $(Kind::$kind => $kind::from_fields(layout, fields).map(Self::$kind),)*
                 }
             }
 

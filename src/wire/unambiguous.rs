@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// A value of any sort.
@@ -46,7 +47,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+        let number = Number::from_f64(value).map(Value::Number);
+        number.ok_or_else(|| E::custom(format_args!("{value} is no number that JSON has")))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
@@ -80,10 +82,10 @@ impl<'de> Visitor<'de> for ValueVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some((key, Unambiguous(value))) = map.next_entry::<String, _>()? {
-            if fields.contains_key(&key) {
-                return Err(twice(&key));
-            }
-            fields.insert(key, value);
+            match fields.entry(key) {
+                Entry::Vacant(place) => place.insert(value),
+                Entry::Occupied(known) => return Err(twice(known.key())),
+            };
         }
         Ok(fields.into())
     }

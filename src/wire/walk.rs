@@ -1,36 +1,24 @@
-//! One pass over a document: finds the objects and decodes each as what it is.
+//! One pass over a document: finds the objects, and decodes those of interest as what they are.
 //!
-//! Objects normally say what they are before anything else, so that their fields go straight into
-//! the struct of their kind. Where they do not, what comes before is put aside.
+//! The fields of an object are read first, whatever the text is written in, and decoded then: the code
+//! that decodes every kind of object is a large part of the program, and is there once.
 
 use std::fmt;
 
-use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, TypeMeta, place};
-use super::object::Item;
-use super::remaining::Remaining;
+use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, place};
 use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
 
-/// Fields that were read before it was known whose they are.
-type Fields = Vec<(String, Value)>;
-
-/// Fields that were read before, and nothing after them.
-type ReadFields = Remaining<
-    MapDeserializer<'static, std::iter::Empty<(&'static str, &'static str)>, serde_json::Error>,
->;
-
-fn read_fields(fields: Fields) -> ReadFields {
-    Remaining::new(fields, None, MapDeserializer::new(std::iter::empty()))
-}
+/// The fields of an object, without `apiVersion` and `kind`.
+type Fields = Map<String, Value>;
 
 /// Decodes one object or list, and adds what it finds to what was found.
 ///
@@ -97,29 +85,27 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
                 return self.found.list(head, map);
             }
             match head.type_meta(self.inherited) {
-                Some(type_meta) if !type_meta.is_list() => {
-                    let complete = head.is_complete();
-                    let mut fields = Remaining::new(head.other, Some(key), map);
-                    if complete {
-                        fields = fields.typed();
-                    }
-                    return self.found.object(type_meta, fields).map(|()| None);
+                Some(type_meta) if type_meta.is_of_no_interest() => {
+                    map.next_value::<IgnoredAny>()?;
+                    head.skip_rest(&mut map)?;
+                    self.found.count(type_meta);
+                    return Ok(None);
                 }
-                _ => head.put_aside(key, &mut map)?,
+                type_meta => {
+                    let taken = head.put_aside(key, &mut map);
+                    taken.inspect_err(|_| self.found.unreadable(type_meta))?;
+                }
             }
         }
         match head.type_meta(self.inherited) {
             Some(type_meta) if type_meta.is_list() => self.found.finish_list(type_meta, head.other),
-            Some(type_meta) => {
-                let fields = Remaining::new(head.other, None, map);
-                self.found.object(type_meta, fields).map(|()| None)
-            }
+            Some(type_meta) => self.found.object(type_meta, head.other).map(|()| None),
             None => Ok(Some(head.other)),
         }
     }
 }
 
-/// What has been read of an object before it is known what it is.
+/// What has been read of an object.
 #[derive(Default)]
 struct Head {
     api_version: Option<String>,
@@ -148,17 +134,22 @@ impl Head {
         key: String,
         map: &mut A,
     ) -> Result<(), A::Error> {
-        if self.other.iter().any(|(known, _)| *known == key) {
+        if self.other.contains_key(&key) {
             return Err(twice(&key));
         }
         let value: Unambiguous = map.next_value()?;
-        self.other.push((key, value.into_value()));
+        self.other.insert(key, value.into_value());
         Ok(())
     }
 
-    /// Whether the object has said itself what it is.
-    fn is_complete(&self) -> bool {
-        self.api_version.is_some() && self.kind.is_some()
+    /// Passes over all other fields of an object that nobody asked for; it may not become another one.
+    fn skip_rest<'de, A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if !self.take(&key, map)? {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
     }
 
     /// What the object is: as it says itself, else as its list says.
@@ -179,20 +170,25 @@ impl Head {
     }
 }
 
+impl TypeMeta {
+    /// Whether an object that says so is passed over.
+    fn is_of_no_interest(&self) -> bool {
+        !self.is_list()
+            && !self.is_status()
+            && matches!(lookup(&self.api_version, &self.kind), Lookup::NotRead)
+    }
+
+    /// Whether it is a server's account of a failure.
+    fn is_status(&self) -> bool {
+        self.kind == "Status" && self.api_version == "v1"
+    }
+}
+
 impl Found {
     /// Decodes an object whose type is known.
-    fn object<'de, A: MapAccess<'de>>(
-        &mut self,
-        type_meta: TypeMeta,
-        mut fields: Remaining<A>,
-    ) -> Result<(), A::Error> {
+    fn object<E: Error>(&mut self, type_meta: TypeMeta, fields: Fields) -> Result<(), E> {
         match lookup(&type_meta.api_version, &type_meta.kind) {
-            Lookup::Read(version) if self.kept.contains(&version.kind) => {
-                self.keep(version, &type_meta, fields)?;
-            }
-            Lookup::Read(version) => {
-                self.read(version, fields)?;
-            }
+            Lookup::Read(version) => self.read(version, &type_meta, Value::Object(fields))?,
             Lookup::UnknownVersion(kind) => {
                 return Err(self.fail(DecodeError::Version {
                     object: format!("{kind} at {}", place(&self.position)),
@@ -200,72 +196,60 @@ impl Found {
                     supported: supported(kind),
                 }));
             }
-            Lookup::NotRead if type_meta.kind == "Status" && type_meta.api_version == "v1" => {
-                let status = Status::deserialize(MapAccessDeserializer::new(fields))?;
+            Lookup::NotRead if type_meta.is_status() => {
+                let status = Status::deserialize(Value::Object(fields)).map_err(E::custom)?;
                 return Err(self.fail(status.into()));
             }
-            Lookup::NotRead => while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+            Lookup::NotRead => {}
         }
-        let count = self.objects.entry(type_meta).or_default();
-        *count = count.saturating_add(1);
+        self.count(type_meta);
         Ok(())
     }
 
-    /// Decodes an object of a kind of interest and turns it into a fact.
-    fn read<'de, A: MapAccess<'de>>(
-        &mut self,
-        version: &Version,
-        fields: A,
-    ) -> Result<Option<&mut Item>, A::Error> {
-        let mut track = serde_path_to_error::Track::new();
-        let fields = MapAccessDeserializer::new(fields);
-        let fields = serde_path_to_error::Deserializer::new(fields, &mut track);
-        let object = match WireObject::deserialize(version, fields) {
-            Ok(object) => object,
-            Err(error) => {
-                self.failure = Some(Failure::Field {
-                    kind: version.kind,
-                    field: track.path().to_string(),
-                });
-                return Err(error);
-            }
-        };
-        let position = || format!("{} at {}", version.kind, place(&self.position));
-        match object.convert(&mut self.converter, position) {
-            Ok(None) => Ok(None),
-            Ok(Some(item)) => {
-                self.items.push(item);
-                Ok(self.items.last_mut())
-            }
-            Err(error) => Err(self.fail(error)),
+    /// Counts an object.
+    fn count(&mut self, type_meta: TypeMeta) {
+        let count = self.objects.entry(type_meta).or_default();
+        *count = count.saturating_add(1);
+    }
+
+    /// Notes that an object of interest could not be read, so that its text is not taken for one that
+    /// has nothing to do with Kubernetes.
+    fn unreadable(&mut self, type_meta: Option<TypeMeta>) {
+        let lookup = type_meta.map(|found| lookup(&found.api_version, &found.kind));
+        if let Some(Lookup::Read(version)) = lookup {
+            self.failure = Some(Failure::Unreadable { kind: version.kind });
         }
     }
 
-    /// Decodes an object and keeps it as it is written, with what it is even where only its list said so.
-    ///
-    /// All of it is read before it is decoded: the code that decodes objects is a tenth of the program for
-    /// every way in which fields can come.
-    fn keep<'de, A: MapAccess<'de>>(
+    /// Turns an object of a kind of interest into a fact, and keeps it as it is written where that is
+    /// asked for, with what it is even where only its list said so.
+    fn read<E: Error>(
         &mut self,
         version: &Version,
         type_meta: &TypeMeta,
-        mut fields: A,
-    ) -> Result<(), A::Error> {
-        let mut object = serde_json::Map::new();
-        while let Some((key, value)) = fields.next_entry::<String, Unambiguous>()? {
-            if object.insert(key.clone(), value.into_value()).is_some() {
-                return Err(twice(&key));
-            }
-        }
-        let fields = object.clone().into_iter().collect();
-        let item = self.read(version, read_fields(fields));
-        let Some(item) = item.map_err(A::Error::custom)? else {
+        mut object: Value,
+    ) -> Result<(), E> {
+        let decoded = WireObject::from_fields(version, &object);
+        let decoded = decoded.map_err(|error| {
+            let misfit = Misfit::new(version.kind, &object, &error);
+            let told = E::custom(&misfit.problem);
+            self.failure = Some(Failure::Misfit(misfit));
+            told
+        })?;
+        let position = || format!("{} at {}", version.kind, place(&self.position));
+        let converted = decoded.convert(&mut self.converter, position);
+        let Some(mut item) = converted.map_err(|error| self.fail(error))? else {
             return Ok(());
         };
-        let TypeMeta { api_version, kind } = type_meta.clone();
-        object.insert("apiVersion".to_owned(), api_version.into());
-        object.insert("kind".to_owned(), kind.into());
-        item.written = Some(Box::new(Value::Object(object)));
+        if self.kept.contains(&version.kind)
+            && let Some(fields) = object.as_object_mut()
+        {
+            let TypeMeta { api_version, kind } = type_meta.clone();
+            fields.insert("apiVersion".to_owned(), api_version.into());
+            fields.insert("kind".to_owned(), kind.into());
+            item.written = Some(Box::new(object));
+        }
+        self.items.push(item);
         Ok(())
     }
 
@@ -304,8 +288,7 @@ impl Found {
             let Some(type_meta) = &inherited else {
                 return Err(self.untyped("it has no apiVersion and kind"));
             };
-            let fields = read_fields(fields);
-            self.object(type_meta.clone(), fields).map_err(E::custom)?;
+            self.object(type_meta.clone(), fields)?;
             self.position.pop();
         }
         Ok(())
@@ -314,11 +297,10 @@ impl Found {
     fn finish_list<E: Error>(
         &mut self,
         type_meta: TypeMeta,
-        fields: Fields,
+        mut fields: Fields,
     ) -> Result<Option<Fields>, E> {
-        let metadata = fields.into_iter().find(|(key, _)| key == "metadata");
-        let metadata = match metadata {
-            Some((_, value)) => Option::deserialize(value).map_err(E::custom)?,
+        let metadata = match fields.remove("metadata") {
+            Some(value) => Option::deserialize(value).map_err(E::custom)?,
             None => None,
         };
         self.lists.push(ListHeader {

@@ -101,9 +101,13 @@ pub(super) fn is_syntax(error: &Error) -> bool {
 
 /// `error` in one line. `lines` of the whole text came before the document that it is in.
 pub(super) fn describe(error: &Error, lines: usize) -> String {
-    let text = in_words(innermost(error));
+    of_document(&in_words(innermost(error)), lines)
+}
+
+/// What is said about a document before which there were so many `lines` of the whole text.
+pub(super) fn of_document(text: &str, lines: usize) -> String {
     match lines {
-        0 => text,
+        0 => text.to_owned(),
         lines => format!(
             "{text} of the document that begins at line {}",
             lines.saturating_add(1)

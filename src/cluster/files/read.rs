@@ -127,11 +127,6 @@ fn decode_text(documents: &mut Documents, text: &str) -> Result<(), DecodeError>
     }
 }
 
-/// What is wrong with `text`, where nothing has to be kept as it is written.
-fn mistake_in(text: &str) -> Option<DecodeError> {
-    decode_text(&mut Documents::new(), text).err()
-}
-
 /// The objects of one file, as `documents` wants them.
 pub(in crate::cluster) fn decode_file(
     file: &FileSource,
@@ -145,10 +140,7 @@ pub(in crate::cluster) fn decode_file(
     };
     match bytes::content(file, stdin, limits)? {
         Content::Text(text) => {
-            let decoded = decode_text(&mut documents, &text);
-            // Whoever keeps objects as they are written has them from a copy, which knows no places: a
-            // mistake is told as it stands in the text.
-            decoded.map_err(|error| failed(mistake_in(&text).unwrap_or(error)))?;
+            decode_text(&mut documents, &text).map_err(failed)?;
         }
         Content::Json(head, mut rest) => {
             let decoded = documents.decode_json_from(bytes::joined(head, &mut rest));

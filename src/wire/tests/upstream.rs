@@ -4,10 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use prost::Message;
+use serde::Deserialize;
 
 use crate::wire::Detail;
 use crate::wire::protobuf::Unknown;
 use crate::wire::shape::WireObject;
+use crate::wire::unambiguous::Unambiguous;
 use crate::wire::versions::{Lookup, Version, lookup};
 use crate::wire::yaml;
 
@@ -61,17 +63,15 @@ impl Golden {
 
     fn json(&self) -> WireObject {
         let text = fs::read_to_string(self.path.with_extension("json")).expect("text");
-        let mut deserializer = serde_json::Deserializer::from_str(&text);
-        WireObject::deserialize(self.version(), &mut deserializer).expect(&self.name)
+        let fields: Unambiguous = serde_json::from_str(&text).expect(&self.name);
+        WireObject::from_fields(self.version(), &fields.into_value()).expect(&self.name)
     }
 
     fn yaml(&self) -> WireObject {
         let text = fs::read_to_string(self.path.with_extension("yaml")).expect("text");
-        let version = self.version();
-        yaml::with_deserializer(&text, |deserializer| {
-            WireObject::deserialize(version, deserializer)
-        })
-        .expect(&self.name)
+        let fields = yaml::with_deserializer(&text, |from| Unambiguous::deserialize(from));
+        let fields = fields.expect(&self.name);
+        WireObject::from_fields(self.version(), &fields.into_value()).expect(&self.name)
     }
 }
 

@@ -114,7 +114,7 @@ fn a_field_that_cannot_be_used_is_named() {
         (
             "zone: a",
             "zone: [a]",
-            "Node node-1: .: metadata.labels.zone: ",
+            "Node node-1: metadata.labels.zone: ",
         ),
         (
             "minAvailable: 50%",
