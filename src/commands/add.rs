@@ -13,7 +13,7 @@ use super::flags::source::VersionArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
-use super::work::consent::{Passed, Safety};
+use super::work::consent::{Passed, Safety, take_risk};
 use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
@@ -213,8 +213,12 @@ async fn agree(
     dry_run: DryRun,
 ) -> Result<(), Failure> {
     let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
-    let asks = open.iter().any(|step| step.does_something()) || !safety.guards.is_empty();
-    if open.is_empty() || !asks {
+    if open.is_empty() {
+        return Ok(());
+    }
+    let release = scene.look.release();
+    let risk = take_risk(&deed(&open), safety.risk, release, dry_run, context)?;
+    if !open.iter().any(|step| step.does_something()) && safety.guards.is_empty() {
         return Ok(());
     }
     let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
@@ -235,7 +239,7 @@ async fn agree(
         concerns: &concerns,
         considered: &considered,
     };
-    match safety.check(&wish, dry_run, context)? {
+    match safety.check(&wish, dry_run, context)?.or(risk) {
         Passed::Unasked => Ok(()),
         Passed::Answered => {
             let guards = &safety.guards;

@@ -13,7 +13,7 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
-use super::work::consent::{Passed, Safety};
+use super::work::consent::{Passed, Safety, take_risk};
 use super::work::events;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
@@ -193,6 +193,9 @@ impl EscalateArgs {
             return Ok(Vec::new());
         }
         let to = Effect::from(self.to);
+        let dry_run = self.change.change().dry_run;
+        let release = scene.look.release();
+        let risk = take_risk(&wish.deed(&to), safety.risk, release, dry_run, context)?;
         let rules = wish.open.iter().chain(&wish.done);
         let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
             let rules = rules.clone();
@@ -212,7 +215,7 @@ impl EscalateArgs {
             concerns: &concerns,
             considered: &considered,
         };
-        let passed = safety.check(&asked, self.change.change().dry_run, context)?;
+        let passed = safety.check(&asked, dry_run, context)?.or(risk);
         let expected = report.evicted();
         if passed == Passed::Answered {
             let guards = &safety.guards;

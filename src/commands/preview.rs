@@ -10,16 +10,18 @@ use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
 use super::work::clusters;
+use super::work::consent::take_risk;
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
 use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
 use crate::decide::publish;
-use crate::engine::ConsideredTaint;
+use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
-use crate::report::{Guard, ImpactReport};
+use crate::report::change::DryRun;
+use crate::report::{Basis, Guard, ImpactReport};
 
 /// Show which pods a taint would evict, and when
 ///
@@ -117,6 +119,23 @@ struct Answer {
     report: ImpactReport,
 }
 
+impl Answer {
+    /// The answer if pods with extended resources were treated the other way: up to which release they
+    /// are left alone is known from below only.
+    fn other_way(&self) -> ImpactReport {
+        let semantics = &self.look.semantics;
+        let other = Semantics {
+            evicts_extended_resources: !semantics.evicts_extended_resources,
+            ..*semantics
+        };
+        let basis = Basis {
+            semantics: &other,
+            ..self.look.basis()
+        };
+        basis.report(&self.considered, &[])
+    }
+}
+
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request().await?;
     let wanted = args.output.wanted();
@@ -146,6 +165,12 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     };
 
     let rules = live.rules()?;
+    let deed = publish::deed(&answer.considered);
+    let (risk, release) = (args.publish.accept_known_defects, answer.look.release());
+    if let Err(refused) = take_risk(&deed, risk.into(), release, DryRun::None, context) {
+        present(&answer.report, answer.look.aside(), wanted, context)?;
+        return Err(refused);
+    }
     let mut publication = Publication::new(&rules, &answer.considered, &answer.look, context)?;
     let signals = Signals::listen();
     let compared = tokio::select! {
@@ -161,7 +186,9 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     let answer = compared?;
     let status = present(&answer.report, answer.look.aside(), wanted, context)?;
     left?;
-    publish::check(&answer.report, PATIENCE)?;
+    publish::check(&answer.report, PATIENCE).map_err(|failure| {
+        publish::with_the_other_way(failure, &answer.report, &answer.other_way())
+    })?;
     Ok(status)
 }
 

@@ -210,6 +210,109 @@ async fn rules_that_are_printed_as_they_are_are_listed_once() {
     assert_eq!(server.count(RULES), 1, "{:?}", server.requests());
 }
 
+/// A server of that release, with one rule.
+async fn server_with_a_rule(version: &str) -> Server {
+    let server = Server::start().await;
+    server.answer("/version", [Answer::json(version)]);
+    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
+    let list = format!(
+        r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"resourceVersion":"8"}},"items":[{rule}]}}"#
+    );
+    server.answer(RULES, [Answer::json(&list)]);
+    server
+}
+
+const BROKEN: &str = r#"{"gitVersion":"v1.36.2-gke.1"}"#;
+
+#[tokio::test]
+async fn what_can_break_the_scheduler_needs_to_be_accepted_where_nobody_can_be_asked() {
+    let server = server_with_a_rule(BROKEN).await;
+    for line in [
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:None",
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute --yes",
+        "escalate drain --to NoSchedule --yes",
+        "preview gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute --publish",
+    ] {
+        let run = Run::on(&server);
+        let refused = run.of(line).await.unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused, "{line}: {refused}");
+        assert!(
+            refused.to_string().contains("--accept-known-defects"),
+            "{line}: {refused}"
+        );
+        let hints = refused.hints().join(" ");
+        assert!(hints.contains("kubernetes#139651"), "{line}: {hints}");
+        let heads = server.heads();
+        let changes = |head: &&String| !head.starts_with("get ");
+        assert_eq!(heads.iter().find(changes), None, "{line}");
+        assert!(heads.iter().any(|head| head.starts_with("get ")), "{line}");
+    }
+    for line in [
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --dry-run --accept-known-defects",
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute --dry-run",
+        "escalate drain --to NoSchedule --yes --dry-run --accept-known-defects",
+    ] {
+        let run = Run::on(&server);
+        let outcome = run.of(line).await;
+        let told = run.stderr.text();
+        assert!(outcome.is_ok(), "{line}: {outcome:?} {told}");
+        assert!(told.contains("kubernetes#139651"), "{line}: {told}");
+        let asks = told.contains("the real run asks, or needs --accept-known-defects");
+        assert_eq!(asks, !line.contains("--accept"), "{line}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_release_that_nobody_knows_may_break_at_rules() {
+    let add = "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --dry-run";
+    for (version, asks) in [
+        (r#"{"gitVersion":"v1.36.0-rc.1"}"#, true),
+        (r#"{"gitVersion":"v1.36.3+k3s1"}"#, false),
+        (r#"{"gitVersion":"v1.37.0"}"#, false),
+    ] {
+        let server = server_with_a_rule(version).await;
+        let run = Run::on(&server);
+        assert!(run.of(add).await.is_ok(), "{version}");
+        let told = run.stderr.text();
+        assert_eq!(
+            told.contains("--accept-known-defects"),
+            asks,
+            "{version}: {told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn whoever_looks_at_rules_that_can_break_the_scheduler_is_told_so() {
+    let server = server_with_a_rule(BROKEN).await;
+    for line in ["list", "describe drain", "devices", "version"] {
+        let run = Run::on(&server);
+        let outcome = run.of(line).await;
+        let told = run.stderr.text();
+        assert!(
+            told.contains("kubernetes#139651"),
+            "{line}: {outcome:?} {told}"
+        );
+    }
+    let run = Run::on(&server);
+    let preview = "preview gpu.example.com/node-1/gpu-1 -o json";
+    assert!(run.of(preview).await.is_ok());
+    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let warnings = report["warnings"].as_array().unwrap().iter();
+    let codes: Vec<_> = warnings.map(|found| &found["code"]).collect();
+    let times = codes
+        .iter()
+        .filter(|code| **code == "scheduler-breaks")
+        .count();
+    assert_eq!(times, 1, "{codes:?}");
+    let run = Run::on(&server);
+    assert!(run.of("version -o json").await.is_ok());
+    let report: serde_json::Value = serde_json::from_str(&run.stdout.text()).unwrap();
+    let defects = &report["server"]["defects"];
+    assert_eq!(defects[0]["presence"], "Present", "{defects}");
+    assert_eq!(report["client"]["defects"][0]["fixedIn"], "1.36.3");
+}
+
 #[tokio::test]
 async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
     let server = Server::start().await;

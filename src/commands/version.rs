@@ -9,13 +9,14 @@ use super::work::look::Aside;
 use super::work::present::present;
 use super::work::wanted::Wanted;
 use crate::cluster::{Served, survey};
+use crate::decide::risk::release_of;
 use crate::decide::version::newer_version;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
 use crate::render::Format;
 use crate::report::version::{Resource, Server};
-use crate::report::{VersionReport, schema};
+use crate::report::{VersionReport, defects, schema};
 
 /// Show the versions of this program and of the server, and what each has
 ///
@@ -121,5 +122,9 @@ async fn server(context: &Context) -> Result<Server, Failure> {
 fn findings(served: &Served) -> Vec<Warning> {
     let semantics = served.version.and_then(Semantics::of);
     let newer = semantics.as_ref().and_then(newer_version);
-    served.findings.iter().cloned().chain(newer).collect()
+    let version = served.version_of(Kind::DeviceTaintRule);
+    let release = release_of(served.version, None, version.map(|it| it.api_version));
+    let defect = version.and_then(|_| defects::of_rules(release));
+    let findings = served.findings.iter().cloned();
+    findings.chain(newer).chain(defect).collect()
 }

@@ -369,7 +369,8 @@ mod tests {
             Consented::Ask(
                 Question::Yes { prompt }
                 | Question::PodCount { prompt, .. }
-                | Question::Unknown { prompt },
+                | Question::Unknown { prompt }
+                | Question::Defect { prompt, .. },
             ) => prompt,
             Consented::Proceed => panic!("nothing is asked"),
         }

@@ -15,6 +15,7 @@
 //! | May this effect become that one? | [`effect`] |
 //! | Whose rule is it? | [`mod@owner`] |
 //! | Is it more than anybody would expect? | [`broad`] |
+//! | What does somebody take on who makes rules on this release? | [`risk`] |
 //! | Who has to agree? | [`mod@consent`] |
 //! | What has to be answered, and is it the right answer? | [`question`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
@@ -46,6 +47,7 @@ pub mod outcomes;
 pub mod owner;
 pub mod publish;
 pub mod question;
+pub mod risk;
 pub mod standing;
 #[cfg(test)]
 mod testing;

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use super::RuleDraft;
 use super::drafts::of_batch;
-use crate::engine::{ConsideredTaint, Semantics};
+use crate::engine::{ConsideredTaint, Defect, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
 use crate::naming::rule;
 use crate::report::ImpactReport;
+use crate::report::defects::upstream;
 use crate::report::metadata::Incomplete;
+use crate::report::table::counted;
 
 /// A rule with effect None for each of the `considered` taints, all with the label of one batch.
 ///
@@ -69,6 +71,15 @@ fn preview(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
         annotations: std::collections::BTreeMap::new(),
         manifest: None,
     })
+}
+
+/// What asking the controller is, as the beginning of a question.
+#[must_use]
+pub fn deed(considered: &[ConsideredTaint]) -> String {
+    format!(
+        "Make {} with effect None",
+        counted(considered.len(), "rule")
+    )
 }
 
 /// Whether the rule of the draft's name is an earlier preview, which may be taken away.
@@ -175,6 +186,42 @@ pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The failure of [`check`], with what it shows of pods with extended resources: where the controller
+/// says what is said in `other`, which treats them the other way than `report`, that is why.
+#[must_use]
+pub fn with_the_other_way(
+    failure: Failure,
+    report: &ImpactReport,
+    other: &ImpactReport,
+) -> Failure {
+    let taints = report.taints.iter().zip(&other.taints);
+    let mut differing = report
+        .published
+        .iter()
+        .zip(taints)
+        .filter_map(|(rule, taints)| {
+            let said = rule
+                .condition
+                .as_ref()
+                .filter(|_| rule.agrees == Some(false))?;
+            Some((said.message.as_str(), taints))
+        });
+    let mut explained = differing.by_ref().peekable();
+    let Some((_, (here, there))) = explained.peek().copied() else {
+        return failure;
+    };
+    let counts_more = there.counts.pods > here.counts.pods;
+    if !explained.all(|(said, (_, there))| there.controller_message.as_deref() == Some(said)) {
+        return failure;
+    }
+    let upstream = upstream(Defect::ExtendedResourcesStay);
+    failure.hint(if counts_more {
+        format!("the controller evicts pods that use devices through extended resources: {upstream} is fixed here; to be answered so: --kubernetes 1.37.2")
+    } else {
+        format!("the controller leaves pods alone that use devices through extended resources: {upstream} is not fixed here; to be answered so: --kubernetes 1.37.1")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +293,36 @@ mod tests {
         report.published = vec![Published::new("p", 1, condition.as_ref(), expected)];
         let checked = check(&report, Duration::from_secs(15));
         checked.err().map(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_controller_that_treats_extended_resources_the_other_way_is_told() {
+        let report_saying = |message: &str, pods: usize| {
+            let mut report = Example::new().report();
+            report.taints[0].controller_message = Some(message.to_owned());
+            report.taints[0].counts.pods = pods;
+            report
+        };
+        let told = |said: &str, here: (&str, usize), there: (&str, usize)| {
+            let mut report = report_saying(here.0, here.1);
+            let condition = EvictionCondition {
+                status: "False".to_owned(),
+                reason: "NoEffect".to_owned(),
+                message: said.to_owned(),
+                observed_generation: 1,
+                last_transition: None,
+            };
+            report.published = vec![Published::new("p", 1, Some(&condition), Some(here.0))];
+            let other = report_saying(there.0, there.1);
+            let failure = with_the_other_way(Failure::refused("differs"), &report, &other);
+            failure.hints().join(" ")
+        };
+        let hint = told("2 pods", ("1 pod", 1), ("2 pods", 2));
+        assert!(hint.contains("is fixed here"), "{hint}");
+        let hint = told("1 pod", ("2 pods", 2), ("1 pod", 1));
+        assert!(hint.contains("is not fixed here"), "{hint}");
+        assert_eq!(told("3 pods", ("1 pod", 1), ("2 pods", 2)), "");
+        assert_eq!(told("1 pod", ("1 pod", 1), ("2 pods", 2)), "");
     }
 
     #[test]

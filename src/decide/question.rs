@@ -27,6 +27,13 @@ pub enum Question {
         /// The question in one line.
         prompt: String,
     },
+    /// A yes or a no to what the release does wrong, which nothing else answers that was agreed to.
+    Defect {
+        /// The question in one line.
+        prompt: String,
+        /// What the release does wrong.
+        why: String,
+    },
 }
 
 /// What has to be typed where it is not known whom a change hits.
@@ -75,6 +82,7 @@ const SOMEBODY: &str = "somebody at a terminal, since it is not known whom it hi
 fn answering_flags(question: &Question) -> Option<String> {
     match question {
         Question::Yes { .. } => Some("--yes".to_owned()),
+        Question::Defect { .. } => Some("--accept-known-defects".to_owned()),
         Question::PodCount { pods, .. } => Some(format!(
             "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
         )),
@@ -94,6 +102,7 @@ fn nobody_to_ask(question: &Question) -> Failure {
         Question::PodCount { why, .. } => {
             failure.hint(format!("a number is asked for because {why}"))
         }
+        Question::Defect { why, .. } => failure.hint(why.clone()),
         Question::Unknown { .. } => failure,
     }
 }
@@ -175,6 +184,23 @@ mod tests {
             let failure = may_ask(question, Audience::Nobody).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
         }
+        let defect = Question::Defect {
+            prompt: "Add rule a all the same?".to_owned(),
+            why: "any rule can break it".to_owned(),
+        };
+        assert_eq!(may_ask(&defect, Audience::Terminal).unwrap(), Asking::Ask);
+        let told = "the real run asks, or needs --accept-known-defects".to_owned();
+        assert_eq!(
+            may_ask(&defect, Audience::DryRun).unwrap(),
+            Asking::Told(told)
+        );
+        let failure = may_ask(&defect, Audience::Nobody).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert!(
+            failure.to_string().contains("add --accept-known-defects"),
+            "{failure}"
+        );
+        assert_eq!(failure.hints(), ["any rule can break it"]);
         let failure = may_ask(&count, Audience::Nobody).unwrap_err();
         assert!(
             failure

@@ -2,7 +2,8 @@
 
 use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::{Minor, Warning};
+use crate::model::{Minor, Reading, Warning};
+use crate::report::defects;
 
 /// How the cluster behaves, as far as that was said.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +61,15 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
     })
 }
 
+/// What is doubtful where that is how a cluster behaves in which this was read: that the version is newer
+/// than all that are known, and that rules which are there can break its scheduler.
+#[must_use]
+pub fn doubts_about(semantics: &Semantics, reading: &Reading) -> Vec<Warning> {
+    let has_rules = !reading.snapshot.rules.is_empty();
+    let defect = defects::of_rules(Some(semantics.version)).filter(|_| has_rules);
+    newer_version(semantics).into_iter().chain(defect).collect()
+}
+
 /// What is said of an object that nobody can make sense of.
 #[must_use]
 pub fn odd_object(problem: &str) -> Warning {
@@ -107,6 +117,22 @@ mod tests {
             pod_groups: false,
         };
         assert!(old.semantics(minor(32)).is_err());
+    }
+
+    #[test]
+    fn rules_that_are_there_are_warned_of_where_they_can_break_the_scheduler() {
+        let doubts = |rules: Vec<_>, patch| {
+            let minor = 36;
+            let semantics = behaviour_of(Minor { minor, patch }).unwrap();
+            let mut reading = crate::report::testing::reading();
+            reading.snapshot.rules = rules;
+            doubts_about(&semantics, &reading).len()
+        };
+        let rule = crate::decide::testing::rule("None");
+        assert_eq!(doubts(vec![rule.clone()], Some(2)), 1);
+        assert_eq!(doubts(vec![rule.clone()], None), 1);
+        assert_eq!(doubts(vec![rule], Some(3)), 0);
+        assert_eq!(doubts(Vec::new(), Some(2)), 0);
     }
 
     #[test]

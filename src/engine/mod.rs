@@ -10,6 +10,7 @@
 //! | question | module |
 //! |---|---|
 //! | Which Kubernetes version behaves how? | [`semantics`] |
+//! | What does which release do wrong? | [`defects`] |
 //! | What would these taints do? | [`preview()`] |
 //! | Which devices do taints select? | [`selection()`] |
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
@@ -23,6 +24,7 @@
 mod claims;
 pub mod condition;
 mod considered;
+pub mod defects;
 mod devices;
 pub mod disruption;
 mod eviction;
@@ -44,6 +46,7 @@ pub mod tolerate;
 mod usage;
 
 pub use condition::Condition;
+pub use defects::{Defect, Presence};
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,

@@ -13,6 +13,12 @@ pub trait Answer: View {
     /// Oddities that do not keep the question from being answered.
     fn warnings(&self) -> &[Warning];
 
+    /// Whether the report itself says to people what `warning` says, so that it need not be said
+    /// beside it.
+    fn says(&self, _warning: &Warning) -> bool {
+        false
+    }
+
     /// What is not known.
     fn incomplete(&self) -> &[Incomplete];
 

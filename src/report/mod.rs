@@ -13,6 +13,7 @@
 //! | What is there to say about one rule? | [`description`] |
 //! | Where is a rule in its life? | [`life`] |
 //! | What makes an eviction worse? | [`hazard`] |
+//! | What does a release do wrong, in words? | [`defects`] |
 //! | When is it too much? | [`guard`] |
 //! | What is not known, and which numbers depend on it? | [`knowledge`] |
 //! | How many, as far as that is known? | [`count`] |
@@ -33,6 +34,7 @@ pub mod answer;
 pub mod change;
 pub mod clusters;
 pub mod count;
+pub mod defects;
 pub mod description;
 pub mod descriptions;
 pub mod devices;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::defects::{self, KnownDefect, ServerDefect};
 use super::metadata::{API_VERSION, Incomplete, Warning};
 use super::table::{Column, Section, Table, View};
 use crate::engine::Semantics;
@@ -45,6 +46,9 @@ pub struct Client {
     pub reports: Vec<ReportVersion>,
     /// How the releases of Kubernetes behave that differ, oldest first.
     pub releases: Vec<Release>,
+    /// What releases of Kubernetes do wrong around taints, the worst first.
+    #[serde(default)]
+    pub defects: Vec<KnownDefect>,
 }
 
 /// What the program was built from.
@@ -119,6 +123,9 @@ pub struct Server {
     pub serves_rules: bool,
     /// The resources of device taints, each at the version at which it is read.
     pub resources: Vec<Resource>,
+    /// Which of the known defects its release has.
+    #[serde(default)]
+    pub defects: Vec<ServerDefect>,
     /// What is missing or odd.
     pub warnings: Vec<Warning>,
 }
@@ -206,6 +213,7 @@ impl VersionReport {
                 newest_kubernetes: Semantics::NEWEST.to_string(),
                 reports: reports.collect(),
                 releases: releases.map(|semantics| Release::new(&semantics)).collect(),
+                defects: defects::known(),
             },
             server: None,
         }
@@ -242,6 +250,7 @@ impl Server {
             version: git_version,
             semantics: semantics.map(|it| it.version.to_string()),
             serves_rules: rules.is_some_and(|it| it.api_version.is_some()),
+            defects: defects::of_server(minor),
             warnings: findings.iter().map(Warning::from).collect(),
             resources,
         }
@@ -283,6 +292,8 @@ impl View for VersionReport {
             sections.push(Section::sentences(vec![server.sentence()]));
             sections.push(Section::table(server.table()));
         }
+        let here = self.server.as_ref().map(|server| server.defects.as_slice());
+        sections.push(Section::table(defects::table(here)));
         sections
     }
 

@@ -1,5 +1,6 @@
 //! What `help TOPIC` explains: what reports, guards and exit codes mean.
 
+mod explained;
 mod topic;
 mod versions;
 

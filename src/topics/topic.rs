@@ -1,5 +1,6 @@
 //! The topics, and their texts.
 
+use super::explained::explained;
 use super::versions::versions;
 use crate::error::ExitStatus;
 use crate::report::{Hazard, guard::Signal};
@@ -60,16 +61,6 @@ impl Topic {
     }
 }
 
-/// How wide these texts are, for terminals as narrow as most begin.
-const WIDTH: usize = 80;
-
-/// A term and what it means, in as many lines as that takes.
-fn explained(term: &str, meaning: &str) -> String {
-    let indent = " ".repeat(textwrap::core::display_width(term).saturating_add(2));
-    let options = textwrap::Options::new(WIDTH).subsequent_indent(&indent);
-    textwrap::fill(&format!("{term}  {meaning}"), options) + "\n"
-}
-
 fn exit_codes() -> String {
     let line = |status: ExitStatus| explained(&format!("{:>3}", status.code()), status.meaning());
     ExitStatus::ALL.into_iter().map(line).collect()
@@ -123,6 +114,7 @@ takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topics::explained::WIDTH;
 
     #[test]
     fn every_topic_fits_a_narrow_terminal() {

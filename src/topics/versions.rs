@@ -1,6 +1,8 @@
 //! What the versions of Kubernetes do differently.
 
-use crate::engine::Semantics;
+use super::explained::explained;
+use crate::engine::{Defect, Semantics};
+use crate::report::defects::{releases, upstream};
 
 /// Something that a version of Kubernetes does, or not.
 type Behaviour = fn(&Semantics) -> bool;
@@ -54,12 +56,40 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str("\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, makes\nreservations for PodGroups count for their pods. Where it is on, say\n--feature-gates DRAWorkloadResourceClaims=true.\n");
+    text.push_str(&defects());
     text
+}
+
+/// The table of what releases do wrong.
+fn defects() -> String {
+    let width = Defect::ALL.map(|defect| releases(defect).len());
+    let width = width.into_iter().max().unwrap_or_default();
+    let line = |defect: Defect| {
+        let term = format!("{:width$}", releases(defect));
+        let meaning = format!("{} ({})", defect.meaning(), upstream(defect));
+        explained(&term, &meaning)
+    };
+    let lines: String = Defect::ALL.into_iter().map(line).collect();
+    format!(
+        "\nKnown defects. Where any rule can break kube-scheduler, `add`, `escalate` and\n`preview --publish` ask first, or need --accept-known-defects.\n\n{lines}"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_known_defect_is_told_with_its_releases_and_its_place_upstream() {
+        let text = versions();
+        assert!(
+            text.contains("1.36.0 to 1.36.2           any rule"),
+            "{text}"
+        );
+        for defect in Defect::ALL {
+            assert!(text.contains(&upstream(defect)), "{text}");
+        }
+    }
 
     #[test]
     fn versions_differ_where_the_engine_does() {

@@ -80,8 +80,9 @@ fn short_help_of_preview() {
           --abort-if <GUARD>  Exit with code 4 when this holds: 'pods.evicted>20'
 
     Controller:
-          --publish  Ask the controller too, with rules of effect None
-          --cleanup  Remove the rules of --publish again
+          --publish               Ask the controller too, with rules of effect None
+          --cleanup               Remove the rules of --publish again
+          --accept-known-defects  Ask also where the release of Kubernetes breaks at rules
 
     Source:
           --from <FILENAME>  Read saved objects instead: a file, a directory or `-`

@@ -31,6 +31,11 @@ fn version_of_the_client_asks_no_cluster() {
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit not noted, PLATFORM)
     Knows Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
+
+    RELEASES                    UPSTREAM            KNOWN DEFECT
+    1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
+    1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
+    1.33 to 1.35                kubernetes#135686   outdated reservations hide the pods behind them from a new rule, until something about the pods changes
     [exit status: 0]
     ");
 }
@@ -41,6 +46,11 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit not noted, PLATFORM)
     Knows Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
+
+    RELEASES                    UPSTREAM            KNOWN DEFECT
+    1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
+    1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
+    1.33 to 1.35                kubernetes#135686   outdated reservations hide the pods behind them from a new rule, until something about the pods changes
     [stderr]
     error: no cluster is configured: there is no kubeconfig
     hint: name a kubeconfig with --kubeconfig or KUBECONFIG

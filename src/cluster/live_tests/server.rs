@@ -205,7 +205,7 @@ impl Server {
     }
 
     /// Everything that was said in front of each request, in small letters.
-    pub(super) fn heads(&self) -> Vec<String> {
+    pub(crate) fn heads(&self) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
         visitors.heads.clone()
     }

@@ -12,4 +12,11 @@ pub(crate) struct PublishArgs {
     /// Remove the rules of --publish again
     #[arg(long, requires = "publish", help_heading = "Controller")]
     pub(crate) cleanup: bool,
+
+    /// Ask also where the release of Kubernetes breaks at rules
+    ///
+    /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, also one of effect None. That is
+    /// asked about on a terminal; scripts need this flag there, and where the release is not known.
+    #[arg(long, requires = "publish", help_heading = "Controller")]
+    pub(crate) accept_known_defects: bool,
 }

@@ -31,6 +31,13 @@ pub(crate) struct SafetyArgs {
     /// Repeatable; `help guards` says what can be asked.
     #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
+
+    /// Go on where the release of Kubernetes breaks at rules
+    ///
+    /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, or is ignored by it. That is asked
+    /// about on a terminal; scripts need this flag there, and where the release is not known.
+    #[arg(long)]
+    accept_known_defects: bool,
 }
 
 impl SafetyArgs {
@@ -41,6 +48,7 @@ impl SafetyArgs {
             confirm_pods: self.confirm_pods,
             expect: self.expect.clone(),
             guards: guards::parse(&self.abort_if)?,
+            risk: self.accept_known_defects.into(),
         })
     }
 }

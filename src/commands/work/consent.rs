@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
 use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
+use crate::decide::risk::{self, Risk};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
+use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
 use crate::report::Guard;
 use crate::report::change::DryRun;
 use crate::report::impact::ExpectedReport;
+use crate::report::metadata::Warning;
 
 /// How much harm is agreed to, as it was said.
 #[derive(Debug)]
@@ -25,6 +28,8 @@ pub(crate) struct Agreement {
     pub(crate) expect: Option<PathBuf>,
     /// What must not hold.
     pub(crate) guards: Vec<Guard>,
+    /// Whether the defects of the release are.
+    pub(crate) risk: Risk,
 }
 
 /// How much harm is agreed to, with the report that was read.
@@ -34,6 +39,7 @@ pub(crate) struct Safety {
     confirm_pods: Option<usize>,
     expect: Option<ExpectedReport>,
     pub(crate) guards: Vec<Guard>,
+    pub(crate) risk: Risk,
 }
 
 fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
@@ -50,6 +56,16 @@ pub(crate) enum Passed {
     Answered,
 }
 
+impl Passed {
+    /// Of two: whether somebody answered either.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match self {
+            Self::Answered => Self::Answered,
+            Self::Unasked => other,
+        }
+    }
+}
+
 impl Safety {
     /// Reads the report that was agreed to, and finds what is wrong with it.
     pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
@@ -58,6 +74,7 @@ impl Safety {
             confirm_pods: agreement.confirm_pods,
             expect: agreement.expect.as_ref().map(read_expected).transpose()?,
             guards: agreement.guards,
+            risk: agreement.risk,
         })
     }
 
@@ -97,6 +114,30 @@ impl Safety {
     }
 }
 
+/// Lets a `deed` pass that makes rules or lets them do more on a server of this `release`, and says by whom;
+/// what the release does wrong is told in any case.
+pub(crate) fn take_risk(
+    deed: &str,
+    risk: Risk,
+    release: Option<Minor>,
+    dry_run: DryRun,
+    context: &Context,
+) -> Result<Passed, Failure> {
+    let Some(known) = risk::known(risk, release, deed) else {
+        return Ok(Passed::Unasked);
+    };
+    context.printer.warn(&Warning::from(&known.warning).line());
+    let Some(question) = known.question else {
+        return Ok(Passed::Unasked);
+    };
+    ask(&question, dry_run, context)?;
+    Ok(if dry_run.is_real() {
+        Passed::Answered
+    } else {
+        Passed::Unasked
+    })
+}
+
 /// Asks, where there is somebody to ask; anything but the right answer ends the command.
 pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Result<(), Failure> {
     let audience = match (dry_run.is_real(), context.interactive) {
@@ -112,7 +153,7 @@ pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Re
         Asking::Ask => {}
     }
     match question {
-        Question::Yes { prompt } => {
+        Question::Yes { prompt } | Question::Defect { prompt, .. } => {
             if question::confirm(prompt).map_err(unanswered)? {
                 Ok(())
             } else {

@@ -15,11 +15,12 @@ use super::source::{Source, detail, read_files};
 use crate::cluster::{self, ApiClient, Detail, discover};
 use crate::commands::context::Context;
 use crate::decide::known::{rule_named, rules_in};
-use crate::decide::version::{self, newer_version};
+use crate::decide::risk::release_of;
+use crate::decide::version::{self, doubts_about};
 use crate::decide::{Version, choice};
 use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Reading, Snapshot, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Reading, Snapshot, Warning};
 use crate::output::Printer;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{Basis, Guard, ImpactReport};
@@ -127,7 +128,7 @@ impl Look {
         live: Live,
         version: Version,
     ) -> Self {
-        let mut doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
+        let mut doubts = doubts_about(&semantics, &reading);
         let now = reading.observed_at.unwrap_or_else(|| {
             doubts.push(version::clock_of_this_machine());
             clock::now()
@@ -152,7 +153,7 @@ impl Look {
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);
         }
-        let doubts: Vec<Warning> = newer_version(&semantics).into_iter().collect();
+        let doubts = doubts_about(&semantics, &reading);
         reading.warnings.extend_from_slice(&doubts);
         let now = source.now.or(reading.observed_at).ok_or_else(|| {
             Failure::usage("the files carry no time, so that nobody can say what is due")
@@ -173,6 +174,14 @@ impl Look {
             Some(live) => Self::of(live.clone(), self.version).await,
             None => Ok(self.clone()),
         }
+    }
+
+    /// Which release the cluster is, as far as that is known; nothing is known of that of files.
+    pub(crate) fn release(&self) -> Option<Minor> {
+        let served = &self.live()?.served;
+        let rules = served.version_of(Kind::DeviceTaintRule);
+        let rules = rules.map(|version| version.api_version);
+        release_of(served.version, self.version.kubernetes, rules)
     }
 
     /// The cluster, unless files were read.

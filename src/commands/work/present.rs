@@ -35,7 +35,8 @@ pub(crate) fn present(
 
 /// Says what an answer has no place for in itself.
 pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
-    for warning in answer.warnings() {
+    let unsaid = answer.warnings().iter();
+    for warning in unsaid.filter(|warning| !answer.says(warning)) {
         printer.warn(&warning.line());
     }
     if !answer.says_what_is_not_known() {

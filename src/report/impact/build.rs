@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::budgets::{self, Budget};
 use super::digest::digest;
-use super::note;
+use super::note::{self, NoteCode};
 use super::summary::{bounds, summary};
 use super::view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
@@ -12,11 +12,12 @@ use super::view::{
 };
 use crate::engine::disruption::Answer;
 use crate::engine::{
-    self, ConsideredTaint, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
+    self, ConsideredTaint, Defect, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{AllocationResult, DeviceSelector, Gap, Kind, Reading};
 use crate::report::answer;
 use crate::report::count::{Bounds, Count};
+use crate::report::defects;
 use crate::report::guard::{Guard, GuardResult, Wholes};
 use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
@@ -75,6 +76,9 @@ impl ImpactReport {
             .iter()
             .map(|rule| taint(rule, basis.semantics, &knowledge))
             .collect();
+        let of_rules = defects::of_rules(Some(basis.semantics.version));
+        let mut defects = defects::of_impact(impact, basis.semantics);
+        defects.extend(of_rules.filter(|_| !considered.is_empty()));
         let mut summary = summary(&pods, &devices, &budgets);
         summary.bounds = bounds(&summary, &taints, &knowledge);
         Self {
@@ -95,7 +99,7 @@ impl ImpactReport {
             devices,
             budgets,
             published: Vec::new(),
-            warnings: views(&[&reading.warnings, &impact.warnings]),
+            warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             incomplete: Incomplete::all(&knowledge),
         }
     }
@@ -136,6 +140,17 @@ impl answer::Answer for ImpactReport {
 
     fn refusal(&self) -> Option<String> {
         self.refusal()
+    }
+
+    /// Why a pod stays stands beside it.
+    fn says(&self, warning: &Warning) -> bool {
+        let is_told = |note: NoteCode| {
+            let mut notes = self.pods.iter().flat_map(|pod| &pod.notes);
+            notes.any(|found| found.code == note.as_str())
+        };
+        let is = |defect: Defect| warning.code == defect.code();
+        (is(Defect::ExtendedResourcesStay) && is_told(NoteCode::ExtendedResource))
+            || (is(Defect::StaleReservationsHide) && is_told(NoteCode::HiddenByStaleReservation))
     }
 }
 

@@ -5,6 +5,7 @@ use super::headline::headline;
 use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
 use crate::naming::pod;
+use crate::report::answer::Answer;
 use crate::report::count::{Bounds, UNKNOWN};
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
@@ -25,7 +26,8 @@ impl View for ImpactReport {
         sections.push(Section::list("Disruption budgets", violated));
         sections.push(Section::list("Hazards", hazards(&self.pods)));
         sections.push(Section::list("Guards", guards(&self.guards)));
-        let warnings = self.warnings.iter().map(Warning::line).collect();
+        let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
+        let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Incomplete", incomplete));

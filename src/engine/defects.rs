@@ -1,0 +1,224 @@
+//! What does which release of Kubernetes do wrong around taints?
+//!
+//! [`Semantics`](super::Semantics) says how versions behave, and verdicts follow it. This is which of
+//! that behaviour nobody wanted, since when and until when, and where it is told upstream: what
+//! somebody has to know before rules are made there.
+
+use crate::model::Minor;
+
+/// Something that releases of Kubernetes do wrong around taints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Defect {
+    /// Rules that are there can make kube-scheduler panic when a slice changes, or changes of them are
+    /// ignored by it: its informer asks for another version of the API than its handlers take.
+    SchedulerBreaks,
+    /// The eviction controller does not see that pods use devices through extended resources.
+    ExtendedResourcesStay,
+    /// The eviction controller stops at the first outdated entry of `reservedFor`.
+    StaleReservationsHide,
+}
+
+/// Whether a release has a defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It has.
+    Present,
+    /// It has not.
+    Absent,
+    /// Nobody knows: the release does not say which it is, or nobody has tried whether it was mended.
+    NotKnown,
+}
+
+/// Which release is the first without a defect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// This one.
+    In(Minor),
+    /// Perhaps this one: its libraries look like it, and nobody has seen it.
+    Expected(Minor),
+}
+
+impl Repair {
+    /// The release.
+    #[must_use]
+    pub fn release(self) -> Minor {
+        match self {
+            Self::In(release) | Self::Expected(release) => release,
+        }
+    }
+
+    /// What is known of releases from it on.
+    fn presence_from_there_on(self) -> Presence {
+        match self {
+            Self::In(_) => Presence::Absent,
+            Self::Expected(_) => Presence::NotKnown,
+        }
+    }
+}
+
+impl Defect {
+    /// Every defect, the worst first.
+    pub const ALL: [Self; 3] = [
+        Self::SchedulerBreaks,
+        Self::ExtendedResourcesStay,
+        Self::StaleReservationsHide,
+    ];
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::SchedulerBreaks => "scheduler-breaks",
+            Self::ExtendedResourcesStay => "extended-resources-stay",
+            Self::StaleReservationsHide => "stale-reservations-hide",
+        }
+    }
+
+    /// What goes wrong, in one line.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::SchedulerBreaks => "any rule can make kube-scheduler panic, or is ignored by it",
+            Self::ExtendedResourcesStay => {
+                "pods that use devices through extended resources are not evicted"
+            }
+            Self::StaleReservationsHide => {
+                "outdated reservations hide the pods behind them from a new rule, until \
+                 something about the pods changes"
+            }
+        }
+    }
+
+    /// Where it is told upstream: the number of an issue or a change of kubernetes/kubernetes.
+    #[must_use]
+    pub fn upstream(self) -> u32 {
+        match self {
+            Self::SchedulerBreaks => 139_651,
+            Self::ExtendedResourcesStay => 141_290,
+            Self::StaleReservationsHide => 135_686,
+        }
+    }
+
+    /// The first version that has it, from its first release on.
+    #[must_use]
+    pub fn since(self) -> Minor {
+        let minor = match self {
+            Self::SchedulerBreaks => 36,
+            // Before, there are no devices behind extended resources.
+            Self::ExtendedResourcesStay => 34,
+            Self::StaleReservationsHide => 33,
+        };
+        Minor { minor, patch: None }
+    }
+
+    /// The first release that is without it.
+    #[must_use]
+    pub fn repair(self) -> Repair {
+        let release = |minor, patch| Minor {
+            minor,
+            patch: Some(patch),
+        };
+        match self {
+            Self::SchedulerBreaks => Repair::In(release(36, 3)),
+            Self::ExtendedResourcesStay => Repair::Expected(release(37, 2)),
+            Self::StaleReservationsHide => Repair::In(release(36, 0)),
+        }
+    }
+
+    /// Whether the release has it. What vendors append to its number plays no part; one that says no
+    /// patch, such as a pre-release, may be before or after the repair.
+    #[must_use]
+    pub fn presence(self, release: Option<Minor>) -> Presence {
+        let Some(release) = release else {
+            return Presence::NotKnown;
+        };
+        if release.minor < self.since().minor {
+            return Presence::Absent;
+        }
+        let repair = self.repair();
+        let first = repair.release();
+        if release.minor != first.minor {
+            return if release.minor < first.minor {
+                Presence::Present
+            } else {
+                repair.presence_from_there_on()
+            };
+        }
+        match (release.patch, first.patch.unwrap_or(0)) {
+            (_, 0) => repair.presence_from_there_on(),
+            (Some(patch), needed) if patch < needed => Presence::Present,
+            (Some(_), _) => repair.presence_from_there_on(),
+            (None, _) => Presence::NotKnown,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Semantics;
+
+    #[test]
+    fn a_defect_is_in_the_releases_between_its_first_and_its_repair() {
+        use Defect::{ExtendedResourcesStay, SchedulerBreaks, StaleReservationsHide};
+        use Presence::{Absent, NotKnown, Present};
+        for (defect, release, expected) in [
+            (SchedulerBreaks, "v1.35.9", Absent),
+            (SchedulerBreaks, "v1.36.0", Present),
+            (SchedulerBreaks, "v1.36.2", Present),
+            (SchedulerBreaks, "v1.36.3", Absent),
+            (SchedulerBreaks, "v1.36.12", Absent),
+            (SchedulerBreaks, "v1.37.0", Absent),
+            (SchedulerBreaks, "v1.37", Absent),
+            // Managed clusters count by their number.
+            (SchedulerBreaks, "v1.36.2-gke.1", Present),
+            (SchedulerBreaks, "v1.36.2+k3s1", Present),
+            (SchedulerBreaks, "v1.36.3-eks-a5df82f", Absent),
+            (SchedulerBreaks, "1.36+", NotKnown),
+            (SchedulerBreaks, "v1.36.3-rc.0", NotKnown),
+            (SchedulerBreaks, "unknown", NotKnown),
+            (ExtendedResourcesStay, "v1.33.4", Absent),
+            (ExtendedResourcesStay, "v1.34", Present),
+            (ExtendedResourcesStay, "v1.36.7", Present),
+            (ExtendedResourcesStay, "v1.37.1", Present),
+            (ExtendedResourcesStay, "v1.37", NotKnown),
+            (ExtendedResourcesStay, "v1.37.2", NotKnown),
+            (ExtendedResourcesStay, "v1.38.0", NotKnown),
+            (StaleReservationsHide, "v1.33.0", Present),
+            (StaleReservationsHide, "v1.35", Present),
+            (StaleReservationsHide, "v1.35.4", Present),
+            (StaleReservationsHide, "v1.36.0", Absent),
+            (StaleReservationsHide, "v1.36", Absent),
+        ] {
+            let found = defect.presence(Minor::parse(release));
+            assert_eq!(found, expected, "{} in {release}", defect.code());
+        }
+    }
+
+    /// What verdicts follow and what is called a defect may not part.
+    #[test]
+    fn defects_are_where_the_behaviour_is() {
+        for release in Semantics::RELEASES {
+            let semantics = Semantics::of(release).expect("a known release");
+            let is = |defect: Defect| defect.presence(Some(release)) == Presence::Present;
+            assert_eq!(
+                is(Defect::StaleReservationsHide),
+                semantics.stale_reservation_hides,
+                "{release}"
+            );
+            let has_extended_resources = release.minor >= 34;
+            assert_eq!(
+                is(Defect::ExtendedResourcesStay),
+                has_extended_resources && !semantics.evicts_extended_resources,
+                "{release}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_defect_has_a_code_of_its_own_and_a_place_upstream() {
+        let codes: std::collections::BTreeSet<_> = Defect::ALL.map(Defect::code).into();
+        let places: std::collections::BTreeSet<_> = Defect::ALL.map(Defect::upstream).into();
+        assert_eq!((codes.len(), places.len()), (3, 3));
+    }
+}

@@ -1,0 +1,329 @@
+//! What does a release of Kubernetes do wrong, in words?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::table::{Column, Table, counted};
+use crate::engine::defects::Repair;
+use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
+use crate::model::{Minor, Pod, Warning};
+
+/// Something that releases of Kubernetes do wrong around taints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KnownDefect {
+    /// Which it is; stable.
+    pub code: String,
+    /// What goes wrong.
+    pub meaning: String,
+    /// The first version that has it.
+    pub since: String,
+    /// The first release without it; null where that is not known.
+    pub fixed_in: Option<String>,
+    /// The release that may be the first without it, which nobody has tried; null where it is known.
+    pub expected_in: Option<String>,
+    /// Where it is told upstream, such as `kubernetes#139651`.
+    pub upstream: String,
+}
+
+/// Whether a server has a known defect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerDefect {
+    /// Which it is, as in the program's own list.
+    pub code: String,
+    /// Whether it is there.
+    pub presence: DefectPresence,
+}
+
+/// Whether a defect is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum DefectPresence {
+    /// It is.
+    Present,
+    /// It is not.
+    Absent,
+    /// Nobody knows, by the server's version alone.
+    NotKnown,
+}
+
+impl From<Presence> for DefectPresence {
+    fn from(presence: Presence) -> Self {
+        match presence {
+            Presence::Present => Self::Present,
+            Presence::Absent => Self::Absent,
+            Presence::NotKnown => Self::NotKnown,
+        }
+    }
+}
+
+impl DefectPresence {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Present => "yes",
+            Self::Absent => "no",
+            Self::NotKnown => "not known",
+        }
+    }
+}
+
+/// All that are known.
+#[must_use]
+pub fn known() -> Vec<KnownDefect> {
+    let view = |defect: Defect| {
+        let (fixed_in, expected_in) = match defect.repair() {
+            Repair::In(release) => (Some(release.to_string()), None),
+            Repair::Expected(release) => (None, Some(release.to_string())),
+        };
+        KnownDefect {
+            code: defect.code().to_owned(),
+            meaning: defect.meaning().to_owned(),
+            since: defect.since().to_string(),
+            fixed_in,
+            expected_in,
+            upstream: upstream(defect),
+        }
+    };
+    Defect::ALL.into_iter().map(view).collect()
+}
+
+/// Which of them a server of this version has.
+#[must_use]
+pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
+    let view = |defect: Defect| ServerDefect {
+        code: defect.code().to_owned(),
+        presence: defect.presence(version).into(),
+    };
+    Defect::ALL.into_iter().map(view).collect()
+}
+
+/// The table of all; with whether each is `here`, where a server was asked.
+pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
+    let mut columns = vec![
+        Column::text("RELEASES"),
+        Column::text("UPSTREAM"),
+        Column::prose("KNOWN DEFECT"),
+    ];
+    if here.is_some() {
+        columns.insert(2, Column::text("HERE"));
+    }
+    let row = |defect: Defect| {
+        let mut row = vec![
+            releases(defect),
+            upstream(defect),
+            defect.meaning().to_owned(),
+        ];
+        if let Some(here) = here {
+            let found = here.iter().find(|found| found.code == defect.code());
+            let presence = found.map_or(DefectPresence::NotKnown, |found| found.presence);
+            row.insert(2, presence.word().to_owned());
+        }
+        row
+    };
+    Table {
+        columns,
+        rows: Defect::ALL.into_iter().map(row).collect(),
+    }
+}
+
+/// The releases that have a defect, such as `1.36.0 to 1.36.2`.
+#[must_use]
+pub fn releases(defect: Defect) -> String {
+    let (since, repair) = (defect.since(), defect.repair());
+    let Minor { minor, patch } = repair.release();
+    let last = match patch.and_then(|patch| patch.checked_sub(1)) {
+        Some(patch) => Minor {
+            minor,
+            patch: Some(patch),
+        },
+        None => Minor {
+            minor: minor.saturating_sub(1),
+            patch: None,
+        },
+    };
+    // With the patch on both sides, or on none.
+    let first = Minor {
+        patch: last.patch.map(|_| 0),
+        ..since
+    };
+    let range = format!("{first} to {last}");
+    match repair {
+        Repair::In(_) => range,
+        Repair::Expected(_) => format!("{range} or later"),
+    }
+}
+
+/// Where a defect is told upstream.
+#[must_use]
+pub fn upstream(defect: Defect) -> String {
+    format!("kubernetes#{}", defect.upstream())
+}
+
+/// What there is to say where rules are, or are about to be, on this release: that they can break
+/// kube-scheduler, or that nobody knows whether they can. Absent where they cannot.
+#[must_use]
+pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
+    let defect = Defect::SchedulerBreaks;
+    let (affected, upstream) = (releases(defect), upstream(defect));
+    let message = match (defect.presence(release), release) {
+        (Presence::Absent, _) => return None,
+        (Presence::Present, Some(release)) => format!(
+            "any rule can make the kube-scheduler of Kubernetes {release} panic, or is ignored by it: {upstream}"
+        ),
+        (Presence::NotKnown | Presence::Present, _) => format!(
+            "nobody knows whether this is one of Kubernetes {affected}, whose kube-scheduler can panic over any rule, or ignores it: {upstream}"
+        ),
+    };
+    Some(Warning {
+        code: defect.code(),
+        message,
+        fix: Some(fixed(defect)),
+    })
+}
+
+fn fixed(defect: Defect) -> String {
+    format!("it is fixed in {}", defect.repair().release())
+}
+
+/// The defects that an answer depends on, beside those of any rule.
+#[must_use]
+pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
+    let stays = |reason: NotEvicted| {
+        let is = |verdict: &Verdict| *verdict == Verdict::NotEvicted(reason);
+        impact
+            .pods
+            .iter()
+            .filter(move |pod| is(&pod.verdict))
+            .count()
+    };
+    let release = semantics.version;
+    let extended = Defect::ExtendedResourcesStay;
+    let stale = Defect::StaleReservationsHide;
+    let doubtful = extended.presence(Some(release)) == Presence::NotKnown;
+    let evicted = impact.pods.iter().filter(|found| {
+        matches!(found.verdict, Verdict::Evicted { .. }) && by_extended_resource_alone(found.pod)
+    });
+    let evicted = evicted.count();
+    let ask = "preview --publish asks the controller itself";
+    let warning = |defect: Defect, message: String, fix: &str| Warning {
+        code: defect.code(),
+        message: format!("{message}: {}", upstream(defect)),
+        fix: Some(fix.to_owned()),
+    };
+    let left = |reason| Some(stays(reason)).filter(|pods| *pods > 0);
+    let warnings = [
+        left(NotEvicted::ExtendedResource).map(|pods| {
+            let pods = counted(pods, "pod");
+            let message = format!(
+                "Kubernetes {release} leaves {pods} alone, because of devices that are used through extended resources"
+            );
+            warning(extended, message, ask)
+        }),
+        Some(evicted).filter(|pods| doubtful && *pods > 0).map(|pods| {
+            let pods = counted(pods, "pod");
+            let message = format!(
+                "nobody has tried whether Kubernetes {release} evicts {pods} that use devices through extended resources"
+            );
+            warning(extended, message, ask)
+        }),
+        left(NotEvicted::HiddenByStaleReservation).map(|pods| {
+            let pods = counted(pods, "pod");
+            let message = format!(
+                "Kubernetes {release} leaves {pods} alone until something about them changes, because of outdated reservations"
+            );
+            warning(stale, message, &fixed(stale))
+        }),
+    ];
+    warnings.into_iter().flatten().collect()
+}
+
+/// Whether nothing but a claim for extended resources gives it devices.
+fn by_extended_resource_alone(pod: &Pod) -> bool {
+    pod.extended_resource_claim.is_some() && pod.claims.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::{self, Example};
+
+    #[test]
+    fn releases_are_told_from_the_first_to_the_last_that_has_it() {
+        let told = Defect::ALL.map(releases);
+        assert_eq!(
+            told,
+            [
+                "1.36.0 to 1.36.2",
+                "1.34.0 to 1.37.1 or later",
+                "1.33 to 1.35"
+            ]
+        );
+    }
+
+    fn message(version: Option<&str>) -> Option<String> {
+        let version = version.and_then(Minor::parse);
+        of_rules(version).map(|warning| warning.message)
+    }
+
+    #[test]
+    fn rules_are_warned_of_where_they_break_the_scheduler_or_may() {
+        let told = message(Some("v1.36.2-gke.1")).unwrap();
+        assert!(
+            told.contains("kube-scheduler of Kubernetes 1.36.2"),
+            "{told}"
+        );
+        assert!(told.ends_with("kubernetes#139651"), "{told}");
+        for unknown in [Some("v1.36"), None] {
+            let told = message(unknown).unwrap();
+            assert!(told.contains("nobody knows"), "{told}");
+        }
+        for without in ["v1.35.0", "v1.36.3", "v1.37.0"] {
+            assert_eq!(message(Some(without)), None);
+        }
+    }
+
+    #[test]
+    fn what_a_release_leaves_alone_by_mistake_is_told_where_it_does() {
+        let example = Example::new();
+        let codes = |verdict: Verdict, extended: bool, version: &str| {
+            let mut pod = testing::pod("team-a", "train-0");
+            pod.extended_resource_claim = extended.then(|| "x".into());
+            let mut impact = example.impact();
+            impact.pods = vec![testing::with_verdict(&pod, verdict)];
+            let semantics = Semantics::of(Minor::parse(version).unwrap()).unwrap();
+            let found = of_impact(&impact, &semantics);
+            found
+                .into_iter()
+                .map(|found| found.code)
+                .collect::<Vec<_>>()
+        };
+        let extended = Verdict::NotEvicted(NotEvicted::ExtendedResource);
+        let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
+        let evicted = Verdict::Evicted { at: testing::now() };
+        assert_eq!(codes(extended, true, "1.37.1"), ["extended-resources-stay"]);
+        assert_eq!(codes(hidden, false, "1.35.2"), ["stale-reservations-hide"]);
+        assert_eq!(
+            codes(evicted.clone(), true, "1.37.2"),
+            ["extended-resources-stay"]
+        );
+        assert!(codes(evicted.clone(), false, "1.37.2").is_empty());
+        assert!(codes(evicted, true, "1.36.4").is_empty());
+        assert!(codes(Verdict::Tolerates, true, "1.37.1").is_empty());
+    }
+
+    #[test]
+    fn a_table_says_what_is_here_where_somebody_asked() {
+        assert_eq!(table(None).columns.len(), 3);
+        let here = of_server(Minor::parse("v1.36.2"));
+        let rows = table(Some(&here)).rows;
+        let told: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
+        assert_eq!(told, ["yes", "yes", "no"]);
+        let nowhere = of_server(None);
+        assert!(
+            table(Some(&nowhere))
+                .rows
+                .iter()
+                .all(|row| row[2] == "not known")
+        );
+    }
+}
