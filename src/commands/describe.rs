@@ -1,16 +1,15 @@
 //! `describe`: all about some rules.
 
-use std::collections::BTreeMap;
-
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::connect::Live;
 use super::work::look::Look;
-use super::work::nodes::{NodesKnown, gap_of, nodes_in, nodes_of};
+use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
+use crate::engine::hindrance::Publishers;
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
@@ -91,6 +90,7 @@ struct Question<'a> {
 
 fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescription {
     let Question { rule, impact } = question;
+    let around = beside.nodes.around(&look.reading.snapshot.claims);
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
     let gaps = look
         .reading
@@ -102,7 +102,7 @@ fn describe(question: &Question<'_>, beside: &Beside, look: &Look) -> RuleDescri
         &Subject {
             rule,
             impact,
-            remaining: &remaining(impact, &beside.nodes.health, look.now),
+            remaining: &remaining(impact, &around, look.now),
             warnings: &[
                 &look.reading.warnings[..],
                 &beside.warnings,
@@ -130,9 +130,11 @@ struct Beside {
 impl Beside {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
     async fn of(questions: &[Question<'_>], look: &Look) -> Self {
+        let nothing = NodesKnown::default();
+        let around = nothing.around(&look.reading.snapshot.claims);
         let left: Vec<Remaining<'_>> = questions
             .iter()
-            .flat_map(|question| remaining(&question.impact, &BTreeMap::new(), look.now))
+            .flat_map(|question| remaining(&question.impact, &around, look.now))
             .collect();
         let Some(live) = look.live() else {
             return Self {
@@ -150,7 +152,10 @@ impl Beside {
             }
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
-        beside.nodes = nodes_of(&left, live).await;
+        beside.nodes = NodesKnown {
+            publishers: Publishers::of(&look.reading, &names_of(&left)),
+            ..nodes_of(&left, live).await
+        };
         beside
     }
 }

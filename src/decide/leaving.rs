@@ -1,14 +1,13 @@
 //! Who is left of those that rules evict, or evicted until somebody changed that?
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::engine::life::{Remaining, remaining};
+use crate::engine::life::{Remaining, Surroundings, remaining};
 use crate::engine::settle::{Facts, Freshness, Settle};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
-use crate::model::{DeviceTaintRule, Effect, NodeHealth, NodeName, Reading};
+use crate::model::{DeviceTaintRule, Effect, Reading};
 use crate::report::glance::Glance;
 
 /// Rules as they were when they evicted last, over all looks of a wait.
@@ -99,11 +98,11 @@ impl<'a> Evidence<'a> {
     pub fn judge(
         &self,
         impacts: &Impacts<'a>,
-        nodes: &BTreeMap<NodeName, NodeHealth>,
+        around: &Surroundings<'_>,
         settle: &mut Settle,
         waited: Duration,
     ) -> Glance {
-        let left = impacts.left(nodes, self.now);
+        let left = impacts.left(around, self.now);
         let facts = Facts {
             rules: self.rules,
             left: &left,
@@ -121,13 +120,9 @@ impl<'a> Impacts<'a> {
     /// The pods that are evicted and still there, with those that are terminating because of what was
     /// the case before: they are not gone only because the rule is, or does less.
     #[must_use]
-    pub fn left(
-        &self,
-        nodes: &BTreeMap<NodeName, NodeHealth>,
-        now: Timestamp,
-    ) -> Vec<Remaining<'a>> {
-        let mut left = remaining(&self.now, nodes, now);
-        let terminating = remaining(&self.before, nodes, now).into_iter();
+    pub fn left(&self, around: &Surroundings<'_>, now: Timestamp) -> Vec<Remaining<'a>> {
+        let mut left = remaining(&self.now, around, now);
+        let terminating = remaining(&self.before, around, now).into_iter();
         let terminating: Vec<_> = terminating
             .filter(|other| other.obstacle.is_terminating())
             .filter(|other| left.iter().all(|known| known.pod.uid != other.pod.uid))

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::hindrance::{Hindrance, Publishers, hindrance};
 use super::{DeviceTaint, Impact, PodImpact, Verdict};
 use crate::model::{DeviceId, DeviceTaintRule, Effect, NodeHealth, NodeName, Pod, ResourceClaim};
 
@@ -75,6 +76,8 @@ pub enum Obstacle {
         /// When the time is over.
         until: Timestamp,
     },
+    /// Its containers have ended, and nothing more comes of it on its node.
+    Stuck(Hindrance),
     /// Its grace period is over, and somebody else has to agree.
     Finalizers(Vec<String>),
     /// Its grace period is over, and its node does not answer or does not exist.
@@ -93,6 +96,7 @@ impl Obstacle {
         match self {
             Self::Controller { .. } | Self::Tolerates { .. } => false,
             Self::GracePeriod { .. }
+            | Self::Stuck(_)
             | Self::Finalizers(_)
             | Self::Node(_)
             | Self::Kubelet { .. } => true,
@@ -109,12 +113,23 @@ pub struct Remaining<'a> {
     pub obstacle: Obstacle,
 }
 
+/// What is known of what is around pods that should have ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'s> {
+    /// All claims.
+    pub claims: &'s [ResourceClaim],
+    /// How nodes are; those that are not mentioned are taken to be well.
+    pub nodes: &'s BTreeMap<NodeName, NodeHealth>,
+    /// Which drivers are at work where.
+    pub publishers: &'s Publishers,
+}
+
 /// The pods that the considered taints of `impact` evict and that are still there, terminating ones
-/// included; those of `nodes` that are not mentioned are taken to be well.
+/// included.
 #[must_use]
 pub fn remaining<'a>(
     impact: &Impact<'a>,
-    nodes: &BTreeMap<NodeName, NodeHealth>,
+    around: &Surroundings<'_>,
     now: Timestamp,
 ) -> Vec<Remaining<'a>> {
     let hit = impact
@@ -124,31 +139,33 @@ pub fn remaining<'a>(
     hit.filter_map(|impact| {
         Some(Remaining {
             pod: impact.pod,
-            obstacle: obstacle(impact, nodes, now)?,
+            obstacle: obstacle(impact, around, now)?,
         })
     })
     .collect()
 }
 
-fn obstacle(
-    impact: &PodImpact<'_>,
-    nodes: &BTreeMap<NodeName, NodeHealth>,
-    now: Timestamp,
-) -> Option<Obstacle> {
+fn obstacle(impact: &PodImpact<'_>, around: &Surroundings<'_>, now: Timestamp) -> Option<Obstacle> {
     match impact.verdict {
         Verdict::Evicted { at } if at <= now => Some(Obstacle::Controller { since: at }),
         Verdict::Evicted { at } => Some(Obstacle::Tolerates { until: at }),
-        Verdict::Terminating => terminating(impact.pod, nodes, now),
+        Verdict::Terminating => terminating(impact.pod, around, now),
         Verdict::Tolerates | Verdict::NotEvicted(_) => None,
     }
 }
 
-fn terminating(
-    pod: &Pod,
-    nodes: &BTreeMap<NodeName, NodeHealth>,
-    now: Timestamp,
-) -> Option<Obstacle> {
+fn terminating(pod: &Pod, around: &Surroundings<'_>, now: Timestamp) -> Option<Obstacle> {
     let deletion = pod.deletion.as_ref()?;
+    let health = pod.node.as_ref().and_then(|node| around.nodes.get(node));
+    let away = match health {
+        Some(health @ (NodeHealth::NotReady | NodeHealth::Gone)) => Some(*health),
+        Some(NodeHealth::Ready) | None => None,
+    };
+    // What a kubelet said that is away is old; and who is stuck is so before the grace period ends.
+    let stuck = hindrance(pod, around.claims, around.publishers, now);
+    if let (Some(stuck), None) = (stuck, away) {
+        return Some(Obstacle::Stuck(stuck));
+    }
     if deletion.at > now {
         let granted = deletion.grace_period_seconds.unwrap_or_default();
         let since = deletion.at.checked_sub(SignedDuration::from_secs(granted));
@@ -160,10 +177,9 @@ fn terminating(
     if !deletion.finalizers.is_empty() {
         return Some(Obstacle::Finalizers(deletion.finalizers.clone()));
     }
-    let health = pod.node.as_ref().and_then(|node| nodes.get(node));
-    Some(match health {
-        Some(health @ (NodeHealth::NotReady | NodeHealth::Gone)) => Obstacle::Node(*health),
-        Some(NodeHealth::Ready) | None => Obstacle::Kubelet { since: deletion.at },
+    Some(match away {
+        Some(health) => Obstacle::Node(health),
+        None => Obstacle::Kubelet { since: deletion.at },
     })
 }
 

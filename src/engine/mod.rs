@@ -16,6 +16,7 @@
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
+//! | What keeps a pod whose containers have ended? | [`hindrance`] |
 //! | Where is a rule in its life? | [`life`] |
 //! | When is a wait over? | [`settle`] |
 //!
@@ -30,6 +31,7 @@ pub mod disruption;
 mod eviction;
 pub mod expression;
 mod filter;
+pub mod hindrance;
 pub mod impact;
 pub mod inventory;
 pub mod life;

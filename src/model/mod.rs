@@ -42,7 +42,9 @@ pub use kind::{Encoding, Kind, Need, Saving, Scope};
 pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
 pub use node::{Node, NodeCondition, NodeTaint};
-pub use pod::{ClaimSource, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass};
+pub use pod::{
+    ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
+};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};

@@ -21,6 +21,10 @@ pub struct Pod {
     pub phase: Phase,
     /// Whether its condition `Ready` is true; false while nothing is said.
     pub is_ready: bool,
+    /// What its kubelet last said of its containers.
+    pub containers: Containers,
+    /// What its kubelet last said of its sandbox.
+    pub sandbox: Sandbox,
     /// Set once somebody has deleted it.
     pub deletion: Option<Deletion>,
     /// The entries of `spec.resourceClaims`, resolved as far as the pod's status says.
@@ -113,6 +117,37 @@ impl From<&str> for Phase {
             other => Self::Unknown(other.to_owned()),
         }
     }
+}
+
+/// What a kubelet last said of a pod's containers, those that prepare and debug it included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Containers {
+    /// Nothing, or not of all of them.
+    #[default]
+    Unknown,
+    /// At least one runs.
+    Running,
+    /// All have ended.
+    Ended {
+        /// The end of the last one, where that is said.
+        at: Option<Timestamp>,
+    },
+}
+
+/// What a kubelet last said of a pod's sandbox, which holds the pod's network: the condition
+/// `PodReadyToStartContainers`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// It is up.
+    Up,
+    /// It is not there, or was taken down.
+    Down {
+        /// Since when, where that is said.
+        since: Option<Timestamp>,
+    },
 }
 
 /// A pod's quality of service.

@@ -74,6 +74,7 @@ fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
         Obstacle::Tolerates { until } => Some(until),
         Obstacle::Controller { .. }
         | Obstacle::GracePeriod { .. }
+        | Obstacle::Stuck(_)
         | Obstacle::Finalizers(_)
         | Obstacle::Node(_)
         | Obstacle::Kubelet { .. } => None,

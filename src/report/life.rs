@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use super::table::counted;
 use super::taint::{owner, source_of, spelled};
 use super::time::human_duration;
-use crate::engine::life::{Obstacle, Release, Remaining, remaining};
+use crate::engine::hindrance::{Hindrance, Holder, Presence, Publishers};
+use crate::engine::life::{Obstacle, Release, Remaining, Surroundings, remaining};
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth};
 
@@ -45,6 +46,7 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
             ago(*since),
             left(*until)
         ),
+        Obstacle::Stuck(hindrance) => stuck(hindrance, now),
         Obstacle::Finalizers(names) => {
             format!("terminating, waits for finalizer {}", names.join(", "))
         }
@@ -56,6 +58,50 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
             "terminating, its grace period ended {} ago and its node has not reported the end",
             ago(*since)
         ),
+    }
+}
+
+/// What to do about a driver that holds devices, and what not.
+const DRIVER_ADVICE: &str = "bring it back; force deletion would free the API and not the device";
+
+/// What keeps a pod whose containers have ended, in words.
+fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
+    let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
+    match hindrance {
+        Hindrance::Driver { holders, since } if holders.is_empty() => format!(
+            "its containers ended {} ago and its devices have not been given back, by which driver is not known",
+            ago(since)
+        ),
+        Hindrance::Driver { holders, since } => {
+            let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
+            format!(
+                "its containers ended {} ago and its devices have not been given back by {}: {DRIVER_ADVICE}",
+                ago(since),
+                holders.join(", ")
+            )
+        }
+        Hindrance::Sandbox { since } => format!(
+            "its containers ended {} ago and its sandbox cannot be stopped: see the pod's events, mostly the network plugin fails",
+            ago(since)
+        ),
+    }
+}
+
+/// A driver that may hold devices, and whether it works.
+fn holder(holder: &Holder, now: Timestamp) -> String {
+    let driver = &holder.driver;
+    match holder.presence {
+        Presence::Published => format!(
+            "driver {driver}, which is frozen, fails, or has been away for less than a minute"
+        ),
+        Presence::Gone { seen: None } => {
+            format!("driver {driver}, which publishes nothing on the node any more")
+        }
+        Presence::Gone { seen: Some(seen) } => format!(
+            "driver {driver}, which publishes nothing on the node since {} ago",
+            human_duration(now.duration_since(seen))
+        ),
+        Presence::Unknown => format!("driver {driver}"),
     }
 }
 
@@ -87,6 +133,7 @@ pub fn slowest<'r, 'a>(remaining: &'r [Remaining<'a>]) -> Option<&'r Remaining<'
         Obstacle::Kubelet { since } => (3, *since),
         Obstacle::Node(_) => (4, Timestamp::MAX),
         Obstacle::Finalizers(_) => (5, Timestamp::MAX),
+        Obstacle::Stuck(_) => (6, Timestamp::MAX),
     };
     remaining.iter().max_by_key(key)
 }
@@ -166,7 +213,13 @@ impl Braked {
             Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
         });
         let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
-        let left = remaining(impact, &BTreeMap::new(), now);
+        // Whether somebody is on the way out depends on nothing around.
+        let around = Surroundings {
+            claims: &[],
+            nodes: &BTreeMap::new(),
+            publishers: &Publishers::default(),
+        };
+        let left = remaining(impact, &around, now);
         let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
         let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
         Self {

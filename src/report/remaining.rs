@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::life::why;
 use super::table::{Column, Table, optional};
 use super::time::Time;
+use crate::engine::hindrance::{Hindrance, Holder, Presence};
 use crate::engine::life::{Obstacle, Remaining};
 use crate::model::{Effect, NodeHealth};
 
@@ -22,18 +23,63 @@ pub struct RemainingPod {
     pub node: Option<String>,
     /// What it waits for, in words.
     pub waits_for: String,
-    /// What it waits for, as a stable code: controller, tolerates, grace-period, finalizers,
-    /// node-not-ready, node-gone or kubelet; effect-does-not-evict where it waits for nothing, since
-    /// the rule evicts nobody as it is.
+    /// What it waits for, as a stable code: controller, tolerates, grace-period, driver-down, sandbox,
+    /// finalizers, node-not-ready, node-gone or kubelet; effect-does-not-evict where it waits for
+    /// nothing, since the rule evicts nobody as it is.
     pub reason: String,
     /// Since when it waits for that; null when that is not known.
     pub since: Option<Time>,
     /// Until when it waits for that at most; null when there is no such time.
     pub until: Option<Time>,
+    /// The drivers that may hold its devices; only with driver-down.
+    #[serde(default)]
+    pub drivers: Vec<HoldingDriver>,
     /// Who else has to agree before it is gone, once it is deleted.
     pub finalizers: Vec<String>,
     /// Whether it is on its way out already.
     pub terminating: bool,
+}
+
+/// A driver that has not given back a pod's devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldingDriver {
+    /// Its name.
+    pub driver: String,
+    /// Whether it publishes devices of the node; null when that is not known. One that is frozen does.
+    pub published: Option<bool>,
+    /// Since when it was seen not to; null when nobody has looked before.
+    pub unpublished_since: Option<Time>,
+}
+
+impl HoldingDriver {
+    fn new(holder: &Holder) -> Self {
+        let (published, since) = match holder.presence {
+            Presence::Published => (Some(true), None),
+            Presence::Gone { seen } => (Some(false), seen),
+            Presence::Unknown => (None, None),
+        };
+        Self {
+            driver: holder.driver.to_string(),
+            published,
+            unpublished_since: since.map(Time),
+        }
+    }
+
+    fn all(obstacle: &Obstacle) -> Vec<Self> {
+        match obstacle {
+            Obstacle::Stuck(Hindrance::Driver { holders, .. }) => {
+                holders.iter().map(Self::new).collect()
+            }
+            Obstacle::Stuck(Hindrance::Sandbox { .. })
+            | Obstacle::Controller { .. }
+            | Obstacle::Tolerates { .. }
+            | Obstacle::GracePeriod { .. }
+            | Obstacle::Finalizers(_)
+            | Obstacle::Node(_)
+            | Obstacle::Kubelet { .. } => Vec::new(),
+        }
+    }
 }
 
 /// The code of a pod that a rule would only wait for with another effect.
@@ -67,6 +113,7 @@ impl RemainingPod {
             .to_owned(),
             since: since.map(Time),
             until: until.map(Time),
+            drivers: HoldingDriver::all(&left.obstacle),
             finalizers: deletion.map_or_else(Vec::new, |deletion| deletion.finalizers.clone()),
             terminating,
         }
@@ -79,6 +126,8 @@ fn code(obstacle: &Obstacle) -> &'static str {
         Obstacle::Controller { .. } => "controller",
         Obstacle::Tolerates { .. } => "tolerates",
         Obstacle::GracePeriod { .. } => "grace-period",
+        Obstacle::Stuck(Hindrance::Driver { .. }) => "driver-down",
+        Obstacle::Stuck(Hindrance::Sandbox { .. }) => "sandbox",
         Obstacle::Finalizers(_) => "finalizers",
         Obstacle::Node(NodeHealth::Gone) => "node-gone",
         Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => "node-not-ready",
@@ -94,7 +143,10 @@ fn times(left: &Remaining<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
         Obstacle::Controller { since } => (Some(*since), None),
         Obstacle::Tolerates { until } => (None, Some(*until)),
         Obstacle::GracePeriod { since, until } => (Some(*since), Some(*until)),
-        Obstacle::Kubelet { since } => (Some(*since), None),
+        Obstacle::Kubelet { since }
+        | Obstacle::Stuck(Hindrance::Driver { since, .. } | Hindrance::Sandbox { since }) => {
+            (Some(*since), None)
+        }
         Obstacle::Finalizers(_) | Obstacle::Node(_) => (overdue, None),
     }
 }
@@ -164,6 +216,21 @@ mod tests {
                 Some(future),
             ),
             (grace, "grace-period", Some(past), Some(future)),
+            (
+                Obstacle::Stuck(Hindrance::Sandbox { since: past }),
+                "sandbox",
+                Some(past),
+                None,
+            ),
+            (
+                Obstacle::Stuck(Hindrance::Driver {
+                    holders: Vec::new(),
+                    since: past,
+                }),
+                "driver-down",
+                Some(past),
+                None,
+            ),
             (
                 Obstacle::Finalizers(vec!["example.com/drain".to_owned()]),
                 "finalizers",

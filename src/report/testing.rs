@@ -9,9 +9,9 @@ use crate::engine::{
     Origin, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{
-    Allocation, AllocationResult, Controller, Deletion, DeviceId, DeviceSelector, Effect, Kind,
-    Minor, NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim, Snapshot, Source,
-    Taint,
+    Allocation, AllocationResult, Containers, Controller, Deletion, DeviceId, DeviceSelector,
+    Effect, Kind, Minor, NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim,
+    Sandbox, Snapshot, Source, Taint,
 };
 use crate::report::impact::Limits;
 use crate::report::{Basis, ImpactReport};
@@ -71,6 +71,8 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         labels: Vec::new(),
         phase: Phase::Running,
         is_ready: true,
+        containers: Containers::Running,
+        sandbox: Sandbox::Up,
         deletion: None,
         claims: Vec::new(),
         extended_resource_claim: None,

@@ -9,6 +9,7 @@ use super::metadata::API_VERSION;
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::time::Time;
+use crate::engine::hindrance::Hindrance;
 use crate::engine::life::{Evicting, Obstacle, Remaining};
 use crate::engine::settle::{Goal, Open};
 use crate::model::{DeviceTaintRule, NodeHealth};
@@ -73,6 +74,10 @@ pub enum LeftReason {
     Tolerates,
     /// The pod is terminating within its grace period.
     GracePeriod,
+    /// The pod's containers have ended, and its driver has not given back its devices.
+    DriverDown,
+    /// The pod's containers have ended, and its sandbox cannot be stopped.
+    Sandbox,
     /// The pod is terminating, and a finalizer holds it.
     Finalizers,
     /// The pod is terminating, and its node does not answer.
@@ -128,6 +133,10 @@ impl Left {
             Obstacle::Controller { since } => (LeftReason::Controller, Some(*since)),
             Obstacle::Tolerates { until } => (LeftReason::Tolerates, Some(*until)),
             Obstacle::GracePeriod { until, .. } => (LeftReason::GracePeriod, Some(*until)),
+            Obstacle::Stuck(Hindrance::Driver { since, .. }) => {
+                (LeftReason::DriverDown, Some(*since))
+            }
+            Obstacle::Stuck(Hindrance::Sandbox { since }) => (LeftReason::Sandbox, Some(*since)),
             Obstacle::Finalizers(_) => (LeftReason::Finalizers, None),
             Obstacle::Node(NodeHealth::Gone) => (LeftReason::NodeGone, None),
             Obstacle::Node(NodeHealth::NotReady | NodeHealth::Ready) => {

@@ -17,6 +17,7 @@ mod attribute;
 mod budget;
 mod claim;
 mod class;
+mod container;
 mod context;
 mod decode;
 mod described;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::ObjectMeta;
+use super::Time;
+use super::container::{ContainerStatus, containers};
 use super::context::Context;
 use super::error::FieldError;
 use super::nullable::or_default;
@@ -95,9 +97,21 @@ pub struct PodStatus {
     #[prost(message, repeated, tag = "2")]
     #[serde(default, deserialize_with = "or_default")]
     pub conditions: Vec<PodCondition>,
+    /// How its containers are.
+    #[prost(message, repeated, tag = "8")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub container_statuses: Vec<ContainerStatus>,
     /// Quality of service.
     #[prost(string, optional, tag = "9")]
     pub qos_class: Option<String>,
+    /// How those are that prepare it, or run beside it.
+    #[prost(message, repeated, tag = "10")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub init_container_statuses: Vec<ContainerStatus>,
+    /// How those are that were added to look into it.
+    #[prost(message, repeated, tag = "13")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub ephemeral_container_statuses: Vec<ContainerStatus>,
     /// Names of generated claims.
     #[prost(message, repeated, tag = "15")]
     #[serde(default, deserialize_with = "or_default")]
@@ -118,6 +132,9 @@ pub struct PodCondition {
     /// `True`, `False` or `Unknown`.
     #[prost(string, optional, tag = "2")]
     pub status: Option<String>,
+    /// When that last changed.
+    #[prost(message, optional, tag = "4")]
+    pub last_transition_time: Option<Time>,
 }
 
 /// Name of a generated claim.
@@ -171,6 +188,8 @@ impl ToObject for Pod {
             labels: labels(metadata, context),
             phase: phase(status, context),
             is_ready: is_ready(status),
+            containers: status.map_or(model::Containers::Unknown, PodStatus::containers),
+            sandbox: sandbox(status),
             deletion: metadata.deletion(context),
             claims: self.claims(context),
             extended_resource_claim: context.optional(extended),
@@ -184,6 +203,16 @@ impl ToObject for Pod {
                 .termination_grace_period_seconds
                 .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
         })))
+    }
+}
+
+impl PodStatus {
+    fn containers(&self) -> model::Containers {
+        containers([
+            &self.container_statuses,
+            &self.init_container_statuses,
+            &self.ephemeral_container_statuses,
+        ])
     }
 }
 
@@ -234,11 +263,27 @@ fn labels(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<st
 
 /// Upstream: `podutil.IsPodReady`.
 fn is_ready(status: Option<&PodStatus>) -> bool {
-    let conditions = status.map_or(&[][..], |status| &status.conditions);
-    let ready = conditions
-        .iter()
-        .find(|condition| condition.r#type.as_deref() == Some("Ready"));
+    let ready = condition(status, "Ready");
     ready.is_some_and(|condition| condition.status.as_deref() == Some("True"))
+}
+
+/// Upstream: `status.GeneratePodReadyToStartContainersCondition`.
+fn sandbox(status: Option<&PodStatus>) -> model::Sandbox {
+    let Some(condition) = condition(status, "PodReadyToStartContainers") else {
+        return model::Sandbox::Unknown;
+    };
+    match condition.status.as_deref() {
+        Some("True") => model::Sandbox::Up,
+        Some("False") => model::Sandbox::Down {
+            since: Time::instant(condition.last_transition_time),
+        },
+        Some(_) | None => model::Sandbox::Unknown,
+    }
+}
+
+fn condition<'a>(status: Option<&'a PodStatus>, kind: &str) -> Option<&'a PodCondition> {
+    let mut conditions = status?.conditions.iter();
+    conditions.find(|condition| condition.r#type.as_deref() == Some(kind))
 }
 
 fn phase(status: Option<&PodStatus>, context: &mut Context) -> model::Phase {

@@ -35,7 +35,7 @@ pub(in crate::cluster) enum Selection {
 }
 
 impl Selection {
-    /// The pods on one node; the one selection of pods that the server has an index for.
+    /// The pods on one node, or the slices: the one selection of pods that the server has an index for.
     pub(in crate::cluster) fn on_node(node: &str) -> Self {
         Self::Fields(format!("spec.nodeName={node}"))
     }

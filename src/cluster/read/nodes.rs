@@ -1,4 +1,4 @@
-//! Can pods' nodes end them?
+//! Can pods' nodes end them, and which drivers are at work there?
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,9 @@ use super::list::List;
 use super::lists::{self, Selection};
 use super::told::Told;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName};
+use crate::model::{
+    Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName, ResourceSlice,
+};
 use crate::wire::Detail;
 
 /// Up to so many nodes are read one by one; more of them with one list, in which there are all.
@@ -56,6 +58,35 @@ pub async fn node_health(
         nodes.warnings.extend(node.warnings);
     }
     Ok(health_of(&nodes, names))
+}
+
+/// All slices of the nodes called `names`, and those that belong to no single node.
+///
+/// # Errors
+///
+/// As any read.
+pub async fn slices_of_nodes(
+    client: &ApiClient,
+    served: &Served,
+    names: &BTreeSet<NodeName>,
+) -> Result<Vec<ResourceSlice>, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
+    };
+    let owners = names.iter().map(NodeName::as_str).chain([""]);
+    let mut answers = stream::iter(owners.map(|name| async move {
+        reader
+            .required::<ResourceSlice>(Selection::on_node(name))
+            .await
+    }))
+    .buffer_unordered(AT_ONCE);
+    let mut slices = Vec::new();
+    while let Some(answer) = answers.next().await {
+        slices.extend(answer?.items);
+    }
+    Ok(slices)
 }
 
 fn health_of(

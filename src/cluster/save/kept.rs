@@ -144,6 +144,12 @@ const RULE: Fields = object!(
     ),),
 );
 
+const CONTAINERS: Part = items!([] "state": fields!(
+    []
+    "running": fields!(["startedAt"]),
+    "terminated": fields!(["exitCode", "finishedAt"]),
+),);
+
 const POD: Fields = object!(
     "pod" "labels",
     "spec": fields!(
@@ -160,7 +166,10 @@ const POD: Fields = object!(
     ),
     "status": fields!(
         ["phase", "qosClass"]
-        "conditions": items!(["type", "status"]),
+        "conditions": items!(["type", "status", "lastTransitionTime"]),
+        "containerStatuses": CONTAINERS,
+        "initContainerStatuses": CONTAINERS,
+        "ephemeralContainerStatuses": CONTAINERS,
         "resourceClaimStatuses": items!(
             []
             "name": Part::Name("reference"),

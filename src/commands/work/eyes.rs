@@ -1,6 +1,5 @@
 //! What is looked at again and again while somebody waits, and how cheaply.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,7 +8,7 @@ use super::clock::Clock;
 use super::connect::{Live, failed};
 use super::look::Look;
 use super::meant::by_name;
-use super::nodes::Nodes;
+use super::nodes::{Nodes, NodesKnown};
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::decide::leaving::{Evictors, Evidence};
@@ -247,9 +246,11 @@ async fn judged(
     (nodes, live): (&mut Nodes, &Live),
 ) -> Glance {
     let impacts = evidence.impacts();
-    let left = impacts.left(&BTreeMap::new(), evidence.now);
-    nodes.ask(&left, live).await;
-    evidence.judge(&impacts, &nodes.known().health, settle, began.elapsed())
+    let claims = &evidence.reading.snapshot.claims;
+    let left = impacts.left(&NodesKnown::default().around(claims), evidence.now);
+    nodes.ask(&left, live, evidence.now).await;
+    let around = nodes.known().around(claims);
+    evidence.judge(&impacts, &around, settle, began.elapsed())
 }
 
 /// What is read, kept current: without the slices where the controller does not look at them.

@@ -1,14 +1,18 @@
-//! How the nodes are of pods that should have ended.
+//! How the nodes are of pods that should have ended, and which drivers are at work there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::connect::Live;
-use crate::cluster::{ClusterError, node_health};
-use crate::engine::life::{Obstacle, Remaining};
-use crate::model::{Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, Warning};
+use crate::cluster::{ClusterError, node_health, slices_of_nodes};
+use crate::engine::hindrance::Publishers;
+use crate::engine::life::{Obstacle, Remaining, Surroundings};
+use crate::model::{
+    Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, ResourceClaim, Warning,
+};
 
 /// So many nodes are asked for at a time; what is said of a pod whose node is not known is true of it
 /// too, and less.
@@ -28,22 +32,39 @@ pub(crate) struct Nodes {
 pub(crate) struct NodesKnown {
     /// Those that have said how they are.
     pub(crate) health: BTreeMap<NodeName, NodeHealth>,
+    /// Which drivers are at work there.
+    pub(crate) publishers: Publishers,
     /// Why not all of them are known.
     pub(crate) gap: Option<Gap>,
     /// What is odd about them.
     pub(crate) warnings: Vec<Warning>,
 }
 
+impl NodesKnown {
+    /// What is around pods, of whose claims `claims` are all.
+    pub(crate) fn around<'s>(&'s self, claims: &'s [ResourceClaim]) -> Surroundings<'s> {
+        Surroundings {
+            claims,
+            nodes: &self.health,
+            publishers: &self.publishers,
+        }
+    }
+}
+
 impl Nodes {
     /// Asks for the nodes of a few pods that should have ended, now and then.
-    pub(crate) async fn ask(&mut self, left: &[Remaining<'_>], live: &Live) {
+    pub(crate) async fn ask(&mut self, left: &[Remaining<'_>], live: &Live, now: Timestamp) {
         let recent = self.asked.is_some_and(|at| at.elapsed() < BELIEVED);
         let mut overdue = left.iter().filter(|left| is_overdue(left)).peekable();
         if recent || overdue.peek().is_none() {
             return;
         }
         let few: Vec<Remaining<'_>> = overdue.take(FEW).cloned().collect();
-        self.known = nodes_of(&few, live).await;
+        let mut known = nodes_of(&few, live).await;
+        known.publishers = drivers_of(&few, live)
+            .await
+            .after(&self.known.publishers, now);
+        self.known = known;
         self.asked = Some(Instant::now());
     }
 
@@ -59,14 +80,25 @@ pub(crate) async fn nodes_of(left: &[Remaining<'_>], live: &Live) -> NodesKnown 
     match node_health(client, served, &names_of(left)).await {
         Ok(told) => NodesKnown {
             health: told.facts,
-            gap: None,
             warnings: told.warnings,
+            ..NodesKnown::default()
         },
         Err(error) => NodesKnown {
             gap: Some(gap_of("nodes", &error)),
             ..NodesKnown::default()
         },
     }
+}
+
+/// Which drivers are at work on the nodes of pods that should have ended: none is known where that
+/// cannot be read, and then nothing is said of it.
+async fn drivers_of(left: &[Remaining<'_>], live: &Live) -> Publishers {
+    let names = names_of(left);
+    let slices = slices_of_nodes(&live.client, &live.served, &names).await;
+    slices.map_or_else(
+        |_| Publishers::default(),
+        |slices| Publishers::new(&slices, &names),
+    )
 }
 
 /// How the nodes were of pods that should have ended, as far as saved files tell.
@@ -79,6 +111,7 @@ pub(crate) fn nodes_in(reading: &Reading, left: &[Remaining<'_>]) -> NodesKnown 
     };
     NodesKnown {
         health,
+        publishers: Publishers::of(reading, &names),
         gap: gap.filter(|_| !names.is_empty()),
         // What is odd about files is among the warnings of the reading.
         warnings: Vec::new(),
@@ -86,7 +119,7 @@ pub(crate) fn nodes_in(reading: &Reading, left: &[Remaining<'_>]) -> NodesKnown 
 }
 
 /// The nodes of pods that should have ended.
-fn names_of(left: &[Remaining<'_>]) -> BTreeSet<NodeName> {
+pub(crate) fn names_of(left: &[Remaining<'_>]) -> BTreeSet<NodeName> {
     let overdue = left.iter().filter(|left| is_overdue(left));
     overdue.filter_map(|left| left.pod.node.clone()).collect()
 }
@@ -94,7 +127,7 @@ fn names_of(left: &[Remaining<'_>]) -> BTreeSet<NodeName> {
 /// Whether the pod should have ended, so that its node matters.
 fn is_overdue(left: &Remaining<'_>) -> bool {
     match left.obstacle {
-        Obstacle::Kubelet { .. } | Obstacle::Node(_) => true,
+        Obstacle::Kubelet { .. } | Obstacle::Node(_) | Obstacle::Stuck(_) => true,
         Obstacle::Controller { .. }
         | Obstacle::Tolerates { .. }
         | Obstacle::GracePeriod { .. }

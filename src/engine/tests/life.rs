@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod};
+use super::world::{GPU_0, NOW, World, around, at, considered, one_pod};
 use crate::engine::ConsideredTaint;
+use crate::engine::hindrance::{Hindrance, Holder, Presence};
 use crate::engine::life::{Evicting, Obstacle, release, remaining};
-use crate::model::{Deletion, DeviceTaintRule, Effect, EvictionCondition, NodeHealth, NodeName};
+use crate::model::{
+    Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, NodeHealth, NodeName, Phase,
+    Pod, Sandbox,
+};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -50,7 +54,7 @@ fn obstacle(world: &World, node: Option<NodeHealth>) -> Option<Obstacle> {
         .iter()
         .filter_map(|pod| Some((pod.node.clone()?, node?)))
         .collect();
-    let left = remaining(&impact, &nodes, at(NOW));
+    let left = remaining(&impact, &around(&world.snapshot, &nodes), at(NOW));
     left.into_iter().next().map(|left| left.obstacle)
 }
 
@@ -104,12 +108,98 @@ fn every_pod_that_is_left_says_what_it_waits_for() {
     }
 }
 
+/// What a kubelet says of a pod whose containers ended so many seconds ago.
+fn ended(seconds: i64, sandbox: Sandbox) -> impl Fn(&mut Pod) {
+    move |pod| {
+        pod.containers = Containers::Ended {
+            at: Some(at(NOW - seconds)),
+        };
+        pod.sandbox = sandbox;
+    }
+}
+
+#[test]
+fn who_has_ended_and_stays_is_stuck_before_the_grace_period_is_over() {
+    let down = Sandbox::Down { since: None };
+    let grace = Obstacle::GracePeriod {
+        since: at(NOW - 20),
+        until: at(NOW + 10),
+    };
+    let holder = Holder {
+        driver: "gpu.example.com".into(),
+        presence: Presence::Unknown,
+    };
+    let driver = Obstacle::Stuck(Hindrance::Driver {
+        holders: vec![holder],
+        since: at(NOW - 8),
+    });
+    let sandbox = Obstacle::Stuck(Hindrance::Sandbox { since: at(NOW - 8) });
+    for (name, world, node, expected) in [
+        (
+            "stuck",
+            deleted(10, &[]).but_pod(ended(8, down)),
+            None,
+            driver.clone(),
+        ),
+        (
+            "with a finalizer",
+            deleted(-1, &["a/b"]).but_pod(ended(8, down)),
+            None,
+            driver,
+        ),
+        (
+            "network",
+            deleted(10, &[]).but_pod(ended(8, Sandbox::Up)),
+            None,
+            sandbox,
+        ),
+        (
+            "just now",
+            deleted(10, &[]).but_pod(ended(4, down)),
+            None,
+            grace.clone(),
+        ),
+        (
+            "nothing is said",
+            deleted(10, &[]).but_pod(ended(8, Sandbox::Unknown)),
+            None,
+            grace.clone(),
+        ),
+        (
+            "a container runs",
+            deleted(10, &[]).but_pod(|pod| pod.sandbox = down),
+            None,
+            grace,
+        ),
+        (
+            "an old word of a kubelet that is away",
+            deleted(-1, &[]).but_pod(ended(8, down)),
+            Some(NodeHealth::NotReady),
+            Obstacle::Node(NodeHealth::NotReady),
+        ),
+        (
+            "only volumes are left",
+            deleted(-1, &[])
+                .but_pod(ended(8, down))
+                .but_pod(|pod| pod.phase = Phase::Failed),
+            None,
+            Obstacle::Kubelet { since: at(NOW - 1) },
+        ),
+    ] {
+        assert_eq!(obstacle(&world, node), Some(expected), "{name}");
+    }
+}
+
 #[test]
 fn a_pod_that_no_considered_taint_evicts_is_not_waited_for() {
     let world = deleted(10, &[]);
     let taints = [considered(GPU_0, "example.com/maintenance:NoSchedule")];
     let impact = world.preview(&taints);
-    assert_eq!(remaining(&impact, &BTreeMap::new(), at(NOW)), []);
+    let nobody = BTreeMap::new();
+    assert_eq!(
+        remaining(&impact, &around(&world.snapshot, &nobody), at(NOW)),
+        []
+    );
 }
 
 #[test]

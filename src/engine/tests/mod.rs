@@ -5,6 +5,7 @@
 mod claims_and_pods;
 mod counting;
 mod disruption;
+mod hindrance;
 mod life;
 mod rules_and_pools;
 mod settle;

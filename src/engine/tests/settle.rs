@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::world::{GPU_0, NOW, World, at, considered, one_pod, semantics};
+use super::world::{GPU_0, NOW, World, around, at, considered, one_pod, semantics};
 use crate::engine::life::{Evicting, Remaining, remaining};
 use crate::engine::settle::{
     Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
@@ -70,7 +70,11 @@ fn until(seconds: u64) -> Step {
 fn with_left<T>(world: &World, then: impl FnOnce(&[Remaining<'_>]) -> T) -> T {
     let taints = [considered(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);
-    then(&remaining(&impact, &BTreeMap::new(), at(NOW)))
+    then(&remaining(
+        &impact,
+        &around(&world.snapshot, &BTreeMap::new()),
+        at(NOW),
+    ))
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! Small clusters in a few lines.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
 
+use crate::engine::hindrance::Publishers;
+use crate::engine::life::Surroundings;
 use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict, preview};
 use crate::model::{
-    Allocation, AllocationResult, ClaimSource, ConsumerReference, Controller, Device, DeviceId,
-    DeviceSelector, DeviceTaintRule, Minor, NamespacedName, Phase, Pod, PodClaim, Pool,
-    ResourceClaim, ResourceSlice, RuleMetadata, SliceNodes, Snapshot, Taint, Toleration,
+    Allocation, AllocationResult, ClaimSource, ConsumerReference, Containers, Controller, Device,
+    DeviceId, DeviceSelector, DeviceTaintRule, Minor, NamespacedName, NodeHealth, NodeName, Phase,
+    Pod, PodClaim, Pool, ResourceClaim, ResourceSlice, RuleMetadata, Sandbox, SliceNodes, Snapshot,
+    Taint, Toleration,
 };
 
 /// The moment at which questions are asked.
@@ -200,6 +206,8 @@ impl World {
             labels: Vec::new(),
             phase: Phase::Running,
             is_ready: true,
+            containers: Containers::Running,
+            sandbox: Sandbox::Up,
             deletion: None,
             claims: claims
                 .iter()
@@ -292,6 +300,19 @@ pub(super) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -
 }
 
 /// One GPU of `node-a`, held by one claim of one running pod.
+/// What is around the pods of `snapshot`, of which no driver is known to be there or gone.
+pub(super) fn around<'s>(
+    snapshot: &'s Snapshot,
+    nodes: &'s BTreeMap<NodeName, NodeHealth>,
+) -> Surroundings<'s> {
+    static NOBODY: LazyLock<Publishers> = LazyLock::new(Publishers::default);
+    Surroundings {
+        claims: &snapshot.claims,
+        nodes,
+        publishers: &NOBODY,
+    }
+}
+
 pub(super) fn one_pod() -> World {
     World::default()
         .slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])

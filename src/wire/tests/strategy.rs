@@ -12,6 +12,7 @@ use crate::wire::claim::{
     ResourceClaimConsumerReference, ResourceClaimStatus,
 };
 use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
+use crate::wire::container::{ContainerState, ContainerStatus, Running, Terminated};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::pod::{
     Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
@@ -265,6 +266,16 @@ prop_compose! {
     }
 }
 
+fn containers() -> impl Strategy<Value = Vec<ContainerStatus>> {
+    let ended = maybe(time().prop_map(|finished_at| Terminated { finished_at }));
+    let state = (maybe(Just(Running {})), ended);
+    let state = state.prop_map(|(running, terminated)| ContainerState {
+        running,
+        terminated,
+    });
+    few(maybe(state).prop_map(|state| ContainerStatus { state }))
+}
+
 prop_compose! {
     fn pod()(
         metadata in maybe(metadata()),
@@ -272,15 +283,21 @@ prop_compose! {
         (phase, qos_class) in (text(), text()),
         statuses in few((text(), text())),
         extended in maybe(text()),
-        conditions in few((text(), text())),
+        conditions in few((text(), text(), time())),
+        (containers, init_containers, ephemeral_containers) in (containers(), containers(), containers()),
     ) -> Pod {
-        let conditions = conditions.into_iter().map(|(r#type, status)| PodCondition { r#type, status }).collect();
+        let conditions = conditions.into_iter().map(|(r#type, status, last_transition_time)| {
+            PodCondition { r#type, status, last_transition_time }
+        }).collect();
         let statuses = statuses.into_iter();
         Pod {
             metadata,
             spec,
             status: Some(PodStatus {
                 phase, qos_class, conditions,
+                container_statuses: containers,
+                init_container_statuses: init_containers,
+                ephemeral_container_statuses: ephemeral_containers,
                 resource_claim_statuses: statuses.map(|(name, resource_claim_name)| PodResourceClaimStatus {
                     name, resource_claim_name,
                 }).collect(),
