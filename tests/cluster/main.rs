@@ -25,6 +25,8 @@ mod harness;
 #[cfg(target_os = "linux")]
 mod lifetime;
 mod live;
+#[cfg(target_os = "linux")]
+mod nodes;
 #[cfg(unix)]
 #[path = "../support/page.rs"]
 mod page;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ControlPlane, DEADLINE, PLUGIN, Reference, Variant, block_on, build_program, driver_name,
+    ControlPlane, DEADLINE, PLUGIN, Reference, Variant, block_on, build_node, build_program,
+    driver_name,
     objects::{allocation, bound, claim, class, pod, reserved, rule, slice},
     random_suffix, text, wait_for,
 };
@@ -228,6 +229,15 @@ fn api_server_can_go_away_and_come_back() {
 fn build() {
     let program = build_program().unwrap_or_else(|reason| panic!("{reason}"));
     println!("\nprogram: {}\nplugin: {PLUGIN}", program.display());
+}
+
+/// Not a test: builds what the script `up` runs when it is asked for nodes, and says where it is.
+#[test]
+#[ignore = "checks nothing"]
+fn build_with_nodes() {
+    let node = build_node().unwrap_or_else(|reason| panic!("{reason}"));
+    println!("\nnode: {}", node.display());
+    build();
 }
 
 /// Not a test: says how fast whole clusters can be loaded.

@@ -10,6 +10,8 @@
 //! and lives as long as its stdin: when the test binary ends, however it ends, the kernel closes
 //! the pipe and everything is killed and removed.
 //!
+//! A [`Node`] joins one of them: a kubelet, a container runtime that only pretends, and a DRA driver.
+//!
 //! All methods panic with the server's own words when something fails that a test takes for granted.
 //! Other test binaries use this folder through `#[path = "../cluster/harness/mod.rs"] mod harness;`.
 
@@ -26,7 +28,9 @@ mod fault;
 #[path = "../../support/go_program.rs"]
 mod go_program;
 mod load;
+mod machine;
 mod names;
+mod node;
 pub mod objects;
 mod plane;
 mod program;
@@ -44,8 +48,9 @@ pub use command::{PLUGIN, path_with, text};
 pub use fault::{Fault, Gate, Keeper, Reply, Spoiled};
 pub use go_program::say;
 pub use names::{driver_name, random_suffix};
+pub use node::{Node, Prepared};
 pub use plane::ControlPlane;
-pub use program::build_program;
+pub use program::{build_node, build_program};
 pub use proxy::{At, Proxy, Seen};
 pub use random::{Random, fresh_seed, number_in};
 #[cfg(unix)]

@@ -2,24 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::{
-        LazyLock, Mutex, MutexGuard,
-        atomic::AtomicUsize,
-        mpsc::{self, Receiver, Sender},
-    },
-    thread,
-    time::Duration,
+    sync::{LazyLock, Mutex, MutexGuard, atomic::AtomicUsize},
 };
 
 use serde::Deserialize;
 
-use super::{Variant, access::User, client::Client, go_program::say, program};
-
-/// `up` itself gives up earlier: 90 s per component.
-const DEADLINE: Duration = Duration::from_secs(200);
+use super::{Variant, access::User, client::Client, machine::Machine, program};
 
 /// How many users [`ControlPlane::kubeconfig_for`] can hand out.
 const USERS: usize = 64;
@@ -29,7 +18,7 @@ pub struct ControlPlane {
     pub(super) ready: Ready,
     pub(super) client: Client,
     pub(super) users_taken: AtomicUsize,
-    connection: Mutex<Connection>,
+    connection: Mutex<Machine<Event>>,
 }
 
 /// The line in which `up` says how to reach the control plane.
@@ -52,13 +41,6 @@ enum Event {
     Stopped { component: String },
     Started { component: String },
     Failed { message: String },
-}
-
-/// The process `up`. It ends when its stdin does.
-struct Connection {
-    child: Child,
-    input: Option<ChildStdin>,
-    events: Receiver<Event>,
 }
 
 impl ControlPlane {
@@ -84,7 +66,7 @@ impl ControlPlane {
             .arg("--machine")
             .arg(format!("--users={USERS}"))
             .args(variant.flags());
-        let mut connection = Connection::open(command)?;
+        let mut connection = Machine::open(command)?;
         let ready = match connection.event()? {
             Event::Ready(ready) => ready,
             Event::Failed { message } => {
@@ -122,7 +104,7 @@ impl ControlPlane {
 
     /// The process that owns all components.
     pub fn owner_process_id(&self) -> u32 {
-        self.connection().child.id()
+        self.connection().process_id()
     }
 
     /// Kills the API server: clients are refused until [`Self::start_api_server`].
@@ -143,62 +125,9 @@ impl ControlPlane {
         );
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    fn connection(&self) -> MutexGuard<'_, Machine<Event>> {
         self.connection
             .lock()
             .expect("nobody panics with the connection in hand")
-    }
-}
-
-impl Connection {
-    fn open(mut command: Command) -> Result<Self, String> {
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|error| format!("cannot run {command:?}: {error}"))?;
-        let output = child.stdout.take().expect("stdout is a pipe");
-        let (sender, events) = mpsc::channel();
-        thread::spawn(move || read(output, &sender));
-        Ok(Self {
-            input: child.stdin.take(),
-            child,
-            events,
-        })
-    }
-
-    fn command(&mut self, line: &str) -> Result<Event, String> {
-        let input = self
-            .input
-            .as_mut()
-            .expect("stdin is open as long as the control plane is in use");
-        writeln!(input, "{line}")
-            .map_err(|error| format!("the control plane has ended: {error}"))?;
-        self.event()
-    }
-
-    fn event(&mut self) -> Result<Event, String> {
-        let event = self.events.recv_timeout(DEADLINE);
-        event.map_err(|error| format!("no answer from the control plane: {error}"))
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.wait();
-    }
-}
-
-/// Passes on the events, and says at once when a component fails: the test that notices would only
-/// see refused connections.
-fn read(output: ChildStdout, events: &Sender<Event>) {
-    for line in BufReader::new(output).lines().map_while(Result::ok) {
-        let event = serde_json::from_str(&line).unwrap_or_else(|error| Event::Failed {
-            message: format!("{error}: {line}"),
-        });
-        if let Event::Failed { message } = &event {
-            say(&format!("the control plane failed: {message}"));
-        }
-        if events.send(event).is_err() {
-            return;
-        }
     }
 }

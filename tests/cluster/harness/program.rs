@@ -13,6 +13,8 @@ use super::Variant;
 use super::go_program::{GoProgram, target};
 
 const VERSION: &str = "1.37.0";
+const CONTROL_PLANE: &str = "tests/cluster/controlplane";
+const NODE: &str = "tests/cluster/node";
 
 /// Where everything is kept that belongs to control planes, below the target folder.
 pub(super) fn folder() -> PathBuf {
@@ -29,7 +31,7 @@ pub(super) fn up(variant: &Variant) -> Result<Command, String> {
     let mut command = if complete {
         // Without Kubernetes in it, the program builds in seconds.
         let purpose = "what starts the control plane for the tests (needs Go; seconds, once)";
-        Command::new(built("up", "./cmd/up", purpose)?)
+        Command::new(built("up", (CONTROL_PLANE, "./cmd/up"), purpose)?)
     } else {
         let mut command = Command::new(build_program()?);
         command.arg("up");
@@ -49,10 +51,19 @@ pub fn build_program() -> Result<PathBuf, String> {
     let purpose = format!(
         "the Kubernetes {VERSION} control plane for the tests (needs Go; about ten minutes on two cores, once)"
     );
-    built("controlplane", ".", &purpose)
+    built("controlplane", (CONTROL_PLANE, "."), &purpose)
 }
 
-fn built(name: &str, package: &str, purpose: &str) -> Result<PathBuf, String> {
+/// The program with a node, built if need be; the error is one line if something has to be installed.
+pub fn build_node() -> Result<PathBuf, String> {
+    let purpose = format!(
+        "the Kubernetes {VERSION} node for the tests (needs Go; a minute after the control plane, once)"
+    );
+    built("node", (NODE, "."), &purpose)
+}
+
+/// The program called `name` from a package of a module.
+fn built(name: &str, (module, package): (&str, &str), purpose: &str) -> Result<PathBuf, String> {
     let linker_flags = linker_flags();
     let arguments = [
         "build",
@@ -63,7 +74,7 @@ fn built(name: &str, package: &str, purpose: &str) -> Result<PathBuf, String> {
     ];
     GoProgram {
         name,
-        module: "tests/cluster/controlplane",
+        module,
         package,
         arguments: arguments.map(str::to_owned).to_vec(),
         purpose,

@@ -135,6 +135,17 @@ impl Variant {
         }
     }
 
+    /// Runs what a cluster with real nodes needs: somebody has to notice that they are ready or away,
+    /// and to remove what belongs to nobody.
+    pub fn with_nodes(self) -> Self {
+        Self {
+            only_controller: Some(
+                "device-taint-eviction-controller,resourceclaim-controller,node-lifecycle-controller,garbage-collector-controller",
+            ),
+            ..self
+        }
+    }
+
     /// Leaves out the scheduler: pods and claims stay as the test wrote them.
     pub fn without_scheduler(self) -> Self {
         Self {

@@ -1,0 +1,166 @@
+//! A control plane for nodes, and pods on them.
+
+use std::{env, process::Output, sync::LazyLock};
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    ControlPlane, DEADLINE, Node, Prepared, Reference, Variant, block_on, driver_name,
+    objects::{class, rule},
+    random_suffix, say, text, wait_for,
+};
+
+/// The control plane of all tests with nodes; nothing where they are left out.
+pub(super) fn plane() -> Option<&'static ControlPlane> {
+    static SHARED: LazyLock<Result<ControlPlane, String>> =
+        LazyLock::new(|| ControlPlane::try_start(&Variant::default().with_nodes()));
+    match env::var("DEVICETAINT_NODES").as_deref() {
+        Ok("none") => {
+            say("left out, since DEVICETAINT_NODES says none: a test on real nodes");
+            None
+        }
+        Ok(other) => panic!("DEVICETAINT_NODES can only be none, and not {other}"),
+        Err(_) => Some(SHARED.as_ref().unwrap_or_else(|reason| panic!("{reason}"))),
+    }
+}
+
+/// A node with a driver, a namespace and a rule of its own.
+pub(super) struct Bench<'a> {
+    pub(super) plane: &'a ControlPlane,
+    pub(super) node: Node,
+    pub(super) namespace: String,
+    pub(super) rule: String,
+}
+
+impl<'a> Bench<'a> {
+    /// A node that is ready, and nothing on it.
+    pub(super) fn start(plane: &'a ControlPlane) -> Self {
+        let (driver, name) = (driver_name(), format!("node-{}", random_suffix()));
+        let node = Node::start(plane, &name, &driver);
+        let namespace = block_on(async {
+            plane.create(&[class(&driver)]).await;
+            plane.namespace().await
+        });
+        Self {
+            plane,
+            node,
+            namespace,
+            rule: format!("drain-{name}"),
+        }
+    }
+
+    /// A pod with a device of its own, as `change` makes it; it runs.
+    pub(super) fn run_pod(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        self.create_pod(name, change);
+        self.wait_for_phase(name, "Running");
+    }
+
+    /// As [`Self::run_pod`], without waiting for anything.
+    pub(super) fn create_pod(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        let requests = json!([{"name": "gpu", "exactly": {"deviceClassName": self.node.driver()}}]);
+        let template = json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {"spec": {"devices": {"requests": requests}}},
+        });
+        let uses = json!({"claims": [{"name": "device"}]});
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {
+                "restartPolicy": "Never", "terminationGracePeriodSeconds": 20,
+                "containers": [{"name": "main", "image": "example.com/none", "resources": uses}],
+                "resourceClaims": [{"name": "device", "resourceClaimTemplateName": name}],
+            },
+        });
+        change(&mut pod);
+        block_on(self.plane.create(&[template, pod]));
+    }
+
+    pub(super) fn wait_for_phase(&self, name: &str, phase: &str) {
+        let what = format!("pod {name} on {} is {phase}", self.node.name());
+        block_on(wait_for(&what, DEADLINE, async || {
+            let pod = self.plane.get(&self.pod(name)).await?;
+            (pod["status"]["phase"] == phase).then_some(())
+        }));
+    }
+
+    pub(super) fn pod(&self, name: &str) -> Reference {
+        Reference::pod(&self.namespace, name)
+    }
+
+    /// Evicts everybody from the node's devices, through the API alone.
+    pub(super) fn evict(&self) {
+        let rule = rule(&self.rule, self.node.driver(), "NoExecute");
+        block_on(self.plane.create(&[rule]));
+    }
+
+    /// The claims of this bench whose devices the driver holds, whatever the API says.
+    pub(super) fn held(&self) -> Vec<Prepared> {
+        let mut held = self.node.prepared();
+        held.retain(|claim| claim.namespace == self.namespace);
+        held
+    }
+
+    /// What `describe` says that is left of the rule's pods.
+    pub(super) fn left(&self) -> Vec<Value> {
+        let described = self.plugin(&["describe", &self.rule, "-o", "json"]);
+        let described: Value =
+            serde_json::from_str(&text(&described)).expect("describe prints JSON");
+        let remaining = described["remaining"].as_array();
+        remaining.expect("describe says who is left").clone()
+    }
+
+    /// Waits until `describe` says why the only pod that is left is there.
+    pub(super) fn wait_for_reason(&self, reason: &str) -> Value {
+        let what = format!("describe {} says {reason}", self.rule);
+        let mut last = Vec::new();
+        let end = std::time::Instant::now() + DEADLINE * 2;
+        while std::time::Instant::now() < end {
+            last = self.left();
+            if last.len() == 1 && last[0]["reason"] == reason {
+                return last.remove(0);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+        panic!("in vain: {what}, but {last:?}");
+    }
+
+    pub(super) fn plugin(&self, arguments: &[&str]) -> Output {
+        self.plane.plugin(arguments)
+    }
+
+    /// How a wait for the evictions ends, and what is left then.
+    pub(super) fn wait(&self, timeout: &str) -> (Option<i32>, Vec<Value>) {
+        let output = self.plugin(&[
+            "wait",
+            &self.rule,
+            "--for",
+            "evicted",
+            "--settle",
+            "0s",
+            "--timeout",
+            timeout,
+            "-o",
+            "json",
+        ]);
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        let left = told["left"].as_array().cloned().unwrap_or_default();
+        (output.status.code(), left)
+    }
+
+    /// The devices of the node that `devices` calls free.
+    pub(super) fn free(&self) -> Vec<String> {
+        let driver = format!("{}/*/*", self.node.driver());
+        let output = self.plugin(&["devices", &driver, "-o", "json"]);
+        let told: Value = serde_json::from_str(&text(&output)).expect("devices prints JSON");
+        let devices = told["devices"]
+            .as_array()
+            .expect("there are devices")
+            .iter();
+        let free = devices.filter(|device| device["free"] == true);
+        free.map(|device| device["device"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}

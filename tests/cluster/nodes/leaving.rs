@@ -1,0 +1,179 @@
+//! How a pod leaves its device, and what keeps it: the table that was measured on a real kubelet.
+
+use std::{panic, thread};
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, plane};
+use crate::harness::{ControlPlane, DEADLINE, block_on, say, wait_for};
+
+const POD: &str = "train-0";
+
+/// One way in which a pod does not leave.
+struct Row {
+    name: &'static str,
+    /// What befalls the node before the eviction.
+    before: &'static [&'static str],
+    /// What the pod is like.
+    pod: fn(&mut Value),
+    /// What befalls it when the pod is being evicted.
+    meanwhile: &'static [&'static str],
+    /// What keeps the pod, as `describe` and `wait` say.
+    reason: &'static str,
+    /// Whether the driver publishes the node's devices while that is so; nothing where it is no matter of
+    /// drivers.
+    published: Option<bool>,
+    /// What makes it well again.
+    mended: &'static [&'static str],
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "the driver was killed",
+        before: &["kill driver"],
+        pod: |_| {},
+        meanwhile: &[],
+        reason: "driver-down",
+        published: Some(false),
+        mended: &["start driver"],
+    },
+    Row {
+        name: "the driver was stopped politely",
+        before: &["stop driver"],
+        pod: |_| {},
+        meanwhile: &[],
+        reason: "driver-down",
+        published: Some(false),
+        mended: &["start driver"],
+    },
+    Row {
+        name: "the driver is frozen",
+        before: &["freeze driver"],
+        pod: |_| {},
+        meanwhile: &[],
+        reason: "driver-down",
+        published: Some(true),
+        mended: &["thaw driver"],
+    },
+    Row {
+        name: "the network cannot be taken down",
+        before: &["break sandbox"],
+        pod: |_| {},
+        meanwhile: &[],
+        reason: "sandbox",
+        published: None,
+        mended: &["mend sandbox"],
+    },
+    Row {
+        name: "the kubelet is away",
+        before: &["kill kubelet"],
+        pod: |_| {},
+        meanwhile: &[],
+        reason: "node-not-ready",
+        published: None,
+        mended: &["start kubelet"],
+    },
+    Row {
+        name: "the pod takes its time",
+        before: &[],
+        pod: |pod| {
+            pod["metadata"]["annotations"] = json!({"node.test/stops-after": "15s"});
+        },
+        meanwhile: &[],
+        reason: "grace-period",
+        published: None,
+        mended: &[],
+    },
+];
+
+/// Each on a node of its own, all at once: most of the time is the kubelet's patience.
+#[test]
+fn nothing_is_called_done_while_something_keeps_a_pod_and_each_is_named() {
+    let Some(plane) = plane() else { return };
+    let failed: Vec<&str> = thread::scope(|scope| {
+        let rows = ROWS
+            .iter()
+            .map(|row| (row.name, scope.spawn(|| show(plane, row))));
+        let rows: Vec<_> = rows.collect();
+        let ended = rows.into_iter().map(|(name, row)| (name, row.join()));
+        ended
+            .filter(|(_, ended)| ended.is_err())
+            .map(|(name, _)| name)
+            .collect()
+    });
+    assert!(failed.is_empty(), "wrong when {}", failed.join("; when "));
+}
+
+fn show(plane: &ControlPlane, row: &Row) {
+    let mut bench = Bench::start(plane);
+    bench.run_pod(POD, row.pod);
+    assert_eq!(
+        bench.held().len(),
+        1,
+        "{}: the driver holds a device",
+        row.name
+    );
+    for command in row.before {
+        bench.node.tell(command);
+    }
+    bench.evict();
+    for command in row.meanwhile {
+        bench.node.tell(command);
+    }
+    let left = bench.wait_for_reason(row.reason);
+    say(&format!("{}: {}", row.name, left["waitsFor"]));
+    assert_eq!(left["name"], POD);
+    if row.reason == "driver-down" {
+        assert_eq!(left["drivers"][0]["driver"], bench.node.driver());
+        tell_published(&bench, row);
+    }
+    is_not_done(&bench, row);
+    for command in row.mended {
+        bench.node.tell(command);
+    }
+    let (status, left) = bench.wait("90s");
+    assert_eq!(status, Some(0), "{}: {left:?}", row.name);
+    assert_eq!(
+        bench.held(),
+        [],
+        "{}: done, and the driver holds a device",
+        row.name
+    );
+    let what = format!("{}: all devices are free again", row.name);
+    // A kubelet that begins anew deletes the slices, and the driver publishes them again.
+    block_on(wait_for(&what, DEADLINE, async || {
+        (bench.free().len() == 4).then_some(())
+    }));
+}
+
+/// What the driver publishes is said as it is, in the end.
+fn tell_published(bench: &Bench<'_>, row: &Row) {
+    let what = format!("{}: published is {:?}", row.name, row.published);
+    block_on(wait_for(&what, DEADLINE, async || {
+        let left = bench.left();
+        (left[0]["drivers"][0]["published"] == json!(row.published)).then_some(())
+    }));
+}
+
+/// The rule's own condition says that it is done; nothing else may.
+fn is_not_done(bench: &Bench<'_>, row: &Row) {
+    let (status, left) = bench.wait("2s");
+    assert_eq!(status, Some(5), "{}", row.name);
+    let pod = left.iter().find(|left| left["name"] == POD);
+    let pod = pod.unwrap_or_else(|| panic!("{}: {left:?}", row.name));
+    assert_eq!(pod["reason"], row.reason, "{}: {pod}", row.name);
+    let condition = block_on(bench.plane.rule_condition(&bench.rule));
+    say(&format!(
+        "{}: the rule says {} {}",
+        row.name, condition["status"], condition["message"]
+    ));
+    let held = bench.held();
+    assert_eq!(held.len(), 1, "{}: the driver holds a device", row.name);
+    let (driver, pool) = (bench.node.driver(), bench.node.name());
+    let device = format!("{driver}/{pool}/{}", held[0].devices[0]);
+    assert!(
+        !bench.free().contains(&device),
+        "{}: {device} is called free",
+        row.name
+    );
+}
