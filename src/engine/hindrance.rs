@@ -84,11 +84,11 @@ impl Publishers {
     /// What `slices` say, which are all there are of the nodes called `names`, and of none.
     #[must_use]
     pub fn new(slices: &[ResourceSlice], names: &BTreeSet<NodeName>) -> Self {
-        let mut publishers = Self::default();
-        publishers.nodes = names
-            .iter()
-            .map(|name| (name.clone(), BTreeSet::new()))
-            .collect();
+        let nodes = names.iter().map(|name| (name.clone(), BTreeSet::new()));
+        let mut publishers = Self {
+            nodes: nodes.collect(),
+            ..Self::default()
+        };
         for slice in slices {
             match &slice.nodes {
                 SliceNodes::One(node) => {
