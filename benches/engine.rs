@@ -244,8 +244,10 @@ impl Names {
                     attributes: std::collections::BTreeMap::new(),
                     capacity: std::collections::BTreeMap::new(),
                     allow_multiple_allocations: true,
+                    terms: None,
                 })
                 .collect(),
+            terms: None,
         }
     }
 
@@ -263,6 +265,7 @@ impl Names {
                 .as_str()
                 .into(),
             controller: None,
+            spec: None,
             allocation: Some(Allocation {
                 results: vec![AllocationResult {
                     request: self.request.clone(),
@@ -274,6 +277,7 @@ impl Names {
                     admin_access: false,
                     share_id: None,
                     tolerations: Vec::new(),
+                    consumed_capacity: None,
                 }],
             }),
             reserved_for: vec![ConsumerReference {

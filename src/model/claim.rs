@@ -1,10 +1,11 @@
 //! Claims: who holds which devices, and what they put up with.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{DeviceId, NamespacedName, ObjectName, Toleration, Uid};
+use super::{ClaimSpec, DeviceId, NamespacedName, ObjectName, Toleration, Uid};
 
-/// A `ResourceClaim`, reduced to its status: the spec plays no part once devices are allocated.
+/// A `ResourceClaim`. Once devices are allocated the spec plays no part for them, but for their replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceClaim {
     /// Namespace and name.
@@ -13,6 +14,8 @@ pub struct ResourceClaim {
     pub uid: Uid,
     /// The owner that manages the claim: the pod that a claim was generated for, or a PodGroup.
     pub controller: Option<Controller>,
+    /// What it asks for; absent where nobody asked for that.
+    pub spec: Option<Box<ClaimSpec>>,
     /// The devices, once allocated.
     pub allocation: Option<Allocation>,
     /// Who may use the claim now, in the API's order.
@@ -39,6 +42,8 @@ pub struct AllocationResult {
     pub share_id: Option<String>,
     /// Tolerations copied from the request when it was allocated (since 1.35).
     pub tolerations: Vec<Toleration>,
+    /// How much it takes of the capacities of a device that is shared, as the quantity is written.
+    pub consumed_capacity: Option<Box<BTreeMap<Arc<str>, Arc<str>>>>,
 }
 
 /// An entry of `status.reservedFor`.

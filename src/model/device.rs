@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{DeviceId, DeviceName, DriverName, NodeName, ObjectName, PoolName, Taint};
+use super::{
+    DeviceId, DeviceName, DeviceTerms, DriverName, NodeName, ObjectName, PoolName, SliceTerms,
+    Taint,
+};
 
 /// Part of a pool, as one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct ResourceSlice {
     pub nodes: SliceNodes,
     /// The devices, in the driver's order.
     pub devices: Vec<Device>,
+    /// What the allocator looks at; absent where nobody asked for it.
+    pub terms: Option<Box<SliceTerms>>,
 }
 
 impl ResourceSlice {
@@ -79,6 +84,8 @@ pub struct Device {
     pub capacity: BTreeMap<Arc<str>, Arc<str>>,
     /// Whether several claims may share the device (consumable capacity).
     pub allow_multiple_allocations: bool,
+    /// What limits its use beside that; absent where nothing does, or where nobody asked for it.
+    pub terms: Option<Box<DeviceTerms>>,
 }
 
 /// Value of a device attribute.

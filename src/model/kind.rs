@@ -46,7 +46,7 @@ macro_rules! for_each_kind {
                 versions: [
                     "resource.k8s.io/v1", 34, None, Usual;
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
-                    "resource.k8s.io/v1beta1", 32, Some(38), Usual;
+                    "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
                 plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,

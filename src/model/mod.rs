@@ -21,9 +21,11 @@ mod manager;
 mod minor;
 mod node;
 mod pod;
+mod request;
 mod rule;
 mod snapshot;
 mod taint;
+mod terms;
 mod toleration;
 
 pub use affects::Affects;
@@ -45,7 +47,14 @@ pub use node::{Node, NodeCondition, NodeTaint};
 pub use pod::{
     ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
 };
+pub use request::{
+    ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, RequestTerms, Wish,
+};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};
+pub use terms::{
+    CapacityPolicy, CapacityRange, CounterSet, CounterUse, DeviceTerms, NodeRequirement,
+    NodeSelector, NodeTerm, SliceTerms,
+};
 pub use toleration::{Operator, Toleration};

@@ -302,6 +302,7 @@ mod tests {
             name: testing::name("ml", name),
             uid: name.into(),
             controller: None,
+            spec: None,
             allocation: Some(Allocation {
                 results: vec![AllocationResult {
                     request: "gpu".into(),
@@ -309,6 +310,7 @@ mod tests {
                     admin_access,
                     share_id: None,
                     tolerations: Vec::new(),
+                    consumed_capacity: None,
                 }],
             }),
             reserved_for: vec![ConsumerReference {

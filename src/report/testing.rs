@@ -261,6 +261,7 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
         },
         uid: format!("uid-of-{}-gpu", pod.name.name).as_str().into(),
         controller: None,
+        spec: None,
         allocation: Some(Allocation {
             results: vec![AllocationResult {
                 request: "gpu".into(),
@@ -268,6 +269,7 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
                 admin_access: false,
                 share_id: None,
                 tolerations: Vec::new(),
+                consumed_capacity: None,
             }],
         }),
         reserved_for: Vec::new(),

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::Quantity;
+use super::capacity::CapacityRequestPolicy;
 use super::context::Context;
 use super::nullable::{Entry, or_default};
-use crate::model::AttributeValue;
+use crate::model::{AttributeValue, CapacityPolicy};
 
 /// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
@@ -104,10 +105,14 @@ impl Entry for AttributeEntry {
 /// `DeviceCapacity`.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
 pub struct DeviceCapacity {
     /// How much there is.
     #[prost(message, optional, tag = "1")]
     pub value: Option<Quantity>,
+    /// In which portions.
+    #[prost(message, optional, tag = "2")]
+    pub request_policy: Option<CapacityRequestPolicy>,
 }
 
 /// An entry of `capacity`.
@@ -166,14 +171,27 @@ pub(super) fn capacity(
                 .value
                 .as_ref()
                 .and_then(|capacity| capacity.value.as_ref());
-            // Go writes the zero quantity as "0" and reads an absent one as zero.
-            let text = quantity
-                .and_then(|quantity| quantity.text.as_deref())
-                .unwrap_or("0");
+            let text = quantity.map_or("0", Quantity::as_written);
             (
                 context.intern(entry.name.as_deref().unwrap_or_default()),
                 context.intern(text),
             )
         })
         .collect()
+}
+
+/// The policies of those capacities that have one.
+pub(super) fn policies(
+    entries: &[CapacityEntry],
+    context: &mut Context,
+) -> BTreeMap<Arc<str>, CapacityPolicy> {
+    let mut policies = BTreeMap::new();
+    for entry in entries {
+        let capacity = entry.value.as_ref();
+        if let Some(policy) = capacity.and_then(|capacity| capacity.request_policy.as_ref()) {
+            let name = context.intern(entry.name.as_deref().unwrap_or_default());
+            policies.insert(name, policy.to_model(context));
+        }
+    }
+    policies
 }

@@ -1,17 +1,20 @@
 //! `ResourceClaim` as served by every version since `resource.k8s.io/v1beta1`.
 //!
-//! The versions differ in the spec alone (v1beta1 flattens `exactly` into the request), and only
-//! the status is needed.
+//! The versions differ in the spec alone, see [`claim_v1beta1`](super::claim_v1beta1); it is needed only
+//! where a replacement is asked for.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
-use super::{DeviceToleration, ObjectMeta, Time};
+use super::request::ResourceClaimSpec;
+use super::{DeviceToleration, ObjectMeta, Quantity, Time};
 use crate::model;
 
 /// Who holds which devices.
@@ -22,6 +25,9 @@ pub struct ResourceClaim {
     /// Who it is.
     #[prost(message, optional, tag = "1")]
     pub metadata: Option<ObjectMeta>,
+    /// What is asked for.
+    #[prost(message, optional, tag = "2")]
+    pub spec: Option<ResourceClaimSpec>,
     /// What was given.
     #[prost(message, optional, tag = "3")]
     pub status: Option<ResourceClaimStatus>,
@@ -93,6 +99,10 @@ pub struct DeviceRequestAllocationResult {
     #[prost(string, optional, tag = "9")]
     #[serde(rename = "shareID")]
     pub share_id: Option<String>,
+    /// How much of a shared device.
+    #[prost(btree_map = "string, message", tag = "10")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub consumed_capacity: BTreeMap<String, Quantity>,
 }
 
 /// Who may use a claim.
@@ -131,6 +141,10 @@ impl ToObject for ResourceClaim {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
             controller: metadata.controller(context),
+            spec: self
+                .spec
+                .as_ref()
+                .map(|spec| Box::new(spec.to_model(context))),
             allocation: allocation
                 .map(|allocation| allocation.to_model(context))
                 .transpose()
@@ -174,6 +188,8 @@ impl DeviceRequestAllocationResult {
                 .iter()
                 .map(|toleration| toleration.to_model(context))
                 .collect(),
+            consumed_capacity: (!self.consumed_capacity.is_empty())
+                .then(|| Box::new(quantities(&self.consumed_capacity, context))),
         })
     }
 }

@@ -13,6 +13,13 @@ pub struct Quantity {
     pub text: Option<String>,
 }
 
+impl Quantity {
+    /// The text; Go writes the zero quantity as "0" and reads an absent one as zero.
+    pub(super) fn as_written(&self) -> &str {
+        self.text.as_deref().unwrap_or("0")
+    }
+}
+
 impl<'de> Deserialize<'de> for Quantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(QuantityVisitor)
@@ -26,6 +33,11 @@ impl Visitor<'_> for QuantityVisitor {
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a quantity such as 80Gi")
+    }
+
+    /// Go reads `null` as zero, in lists and maps too.
+    fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
+        Ok(Quantity { text: None })
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {

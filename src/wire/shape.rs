@@ -16,7 +16,7 @@ use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
 use super::versions::{Layout, Version};
-use super::{slice_names, slice_v1beta1};
+use super::{claim_status, claim_v1beta1, slice_names, slice_v1beta1};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
@@ -40,7 +40,36 @@ macro_rules! plain {
     };
 }
 
-plain!(ResourceClaim, DeviceTaintRule, DeviceClass, Pod);
+plain!(DeviceTaintRule, DeviceClass, Pod);
+
+impl Decode for ResourceClaim {
+    fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
+        match layout {
+            Layout::Usual => serde_path_to_error::deserialize(fields),
+            Layout::Basic => {
+                serde_path_to_error::deserialize::<_, claim_v1beta1::ResourceClaim>(fields)
+                    .map(Self::from)
+            }
+        }
+    }
+
+    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+        match (detail, layout) {
+            (Detail::Names | Detail::Attributes, _) => {
+                message::<claim_status::ResourceClaim>(bytes).map(Self::from)
+            }
+            (Detail::Terms, Layout::Usual) => message(bytes),
+            (Detail::Terms, Layout::Basic) => {
+                message::<claim_v1beta1::ResourceClaim>(bytes).map(Self::from)
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8> {
+        self.encode_to_vec()
+    }
+}
 
 impl Decode for ResourceSlice {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
@@ -58,7 +87,7 @@ impl Decode for ResourceSlice {
             (Layout::Usual, Detail::Names) => {
                 message::<slice_names::ResourceSlice>(bytes).map(Self::from)
             }
-            (Layout::Usual, Detail::Attributes) => message(bytes),
+            (Layout::Usual, Detail::Attributes | Detail::Terms) => message(bytes),
             (Layout::Basic, detail) => {
                 let slice: slice_v1beta1::ResourceSlice = message(bytes)?;
                 Ok(Self::from(slice).with(detail))

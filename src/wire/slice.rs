@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity};
+use super::attribute::{AttributeEntry, CapacityEntry, attributes, capacity, policies};
 use super::context::Context;
+use super::counter::{CounterSet, DeviceCounterConsumption};
 use super::detail::Detail;
 use super::error::{FieldError, each};
+use super::node_selector::NodeSelector;
 use super::nullable::{entries, or_default};
 use super::object::{Object, ToObject};
 use super::{DeviceTaint, ObjectMeta};
@@ -40,6 +42,12 @@ pub struct ResourceSliceSpec {
     /// The one node that can use the devices.
     #[prost(string, optional, tag = "3")]
     pub node_name: Option<String>,
+    /// The nodes that can use them.
+    #[prost(message, optional, tag = "4")]
+    pub node_selector: Option<NodeSelector>,
+    /// Whether all nodes can.
+    #[prost(bool, optional, tag = "5")]
+    pub all_nodes: Option<bool>,
     /// The devices.
     #[prost(message, repeated, tag = "6")]
     #[serde(default, deserialize_with = "or_default")]
@@ -47,6 +55,10 @@ pub struct ResourceSliceSpec {
     /// Whether each device says which nodes can use it.
     #[prost(bool, optional, tag = "7")]
     pub per_device_node_selection: Option<bool>,
+    /// What the devices of the pool draw from.
+    #[prost(message, repeated, tag = "8")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub shared_counters: Vec<CounterSet>,
 }
 
 /// A pool, as one of its slices describes it.
@@ -83,9 +95,19 @@ pub struct Device {
     #[serde(default, deserialize_with = "entries")]
     #[cfg_attr(test, serde(serialize_with = "super::testing::capacity"))]
     pub capacity: Vec<CapacityEntry>,
+    /// What it takes of the pool's counters.
+    #[prost(message, repeated, tag = "4")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub consumes_counters: Vec<DeviceCounterConsumption>,
     /// The one node that can use it.
     #[prost(string, optional, tag = "5")]
     pub node_name: Option<String>,
+    /// The nodes that can use it.
+    #[prost(message, optional, tag = "6")]
+    pub node_selector: Option<NodeSelector>,
+    /// Whether all nodes can.
+    #[prost(bool, optional, tag = "7")]
+    pub all_nodes: Option<bool>,
     /// The driver's taints.
     #[prost(message, repeated, tag = "8")]
     #[serde(default, deserialize_with = "or_default")]
@@ -98,12 +120,23 @@ pub struct Device {
 impl ResourceSlice {
     /// Drops what `detail` does not ask for.
     pub(super) fn with(mut self, detail: Detail) -> Self {
-        let devices = self.spec.iter_mut().flat_map(|spec| &mut spec.devices);
-        if detail == Detail::Names {
-            for device in devices {
-                device.attributes.clear();
-                device.capacity.clear();
+        match detail {
+            Detail::Names => {
+                if let Some(spec) = &mut self.spec {
+                    spec.node_selector = None;
+                    spec.all_nodes = None;
+                    spec.shared_counters.clear();
+                }
+                let specs = self.spec.iter_mut();
+                for device in specs.flat_map(|spec| &mut spec.devices) {
+                    device.attributes.clear();
+                    device.capacity.clear();
+                    device.consumes_counters.clear();
+                    device.node_selector = None;
+                    device.all_nodes = None;
+                }
             }
+            Detail::Attributes | Detail::Terms => {}
         }
         self
     }
@@ -139,6 +172,7 @@ impl ToObject for ResourceSlice {
             devices: each(&spec.devices, "spec.devices", |device| {
                 device.to_model(context)
             })?,
+            terms: spec.terms(context),
         })))
     }
 }
@@ -151,6 +185,17 @@ impl ResourceSliceSpec {
             None => model::SliceNodes::Several,
         }
     }
+
+    fn terms(&self, context: &mut Context) -> Option<Box<model::SliceTerms>> {
+        let selector = self.node_selector.as_ref();
+        let counters = self.shared_counters.iter();
+        let terms = model::SliceTerms {
+            all_nodes: self.all_nodes.unwrap_or_default(),
+            selector: selector.map(|selector| selector.to_model(context)),
+            counters: counters.map(|set| set.to_model(context)).collect(),
+        };
+        (terms != model::SliceTerms::default()).then(|| Box::new(terms))
+    }
 }
 
 impl Device {
@@ -162,6 +207,19 @@ impl Device {
             attributes: attributes(&self.attributes, context),
             capacity: capacity(&self.capacity, context),
             allow_multiple_allocations: self.allow_multiple_allocations.unwrap_or_default(),
+            terms: self.terms(context),
         })
+    }
+
+    fn terms(&self, context: &mut Context) -> Option<Box<model::DeviceTerms>> {
+        let selector = self.node_selector.as_ref();
+        let consumes = self.consumes_counters.iter();
+        let terms = model::DeviceTerms {
+            all_nodes: self.all_nodes.unwrap_or_default(),
+            selector: selector.map(|selector| selector.to_model(context)),
+            consumes: consumes.map(|one| one.to_model(context)).collect(),
+            policies: policies(&self.capacity, context),
+        };
+        (terms != model::DeviceTerms::default()).then(|| Box::new(terms))
     }
 }

@@ -59,6 +59,9 @@ impl From<ResourceSliceSpec> for slice::ResourceSliceSpec {
             pool: spec.pool,
             node_name: spec.node_name,
             devices: spec.devices.into_iter().map(Into::into).collect(),
+            node_selector: None,
+            all_nodes: None,
+            shared_counters: Vec::new(),
             per_device_node_selection: spec.per_device_node_selection,
         }
     }
@@ -70,6 +73,9 @@ impl From<Device> for slice::Device {
             name: device.name,
             attributes: Vec::new(),
             capacity: Vec::new(),
+            consumes_counters: Vec::new(),
+            node_selector: None,
+            all_nodes: None,
             node_name: device.node_name,
             taints: device.taints,
             allow_multiple_allocations: device.allow_multiple_allocations,

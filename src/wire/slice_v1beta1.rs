@@ -7,6 +7,8 @@
 use serde::Deserialize;
 
 use super::attribute::{AttributeEntry, CapacityEntry};
+use super::counter::{CounterSet, DeviceCounterConsumption};
+use super::node_selector::NodeSelector;
 use super::nullable::{entries, or_default};
 use super::slice::{self, ResourcePool};
 use super::{DeviceTaint, ObjectMeta};
@@ -38,6 +40,12 @@ pub struct ResourceSliceSpec {
     /// The one node that can use the devices.
     #[prost(string, optional, tag = "3")]
     pub node_name: Option<String>,
+    /// The nodes that can use them.
+    #[prost(message, optional, tag = "4")]
+    pub node_selector: Option<NodeSelector>,
+    /// Whether all nodes can.
+    #[prost(bool, optional, tag = "5")]
+    pub all_nodes: Option<bool>,
     /// The devices.
     #[prost(message, repeated, tag = "6")]
     #[serde(default, deserialize_with = "or_default")]
@@ -45,6 +53,10 @@ pub struct ResourceSliceSpec {
     /// Whether each device says which nodes can use it.
     #[prost(bool, optional, tag = "7")]
     pub per_device_node_selection: Option<bool>,
+    /// What the devices of the pool draw from.
+    #[prost(message, repeated, tag = "8")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub shared_counters: Vec<CounterSet>,
 }
 
 /// One device.
@@ -75,9 +87,19 @@ pub struct BasicDevice {
     #[serde(default, deserialize_with = "entries")]
     #[cfg_attr(test, serde(serialize_with = "super::testing::capacity"))]
     pub capacity: Vec<CapacityEntry>,
+    /// What it takes of the pool's counters.
+    #[prost(message, repeated, tag = "3")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub consumes_counters: Vec<DeviceCounterConsumption>,
     /// The one node that can use it.
     #[prost(string, optional, tag = "4")]
     pub node_name: Option<String>,
+    /// The nodes that can use it.
+    #[prost(message, optional, tag = "5")]
+    pub node_selector: Option<NodeSelector>,
+    /// Whether all nodes can.
+    #[prost(bool, optional, tag = "6")]
+    pub all_nodes: Option<bool>,
     /// The driver's taints.
     #[prost(message, repeated, tag = "7")]
     #[serde(default, deserialize_with = "or_default")]
@@ -94,7 +116,10 @@ impl From<Device> for slice::Device {
             name: device.name,
             attributes: basic.attributes,
             capacity: basic.capacity,
+            consumes_counters: basic.consumes_counters,
             node_name: basic.node_name,
+            node_selector: basic.node_selector,
+            all_nodes: basic.all_nodes,
             taints: basic.taints,
             allow_multiple_allocations: basic.allow_multiple_allocations,
         }
@@ -109,6 +134,9 @@ impl From<ResourceSlice> for slice::ResourceSlice {
                 driver: spec.driver,
                 pool: spec.pool,
                 node_name: spec.node_name,
+                node_selector: spec.node_selector,
+                all_nodes: spec.all_nodes,
+                shared_counters: spec.shared_counters,
                 devices: spec.devices.into_iter().map(Into::into).collect(),
                 per_device_node_selection: spec.per_device_node_selection,
             }),

@@ -28,7 +28,7 @@ pub struct Version {
 pub(super) enum Layout {
     /// As those of the kind's newest version.
     Usual,
-    /// Slices with devices nested under `basic`.
+    /// As v1beta1 had them: devices nested under `basic`, and requests not under `exactly`.
     Basic,
 }
 

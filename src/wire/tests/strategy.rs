@@ -7,16 +7,25 @@ use proptest::option::of;
 use proptest::prelude::*;
 
 use crate::wire::attribute::{AttributeEntry, CapacityEntry, DeviceAttribute, DeviceCapacity};
+use crate::wire::capacity::{
+    CapacityRequestPolicy, CapacityRequestPolicyRange, CapacityRequirements,
+};
 use crate::wire::claim::{
     AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
     ResourceClaimConsumerReference, ResourceClaimStatus,
 };
 use crate::wire::class::{CelDeviceSelector, DeviceClass, DeviceClassSpec, DeviceSelector};
 use crate::wire::container::{ContainerState, ContainerStatus, Running, Terminated};
+use crate::wire::counter::{Counter, CounterSet, DeviceCounterConsumption};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
+use crate::wire::node_selector::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 use crate::wire::pod::{
     Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
     PodSchedulingGroup, PodSpec, PodStatus,
+};
+use crate::wire::request::{
+    DerivedAttribute, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest,
+    ExactDeviceRequest, ResourceClaimSpec,
 };
 use crate::wire::rule::{
     Condition, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintRuleStatus, RuleMeta,
@@ -149,9 +158,113 @@ prop_compose! {
     }
 }
 
+fn quantity() -> impl Strategy<Value = Quantity> {
+    "[0-9]{1,4}(Ki|Gi|m)?".prop_map(|text| Quantity { text: Some(text) })
+}
+
+fn quantities() -> impl Strategy<Value = BTreeMap<String, Quantity>> {
+    proptest::collection::btree_map("[a-z./]{1,8}", quantity(), 0..3)
+}
+
+fn counters() -> impl Strategy<Value = BTreeMap<String, Counter>> {
+    let counter = of(quantity()).prop_map(|value| Counter { value });
+    proptest::collection::btree_map("[a-z]{1,8}", counter, 0..3)
+}
+
+prop_compose! {
+    fn requirement()(key in text(), operator in text(), values in few(any::<String>())) -> NodeSelectorRequirement {
+        NodeSelectorRequirement { key, operator, values }
+    }
+}
+
+fn node_selector() -> impl Strategy<Value = NodeSelector> {
+    let term =
+        (few(requirement()), few(requirement())).prop_map(|(match_expressions, match_fields)| {
+            NodeSelectorTerm {
+                match_expressions,
+                match_fields,
+            }
+        });
+    few(term).prop_map(|node_selector_terms| NodeSelector {
+        node_selector_terms,
+    })
+}
+
+prop_compose! {
+    fn policy()(
+        default in of(quantity()),
+        valid_values in few(quantity()),
+        range in of((of(quantity()), of(quantity()), of(quantity()))),
+    ) -> CapacityRequestPolicy {
+        let valid_range = range.map(|(min, max, step)| CapacityRequestPolicyRange { min, max, step });
+        CapacityRequestPolicy { default, valid_values, valid_range }
+    }
+}
+
+prop_compose! {
+    fn use_of_counters()(counter_set in text(), counters in counters(), compatibility_groups in few(any::<String>()))
+        -> DeviceCounterConsumption
+    {
+        DeviceCounterConsumption { counter_set, counters, compatibility_groups }
+    }
+}
+
+prop_compose! {
+    fn alternative()(
+        (name, device_class_name, allocation_mode) in (text(), text(), text()),
+        selectors in selectors(),
+        count in any::<Option<i64>>(),
+        tolerations in few(toleration()),
+        requests in maybe(quantities()),
+        derived in 0_usize..2,
+    ) -> DeviceSubRequest {
+        DeviceSubRequest {
+            name, device_class_name, allocation_mode, selectors, count, tolerations,
+            capacity: requests.map(|requests| CapacityRequirements { requests }),
+            derived_attributes: vec![DerivedAttribute {}; derived],
+        }
+    }
+}
+
+prop_compose! {
+    fn request()(name in text(), exactly in maybe(alternative()), admin_access in any::<Option<bool>>(), first_available in few(alternative()))
+        -> DeviceRequest
+    {
+        let exactly = exactly.map(|one| ExactDeviceRequest {
+            device_class_name: one.device_class_name,
+            selectors: one.selectors,
+            allocation_mode: one.allocation_mode,
+            count: one.count,
+            admin_access,
+            tolerations: one.tolerations,
+            capacity: one.capacity,
+            derived_attributes: one.derived_attributes,
+        });
+        DeviceRequest { name, exactly, first_available }
+    }
+}
+
+prop_compose! {
+    fn constraint()(requests in few(any::<String>()), match_attribute in text(), distinct_attribute in text()) -> DeviceConstraint {
+        DeviceConstraint { requests, match_attribute, distinct_attribute }
+    }
+}
+
+fn claim_spec() -> impl Strategy<Value = ResourceClaimSpec> {
+    let devices =
+        (few(request()), few(constraint())).prop_map(|(requests, constraints)| DeviceClaim {
+            requests,
+            constraints,
+        });
+    of(devices).prop_map(|devices| ResourceClaimSpec { devices })
+}
+
 prop_compose! {
     fn device()(
         (name, node_name) in (text(), text()),
+        (node_selector, all_nodes) in (maybe(node_selector()), any::<Option<bool>>()),
+        consumes_counters in few(use_of_counters()),
+        policy in maybe(policy()),
         attributes in proptest::collection::btree_map(any::<String>(), maybe(attribute()), 0..4).boxed(),
         capacity in proptest::collection::btree_map(any::<String>(), "[0-9]{1,4}(Ki|Gi|m)?", 0..3),
         taints in few(taint()),
@@ -160,11 +273,11 @@ prop_compose! {
         let attributes = attributes.into_iter();
         let capacity = capacity.into_iter();
         Device {
-            name, node_name, taints, allow_multiple_allocations,
+            name, node_name, taints, allow_multiple_allocations, node_selector, all_nodes, consumes_counters,
             attributes: attributes.map(|(name, value)| AttributeEntry { name: Some(name), value }).collect(),
             capacity: capacity.map(|(name, text)| CapacityEntry {
                 name: Some(name),
-                value: Some(DeviceCapacity { value: Some(Quantity { text: Some(text) }) }),
+                value: Some(DeviceCapacity { value: Some(Quantity { text: Some(text) }), request_policy: policy.clone() }),
             }).collect(),
         }
     }
@@ -177,9 +290,13 @@ prop_compose! {
         pool in maybe((text(), any::<Option<i64>>(), any::<Option<i64>>())),
         devices in few(device()),
         per_device_node_selection in any::<Option<bool>>(),
+        (node_selector, all_nodes) in (maybe(node_selector()), any::<Option<bool>>()),
+        shared_counters in few((text(), counters()).prop_map(|(name, counters)| CounterSet { name, counters })),
     ) -> ResourceSlice {
         let pool = pool.map(|(name, generation, resource_slice_count)| ResourcePool { name, generation, resource_slice_count });
-        ResourceSlice { metadata, spec: Some(ResourceSliceSpec { driver, pool, node_name, devices, per_device_node_selection }) }
+        ResourceSlice { metadata, spec: Some(ResourceSliceSpec {
+            driver, pool, node_name, devices, per_device_node_selection, node_selector, all_nodes, shared_counters,
+        }) }
     }
 }
 
@@ -189,14 +306,18 @@ prop_compose! {
         (device, share_id) in (text(), text()),
         admin_access in any::<Option<bool>>(),
         tolerations in few(toleration()),
+        consumed_capacity in quantities(),
     ) -> DeviceRequestAllocationResult {
-        DeviceRequestAllocationResult { request, driver, pool, device, admin_access, tolerations, share_id }
+        DeviceRequestAllocationResult {
+            request, driver, pool, device, admin_access, tolerations, share_id, consumed_capacity,
+        }
     }
 }
 
 prop_compose! {
     fn claim()(
         metadata in maybe(metadata()),
+        spec in maybe(claim_spec()),
         results in maybe(few(result())),
         allocation_timestamp in time(),
         consumers in few((text(), text(), text(), text())),
@@ -210,7 +331,7 @@ prop_compose! {
         let reserved_for = consumers.map(|(api_group, resource, name, uid)| ResourceClaimConsumerReference {
             api_group, resource, name, uid,
         }).collect();
-        ResourceClaim { metadata, status: has_status.then_some(ResourceClaimStatus { allocation, reserved_for }) }
+        ResourceClaim { metadata, spec, status: has_status.then_some(ResourceClaimStatus { allocation, reserved_for }) }
     }
 }
 

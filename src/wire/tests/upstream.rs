@@ -57,8 +57,7 @@ impl Golden {
     }
 
     fn protobuf(&self) -> WireObject {
-        WireObject::decode(self.version(), Detail::Attributes, &self.unknown().raw)
-            .expect(&self.name)
+        WireObject::decode(self.version(), Detail::Terms, &self.unknown().raw).expect(&self.name)
     }
 
     fn json(&self) -> WireObject {
