@@ -14,6 +14,7 @@
 //! | What would these taints do? | [`preview()`] |
 //! | Which devices do taints select? | [`selection()`] |
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
+//! | Could claims be placed again, and who sits on the same hardware? | [`placement`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | What keeps a pod whose containers have ended? | [`hindrance`] |
@@ -35,6 +36,7 @@ pub mod hindrance;
 pub mod impact;
 pub mod inventory;
 pub mod life;
+pub mod placement;
 mod preview;
 mod question;
 mod reach;

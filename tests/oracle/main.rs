@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `DEVICETAINT_ORACLE` | an oracle for another Kubernetes version, see `tests/oracle/versions` |
 //! | `DEVICETAINT_ORACLE_CASES` | cases a family and seed, instead of the usual number |
+//! | `DEVICETAINT_ORACLE_CLUSTERS` | clusters a seed to place claims in, instead of the usual number |
 //! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
 
 #![allow(
@@ -24,18 +25,21 @@ mod case;
 mod compare;
 #[path = "../support/go_program.rs"]
 mod go_program;
+mod placement;
 mod process;
 mod run;
 mod subject;
 
 use case::Family;
-use run::{Run, fresh_seed};
+use run::{Run, fresh_seed, number};
 
 /// Cases of a family with a fixed seed, the same on every machine: what agreed once still agrees.
 const FIXED: usize = 5_000;
 /// Cases of a family with a fresh seed, fewer: each run looks where no run has looked before.
 const FRESH: usize = 1_000;
 const FIXED_SEED: u64 = 0x5055;
+/// Clusters of a seed in which claims are placed; 5,000 by hand, see AGREEMENT.md.
+const CLUSTERS: u64 = 400;
 
 #[test]
 fn previews_of_the_fixed_cases_agree_with_the_controller() {
@@ -55,4 +59,18 @@ fn previews_of_fresh_cases_agree_with_the_controller() {
 #[test]
 fn timelines_of_fresh_cases_agree_with_the_controller() {
     Run::new(Family::Timelines, fresh_seed(), FRESH).compare();
+}
+
+#[test]
+fn no_claim_of_the_fixed_clusters_is_said_to_have_no_replacement_that_has_one() {
+    placement::compare(FIXED_SEED, clusters());
+}
+
+#[test]
+fn no_claim_of_fresh_clusters_is_said_to_have_no_replacement_that_has_one() {
+    placement::compare(fresh_seed() >> 32, clusters());
+}
+
+fn clusters() -> u64 {
+    number("DEVICETAINT_ORACLE_CLUSTERS").unwrap_or(CLUSTERS)
 }

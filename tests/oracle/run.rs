@@ -131,7 +131,8 @@ pub fn fresh_seed() -> u64 {
     number("DEVICETAINT_ORACLE_SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }
 
-fn number(variable: &str) -> Option<u64> {
+/// The number in an environment variable, where it is set.
+pub fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
         text.parse()

@@ -91,6 +91,7 @@ fn of_written(name: &str, device: WrittenDevice) -> Device {
             .map(|(name, value)| (name.into(), value.value.into()))
             .collect(),
         allow_multiple_allocations: device.allow_multiple_allocations,
+        terms: None,
     }
 }
 

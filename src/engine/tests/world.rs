@@ -131,6 +131,7 @@ impl World {
                 slice_count: 1,
             },
             nodes: SliceNodes::One(pool.into()),
+            terms: None,
             devices: devices
                 .iter()
                 .map(|(name, taints)| Device {
@@ -140,6 +141,7 @@ impl World {
                     attributes: std::collections::BTreeMap::new(),
                     capacity: std::collections::BTreeMap::new(),
                     allow_multiple_allocations: false,
+                    terms: None,
                 })
                 .collect(),
         });
@@ -168,6 +170,7 @@ impl World {
             admin_access: false,
             share_id: None,
             tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
+            consumed_capacity: None,
         });
         let allocation = Some(Allocation {
             results: results.collect(),
@@ -180,6 +183,7 @@ impl World {
             name: name(claim),
             uid: format!("uid-{claim}").as_str().into(),
             controller: None,
+            spec: None,
             allocation,
             reserved_for: Vec::new(),
         });

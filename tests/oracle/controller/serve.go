@@ -138,6 +138,8 @@ func dispatch(t *testing.T, head envelope, line []byte) (answer any, err error) 
 	switch head.Op {
 	case "controller":
 		return answerController(t, head.ID, line)
+	case "allocate":
+		return answerAllocate(head.ID, line)
 	case "cel":
 		return answerCEL(head.ID, line)
 	case "tolerates":

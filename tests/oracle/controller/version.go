@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/kubernetes/pkg/controller/devicetainteviction"
 	"k8s.io/kubernetes/pkg/features"
 )
@@ -84,4 +85,24 @@ func compileExpression(expression string, listTypeAttributes bool) (dracel.Compi
 		EnableListTypeAttributes: listTypeAttributes,
 	})
 	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
+}
+
+// allocatorFeatures are those that the scheduler turns on by default.
+//
+// Upstream: AllocatorFeatures in the plugin dynamicresources.
+func allocatorFeatures() structured.Features {
+	enabled := utilfeature.DefaultFeatureGate.Enabled
+	return structured.Features{
+		AdminAccess:             enabled(features.DRAAdminAccess),
+		PrioritizedList:         enabled(features.DRAPrioritizedList),
+		PartitionableDevices:    enabled(features.DRAPartitionableDevices),
+		DeviceTaints:            enabled(features.DRADeviceTaints),
+		DeviceBindingAndStatus:  enabled(features.DRADeviceBindingConditions) && enabled(features.DRAResourceClaimDeviceStatus),
+		ConsumableCapacity:      enabled(features.DRAConsumableCapacity),
+		FractionalCapacityRange: enabled(features.DRAFractionalCapacityRange),
+		ListTypeAttributes:      enabled(features.DRAListTypeAttributes),
+		OptionalNodeOperations:  enabled(features.DRAOptionalNodeOperations),
+		DerivedAttributes:       enabled(features.DRADerivedAttributes),
+		CompatibilityGroups:     enabled(features.DRADeviceCompatibilityGroups),
+	}
 }

@@ -1,0 +1,119 @@
+//! How much of the same class stays allocatable?
+
+use std::collections::BTreeMap;
+
+use super::candidates::{Answer, is_free, pools_in_reach, reached};
+use super::demand::Choice;
+use super::scene::Scene;
+use super::sight::Range;
+use super::usage::{Holdings, Usage};
+use crate::engine::Impact;
+use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
+
+/// What stays allocatable of the classes of the selected devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// The classes that a selected device is of, by name.
+    pub classes: Vec<String>,
+    /// Devices of these classes that no taint keeps from claims which tolerate none, and that nobody
+    /// has.
+    pub devices: Range,
+    /// All devices of these classes.
+    pub whole: Range,
+}
+
+/// What stays allocatable of the classes that the devices of `impact` are of; absent where nobody has
+/// read what that depends on.
+pub(super) fn available<'a>(
+    impact: &Impact<'_>,
+    scene: &Scene<'a>,
+    all: &Holdings<'a>,
+) -> Option<Available> {
+    if !scene.sight.classes || !scene.sight.slices {
+        return None;
+    }
+    let pools = pools_in_reach(scene);
+    let selected: Vec<u32> = impact
+        .devices
+        .iter()
+        .filter_map(|device| scene.identity(&device.id))
+        .collect();
+    let selected: std::collections::BTreeSet<u32> = selected.into_iter().collect();
+    let places = || {
+        pools
+            .iter()
+            .flat_map(|pool| pool.devices.iter().map(move |place| (pool, *place)))
+    };
+    let mut classes = Vec::new();
+    // Of each device, whether it is of one of the classes, and where it is.
+    let mut members: BTreeMap<u32, (Answer, Answer)> = BTreeMap::new();
+    let nothing = Holdings::default();
+    let usage = Usage { all, own: &nothing };
+    for class in scene.classes() {
+        let terms = terms(class);
+        let choice = Choice::of_class(class, &terms, scene);
+        let is_of = |place| match choice.fits(place, scene) {
+            Ok(true) => Answer::Yes,
+            Ok(false) => Answer::No,
+            Err(_) => Answer::Perhaps,
+        };
+        let selected = places().filter(|(_, place)| selected.contains(&scene.at(*place).identity));
+        let is_meant = selected
+            .map(|(_, place)| is_of(place))
+            .max()
+            .unwrap_or(Answer::No);
+        if is_meant == Answer::No {
+            continue;
+        }
+        classes.push(class.name.to_string());
+        for (pool, place) in places() {
+            let is_member = is_of(place).min(is_meant).min(reached(place, scene));
+            if is_member == Answer::No {
+                continue;
+            }
+            let is_left = if scene.is_blocked(place, &[]) {
+                Answer::No
+            } else {
+                is_free(&choice, (pool, place), usage, scene).min(is_member)
+            };
+            let known = members
+                .entry(scene.at(place).identity)
+                .or_insert((Answer::No, Answer::No));
+            *known = (known.0.max(is_member), known.1.max(is_left));
+        }
+    }
+    let mut found = Available {
+        classes,
+        devices: members.values().map(|(_, is_left)| range(*is_left)).sum(),
+        whole: members
+            .values()
+            .map(|(is_member, _)| range(*is_member))
+            .sum(),
+    };
+    let sight = scene.sight;
+    if !sight.claims || !sight.rules || !sight.nodes || !scene.doubts.is_empty() {
+        found.devices.least = 0;
+    }
+    Some(found)
+}
+
+fn range(answer: Answer) -> Range {
+    match answer {
+        Answer::Yes => Range::exactly(1),
+        Answer::Perhaps => Range::up_to(1),
+        Answer::No => Range::exactly(0),
+    }
+}
+
+/// One device of the class, without more.
+fn terms(class: &DeviceClass) -> RequestTerms {
+    RequestTerms {
+        class: class.name.clone(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations: Vec::new(),
+        capacity: BTreeMap::new(),
+        is_more: false,
+    }
+}

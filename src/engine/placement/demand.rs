@@ -1,0 +1,249 @@
+//! What exactly does a claim ask for on a node?
+
+use super::capacity::{is_left, taken};
+use super::fit::Expression;
+use super::pool::{Standing, View, is_for};
+use super::scene::Scene;
+use super::sight::Unknown;
+use crate::model::{
+    ClaimSpec, ConstraintRule, DeviceAmount, DeviceClass, RequestTerms, SliceNodes, Wish,
+};
+
+/// The most devices that a claim gets.
+///
+/// Upstream: `AllocationResultsMaxSize`.
+pub(super) const MOST_DEVICES: usize = 32;
+
+/// A request, with its alternatives or the one thing that it asks for.
+#[derive(Debug)]
+pub(super) struct Demand<'a> {
+    pub(super) request: &'a str,
+    pub(super) choices: Vec<Choice<'a>>,
+}
+
+/// One way to serve a request.
+#[derive(Debug)]
+pub(super) struct Choice<'a> {
+    /// Which alternative it is, where there are several.
+    pub(super) alternative: Option<&'a str>,
+    pub(super) terms: &'a RequestTerms,
+    /// Those of the class, then those of the request.
+    pub(super) expressions: Vec<(Expression, Whose)>,
+}
+
+/// Whose an expression is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    Class,
+    Request,
+}
+
+/// How many devices a choice needs on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Needed {
+    /// So many.
+    Some(usize),
+    /// These, each with the place of its pool in the view.
+    All(Vec<(usize, u32)>),
+}
+
+impl Needed {
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Some(count) => *count,
+            Self::All(devices) => devices.len(),
+        }
+    }
+}
+
+/// Why a search on a node ends at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// The allocator gives up there, whoever holds what.
+    No,
+    /// The allocator gives up there, as things are.
+    Conflict,
+    /// Nobody knows what the allocator would do.
+    Unknown(Unknown),
+    /// It would be more devices than a claim gets.
+    TooMany,
+}
+
+impl From<String> for Halt {
+    fn from(why: String) -> Self {
+        Self::Unknown(why.into())
+    }
+}
+
+impl From<super::capacity::Unreadable> for Halt {
+    fn from(_: super::capacity::Unreadable) -> Self {
+        Self::from("an amount cannot be worked with".to_owned())
+    }
+}
+
+/// What a claim asks for, wherever it is placed.
+///
+/// Upstream: `validateDeviceRequest`, up to the choice of devices.
+pub(super) fn demands<'a>(
+    spec: &'a ClaimSpec,
+    scene: &Scene<'a>,
+) -> Result<Vec<Demand<'a>>, Unknown> {
+    if !scene.sight.classes {
+        return Err("device classes were not read".to_owned().into());
+    }
+    if spec
+        .constraints
+        .iter()
+        .any(|one| one.rule == ConstraintRule::Unknown)
+    {
+        return Err("it has a constraint that this plugin does not know"
+            .to_owned()
+            .into());
+    }
+    let requests = spec.requests.iter();
+    requests
+        .map(|request| {
+            let choice = |alternative, terms| choice(alternative, terms, scene);
+            let choices = match &request.wish {
+                Wish::Exactly(terms) => vec![choice(None, terms)?],
+                Wish::FirstAvailable(all) => all
+                    .iter()
+                    .map(|(name, terms)| choice(Some(&**name), terms))
+                    .collect::<Result<_, _>>()?,
+                Wish::Unknown => {
+                    let what = format!(
+                        "request {} is of a kind that this plugin does not know",
+                        request.name
+                    );
+                    return Err(what.into());
+                }
+            };
+            Ok(Demand {
+                request: &request.name,
+                choices,
+            })
+        })
+        .collect()
+}
+
+fn choice<'a>(
+    alternative: Option<&'a str>,
+    terms: &'a RequestTerms,
+    scene: &Scene<'a>,
+) -> Result<Choice<'a>, Unknown> {
+    if terms.is_more {
+        return Err("it asks for something that this plugin does not know"
+            .to_owned()
+            .into());
+    }
+    if let DeviceAmount::Unknown(mode) = &terms.amount {
+        return Err(format!("its allocationMode {mode} is not known").into());
+    }
+    let Some(class) = scene.class(terms.class.as_str()) else {
+        return Err(format!("there is no device class {}", terms.class).into());
+    };
+    let mut choice = Choice::of_class(class, terms, scene);
+    choice.alternative = alternative;
+    let expressions = terms.expressions.iter();
+    let of_request = expressions.map(|text| (scene.fits.expression(text), Whose::Request));
+    choice.expressions.extend(of_request);
+    Ok(choice)
+}
+
+impl<'a> Choice<'a> {
+    /// What fits the class alone.
+    pub(super) fn of_class<'t>(
+        class: &'a DeviceClass,
+        terms: &'t RequestTerms,
+        scene: &Scene<'a>,
+    ) -> Choice<'t> {
+        let expressions = class.expressions.iter();
+        let of_class = expressions.map(|text| (scene.fits.expression(text), Whose::Class));
+        Choice {
+            alternative: None,
+            terms,
+            expressions: of_class.collect(),
+        }
+    }
+}
+
+impl Choice<'_> {
+    /// Whether the device fits class and expressions.
+    ///
+    /// Upstream: `selectorsMatch`.
+    pub(super) fn fits(&self, place: u32, scene: &Scene<'_>) -> Result<bool, String> {
+        let at = scene.at(place);
+        for (expression, whose) in &self.expressions {
+            let device = (place, &at.slice.driver, at.device);
+            let answer = scene.fits.selects(*expression, device);
+            let is_selected = answer.map_err(|why| match whose {
+                Whose::Class => format!(
+                    "a selector of device class {} fails: {why}",
+                    self.terms.class
+                ),
+                Whose::Request => format!("a selector of a request fails: {why}"),
+            })?;
+            if !is_selected {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the device fits and is for the node.
+    ///
+    /// Upstream: `isSelectable`.
+    pub(super) fn selects(
+        &self,
+        place: u32,
+        view: &View<'_>,
+        scene: &Scene<'_>,
+    ) -> Result<bool, Halt> {
+        if !self.fits(place, scene)? {
+            return Ok(false);
+        }
+        let at = scene.at(place);
+        match at.slice.nodes {
+            SliceNodes::PerDevice => is_for(at.device, view.node).ok_or_else(|| {
+                "which nodes can use some devices is not known"
+                    .to_owned()
+                    .into()
+            }),
+            SliceNodes::One(_) | SliceNodes::Several => Ok(true),
+        }
+    }
+
+    /// How many devices, or which ones, it needs on the node of `view`.
+    ///
+    /// Upstream: `validateDeviceRequest`.
+    pub(super) fn needed(&self, view: &View<'_>, scene: &Scene<'_>) -> Result<Needed, Halt> {
+        let count = match &self.terms.amount {
+            DeviceAmount::Exactly(count) => usize::try_from(*count).unwrap_or_default(),
+            DeviceAmount::Unknown(_) => return Err(Halt::No),
+            DeviceAmount::All => return self.all(view, scene),
+        };
+        Ok(Needed::Some(count))
+    }
+
+    fn all(&self, view: &View<'_>, scene: &Scene<'_>) -> Result<Needed, Halt> {
+        let mut all = Vec::new();
+        for (number, pool) in view.pools.iter().enumerate() {
+            if pool.standing != Standing::Usable {
+                return Err(Halt::No);
+            }
+            for place in &pool.devices {
+                if !self.selects(*place, view, scene)? {
+                    continue;
+                }
+                let device = scene.at(*place).device;
+                let Some(taken) = taken(&self.terms.capacity, device)? else {
+                    continue;
+                };
+                if is_left(&taken, device, |_| Some(0))? {
+                    all.push((number, *place));
+                }
+            }
+        }
+        Ok(Needed::All(all))
+    }
+}

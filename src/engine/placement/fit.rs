@@ -1,0 +1,68 @@
+//! Does a device fit class and expressions?
+
+use std::cell::{Cell, RefCell};
+
+use foldhash::HashMap;
+
+use crate::engine::expression::{DeviceExpression, ExpressionError};
+use crate::model::{Device, DriverName};
+
+/// So many times an expression is evaluated for one answer; beyond that nothing is known.
+const EVALUATIONS: u32 = 400_000;
+
+/// An expression, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Expression(u32);
+
+/// Expressions, each compiled once and evaluated once for each device.
+#[derive(Debug, Default)]
+pub(super) struct Fits<'a> {
+    places: RefCell<HashMap<&'a str, Expression>>,
+    compiled: RefCell<Vec<Result<DeviceExpression, ExpressionError>>>,
+    answers: RefCell<HashMap<(Expression, u32), Result<bool, String>>>,
+    evaluated: Cell<u32>,
+}
+
+impl<'a> Fits<'a> {
+    /// The place of an expression.
+    pub(super) fn expression(&self, text: &'a str) -> Expression {
+        if let Some(known) = self.places.borrow().get(text) {
+            return *known;
+        }
+        let mut compiled = self.compiled.borrow_mut();
+        let place = Expression(u32::try_from(compiled.len()).unwrap_or(u32::MAX));
+        compiled.push(DeviceExpression::compile(text));
+        self.places.borrow_mut().insert(text, place);
+        place
+    }
+
+    /// Whether the expression selects the device at `place`.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not known: where it fails for the device, upstream gives up the whole attempt.
+    pub(super) fn selects(
+        &self,
+        expression: Expression,
+        (place, driver, device): (u32, &DriverName, &Device),
+    ) -> Result<bool, String> {
+        if let Some(known) = self.answers.borrow().get(&(expression, place)) {
+            return known.clone();
+        }
+        let evaluated = self.evaluated.get().saturating_add(1);
+        if evaluated > EVALUATIONS {
+            return Err("there are too many devices and expressions to look at".to_owned());
+        }
+        self.evaluated.set(evaluated);
+        let answer = match &self.compiled.borrow()[expression.0 as usize] {
+            Ok(compiled) => compiled
+                .matches(driver, device)
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        self.answers
+            .borrow_mut()
+            .insert((expression, place), answer.clone());
+        answer
+    }
+}

@@ -1,0 +1,16 @@
+//! What do claims have in common that ask for the same?
+
+use super::candidates::{Fitting, Free};
+use super::demand::{Demand, Halt};
+use super::sight::Unknown;
+use crate::model::ClaimSpec;
+
+/// Claims that ask for the same.
+pub(super) struct Group<'a> {
+    pub(super) spec: &'a ClaimSpec,
+    pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
+    /// What fits each choice, in the order of the demands.
+    pub(super) fitting: Vec<(Fitting<'a>, Free)>,
+    /// Whether such a claim could be placed on each node, with nothing given back.
+    pub(super) outcomes: Vec<Option<Result<bool, Halt>>>,
+}

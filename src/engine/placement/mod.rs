@@ -1,0 +1,67 @@
+//! Could claims that lose their devices be placed again?
+//!
+//! What the scheduler's structured allocator would say, with the considered taints in place: for each
+//! claim alone, with everybody else's allocations kept, and for all of them together as a bound. Where
+//! something is not known (a class that is gone, an expression that fails, nodes that nobody has read)
+//! the answer is that, never "no" and never "there is one".
+//!
+//! ```text
+//! slices ─▶ pools of a node ─┐
+//! claims ─▶ what is in use  ─┼▶ one claim alone ─▶ outlook ─▶ all of them together
+//! classes ▶ which devices fit┘
+//! ```
+//!
+//! | question | module |
+//! |---|---|
+//! | Which devices are there, tainted how, and what is known of them? | `scene` |
+//! | What does an amount come to? | `quantity` |
+//! | Which nodes does a selector mean? | `nodes` |
+//! | Which pools does the allocator see on a node? | `pool` |
+//! | Who holds what? | `usage` |
+//! | Does a device fit class and expressions? | `fit` |
+//! | How much of a shared device is taken? | `capacity` |
+//! | Is enough left of what partitions share? | `counters` |
+//! | Are the devices of a claim alike, or different, as it asks? | `constraint` |
+//! | What exactly does a claim ask for on a node? | `demand` |
+//! | Can one claim be placed on a node? | `search` |
+//! | What becomes of every affected claim? | `office` |
+//! | What is said of it? | [`outlook`] |
+//! | What do claims have in common that ask for the same? | `group` |
+//! | What is known, and how much of it? | [`sight`] |
+//! | How many devices could serve a request? | `candidates` |
+//! | How many claims can be placed together, at the most? | `together` |
+//! | How much of the same class stays allocatable? | `available` |
+//! | Who else sits on the same hardware? | [`siblings`] |
+//!
+//! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
+//! of 1.36 and 1.37 with their default feature gates.
+
+mod available;
+mod candidates;
+mod capacity;
+mod constraint;
+mod counters;
+mod demand;
+mod fit;
+mod group;
+mod nodes;
+mod office;
+pub mod outlook;
+mod pool;
+mod quantity;
+mod scene;
+mod search;
+pub mod siblings;
+pub mod sight;
+mod together;
+mod usage;
+
+#[cfg(test)]
+mod tests;
+
+pub use available::Available;
+pub use office::replacement;
+pub use outlook::{Alone, Beyond, ClaimOutlook, Replacement, RequestOutlook};
+pub use siblings::{Sibling, siblings};
+pub use sight::{Range, Sight, Unknown};
+pub use together::Together;

@@ -1,0 +1,69 @@
+//! What is said of every affected claim?
+
+use std::collections::BTreeSet;
+
+use super::available::Available;
+use super::sight::{Range, Unknown};
+use super::together::Together;
+use crate::model::ResourceClaim;
+
+/// What could replace the devices that are lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement<'a> {
+    /// The claims whose pods are evicted, by namespace and name.
+    pub claims: Vec<ClaimOutlook<'a>>,
+    /// How many of them can be placed together.
+    pub together: Together,
+    /// What stays allocatable of the same classes; absent where that is not known at all.
+    pub available: Option<Available>,
+}
+
+/// What becomes of one claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimOutlook<'a> {
+    /// The claim.
+    pub claim: &'a ResourceClaim,
+    /// Whether it could be placed again, with everybody else's allocations kept.
+    pub alone: Alone,
+    /// What it asks for, each with how many devices could serve it; alternatives one by one.
+    pub requests: Vec<RequestOutlook>,
+    /// What it asks for that the bound over all claims does not look at.
+    pub beyond: Vec<Beyond>,
+}
+
+/// Whether a claim could be placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Alone {
+    /// On some node.
+    Placeable,
+    /// On none.
+    Unplaceable,
+    /// Nobody knows, for these reasons.
+    Unknown(BTreeSet<Unknown>),
+}
+
+/// How many devices could serve a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestOutlook {
+    /// The request, as REQUEST or REQUEST/ALTERNATIVE.
+    pub request: String,
+    /// How many devices it needs; absent where it wants all of a node.
+    pub needs: Option<i64>,
+    /// Devices that fit, that no taint keeps from it, and that nobody else has.
+    pub devices: Range,
+}
+
+/// What a bound over all claims does not look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Beyond {
+    /// Devices have to be alike, or different.
+    Constraints,
+    /// Devices share counters.
+    Counters,
+    /// Devices are shared by portions of their capacity.
+    Capacity,
+    /// It wants all devices of a node.
+    AllDevices,
+    /// It wants several devices, which have to be on one node.
+    SeveralDevices,
+}

@@ -1,0 +1,171 @@
+//! Which devices are there, tainted how, and what is known of them?
+
+use foldhash::HashMap;
+
+use super::fit::Fits;
+use super::nodes::NodeFacts;
+use super::pool::{Shelf, View};
+use super::sight::Sight;
+use crate::engine::considered::considered_rules;
+use crate::engine::preview::existing_rules;
+use crate::engine::select::{DeviceKey, RuleIndex};
+use crate::engine::tolerate::tolerates;
+use crate::engine::{ConsideredTaint, Semantics};
+use crate::model::{
+    Device, DeviceClass, DeviceId, Effect, ResourceSlice, Snapshot, Taint, Toleration,
+};
+
+/// A device in a slice, of whatever generation.
+#[derive(Debug)]
+pub(super) struct DeviceAt<'a> {
+    pub(super) slice: &'a ResourceSlice,
+    pub(super) device: &'a Device,
+    /// Which device it is: those of one driver, pool and name are the same.
+    pub(super) identity: u32,
+    /// The driver's taints, then those of rules, the considered ones among them.
+    taints: Vec<Taint>,
+}
+
+/// A cluster as the allocator sees it, once the considered taints are there.
+#[derive(Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) devices: Vec<DeviceAt<'a>>,
+    /// One for each node, or for nodes among which the allocator sees no difference.
+    pub(super) views: Vec<View<'a>>,
+    pub(super) fits: Fits<'a>,
+    pub(super) sight: Sight,
+    /// Why nobody can be sure that a device is as tainted as it looks; empty where all is clear.
+    pub(super) doubts: Vec<String>,
+    identities: HashMap<DeviceKey<'a>, u32>,
+    classes: HashMap<&'a str, &'a DeviceClass>,
+    blocks_unknown: bool,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        considered: &[ConsideredTaint],
+        semantics: &Semantics,
+        sight: Sight,
+    ) -> Self {
+        let rules = considered_rules(considered).chain(existing_rules(snapshot, considered));
+        // What a rule without selector means to the scheduler is another question than whom it evicts.
+        let semantics_of_scheduler = Semantics {
+            nil_selector_evicts: semantics.nil_selector_blocks,
+            ..*semantics
+        };
+        let rules = RuleIndex::new(rules.collect(), &snapshot.classes, &semantics_of_scheduler);
+        let mut scene = Self {
+            devices: Vec::new(),
+            views: Vec::new(),
+            fits: Fits::default(),
+            sight,
+            doubts: Vec::new(),
+            identities: HashMap::default(),
+            classes: snapshot
+                .classes
+                .iter()
+                .map(|class| (class.name.as_str(), class))
+                .collect(),
+            blocks_unknown: semantics.unknown_effect_blocks,
+        };
+        for slice in &snapshot.slices {
+            for device in &slice.devices {
+                scene.add(slice, device, &rules);
+            }
+        }
+        scene.doubts.sort();
+        scene.doubts.dedup();
+        let nodes = nodes(snapshot, sight);
+        scene.views = Shelf::new(&snapshot.slices).views(&nodes);
+        scene
+    }
+
+    fn add(&mut self, slice: &'a ResourceSlice, device: &'a Device, rules: &RuleIndex<'_>) {
+        let key = DeviceKey {
+            driver: slice.driver.as_str(),
+            pool: slice.pool.name.as_str(),
+            device: device.name.as_str(),
+        };
+        let matching = rules.matching(key, Some((&slice.driver, device)));
+        self.doubts
+            .extend(matching.gaps.into_iter().map(|gap| gap.why));
+        let next = u32::try_from(self.identities.len()).unwrap_or(u32::MAX);
+        let of_rules = matching.places.iter().map(|place| rules.rule(*place).taint);
+        self.devices.push(DeviceAt {
+            slice,
+            device,
+            identity: *self.identities.entry(key).or_insert(next),
+            taints: device.taints.iter().chain(of_rules).cloned().collect(),
+        });
+    }
+
+    /// The device at `place`.
+    pub(super) fn at(&self, place: u32) -> &DeviceAt<'a> {
+        &self.devices[place as usize]
+    }
+
+    /// The identity of a device that some slice has.
+    pub(super) fn identity(&self, id: &DeviceId) -> Option<u32> {
+        let key = DeviceKey {
+            driver: id.driver.as_str(),
+            pool: id.pool.as_str(),
+            device: id.device.as_str(),
+        };
+        self.identities.get(&key).copied()
+    }
+
+    /// The class of that name.
+    pub(super) fn class(&self, name: &str) -> Option<&'a DeviceClass> {
+        self.classes.get(name).copied()
+    }
+
+    /// All classes, by name.
+    pub(super) fn classes(&self) -> Vec<&'a DeviceClass> {
+        let mut classes: Vec<_> = self.classes.values().copied().collect();
+        classes.sort_by_key(|class| &class.name);
+        classes
+    }
+
+    /// Whether a taint keeps the device at `place` from whoever has these tolerations.
+    ///
+    /// Upstream: `taintPreventsAllocation`.
+    pub(super) fn is_blocked(&self, place: u32, tolerations: &[Toleration]) -> bool {
+        self.at(place).taints.iter().any(|taint| {
+            let counts = match &taint.effect {
+                Effect::NoSchedule | Effect::NoExecute => true,
+                Effect::None => false,
+                Effect::Unknown(_) => self.blocks_unknown,
+            };
+            counts
+                && !tolerations
+                    .iter()
+                    .any(|toleration| tolerates(toleration, taint))
+        })
+    }
+}
+
+/// The nodes on which claims could be placed; where nobody has read them, those that slices name, and
+/// one that stands for all others.
+fn nodes(snapshot: &Snapshot, sight: Sight) -> Vec<NodeFacts<'_>> {
+    if sight.nodes {
+        let nodes = snapshot.nodes.iter();
+        return nodes
+            .map(|node| NodeFacts {
+                name: Some(node.name.as_str()),
+                labels: Some(&node.labels),
+            })
+            .collect();
+    }
+    let slices = snapshot.slices.iter();
+    let named = slices.flat_map(|slice| slice.devices.iter().map(|device| slice.node_of(device)));
+    let mut names: Vec<Option<&str>> = named
+        .flatten()
+        .map(|name| Some(name.as_str()))
+        .chain([None])
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let unknown = |name| NodeFacts { name, labels: None };
+    names.into_iter().map(unknown).collect()
+}

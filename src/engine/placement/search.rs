@@ -1,0 +1,349 @@
+//! Can one claim be placed on a node?
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use foldhash::HashMap;
+
+use super::capacity::{Taken, is_left, taken};
+use super::constraint::{Constraint, For};
+use super::counters::Remaining;
+use super::demand::{Choice, Demand, Halt, MOST_DEVICES, Needed};
+use super::pool::{Pool, Standing, View};
+use super::scene::Scene;
+use super::usage::Usage;
+use crate::model::{ClaimSpec, Device};
+
+/// What is looked at: a claim without its devices, on a node.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'s, 'a> {
+    pub(super) scene: &'s Scene<'a>,
+    pub(super) view: &'s View<'a>,
+    /// What everybody else holds.
+    pub(super) usage: Usage<'s, 'a>,
+    pub(super) spec: &'a ClaimSpec,
+    pub(super) demands: &'s [Demand<'a>],
+    /// How many more steps may be taken; every search takes some.
+    pub(super) steps: &'s Cell<u64>,
+}
+
+/// The devices that were chosen so far.
+struct Search<'s, 'a> {
+    task: Task<'s, 'a>,
+    /// How many devices each choice of each request needs.
+    needed: Vec<Vec<Needed>>,
+    chosen: BTreeSet<u32>,
+    shared: HashMap<u32, Vec<Taken<'a>>>,
+    constraints: Vec<Constraint<'a>>,
+    remaining: Remaining<'a>,
+    results: usize,
+}
+
+/// Where a search for the devices of a choice is.
+#[derive(Clone, Copy)]
+struct At {
+    request: usize,
+    choice: usize,
+    /// How many devices of the choice are chosen.
+    done: usize,
+    /// Where to go on: the place of a pool in the view, and of a device in the pool.
+    pool: usize,
+    device: usize,
+}
+
+/// A device that was chosen, to be given back.
+struct Chosen<'s, 'a> {
+    pool: &'s Pool<'a>,
+    device: &'a Device,
+    identity: u32,
+    is_shared: bool,
+    has_counters: bool,
+}
+
+/// Whether the claim can be placed on the node.
+///
+/// Upstream: `Allocator.Allocate` for one claim.
+pub(super) fn is_placeable(task: Task<'_, '_>) -> Result<bool, Halt> {
+    let mut needed = Vec::with_capacity(task.demands.len());
+    let mut least = 0_usize;
+    for demand in task.demands {
+        let choices = demand.choices.iter();
+        let choices = choices.map(|choice| choice.needed(task.view, task.scene));
+        let choices: Vec<Needed> = choices.collect::<Result<_, _>>()?;
+        let fewest = choices.iter().map(Needed::count).min();
+        least = least.saturating_add(fewest.unwrap_or_default());
+        needed.push(choices);
+    }
+    if least > MOST_DEVICES {
+        return Err(Halt::No);
+    }
+    let mut search = Search {
+        task,
+        needed,
+        chosen: BTreeSet::new(),
+        shared: HashMap::default(),
+        constraints: task.spec.constraints.iter().map(Constraint::new).collect(),
+        remaining: Remaining::default(),
+        results: 0,
+    };
+    match search.request(0) {
+        Err(Halt::TooMany) => Ok(false),
+        answer => answer,
+    }
+}
+
+impl<'s, 'a> Search<'s, 'a> {
+    /// Serves the request at that place, and all that come after it.
+    ///
+    /// Upstream: `allocateOne`, as far as it goes from request to request.
+    fn request(&mut self, request: usize) -> Result<bool, Halt> {
+        let Some(demand) = self.task.demands.get(request) else {
+            return Ok(true);
+        };
+        let start = |choice| At {
+            request,
+            choice,
+            done: 0,
+            pool: 0,
+            device: 0,
+        };
+        let [choice] = demand.choices.as_slice() else {
+            return self.first_available(demand.choices.len(), start);
+        };
+        if choice.alternative.is_some() {
+            return self.first_available(1, start);
+        }
+        self.choose(start(0))
+    }
+
+    fn first_available(
+        &mut self,
+        choices: usize,
+        start: impl Fn(usize) -> At,
+    ) -> Result<bool, Halt> {
+        let mut are_too_many = true;
+        for choice in 0..choices {
+            match self.choose(start(choice)) {
+                Err(Halt::TooMany) => {}
+                Ok(false) => are_too_many = false,
+                answer => return answer,
+            }
+        }
+        if are_too_many {
+            return Err(Halt::TooMany);
+        }
+        Ok(false)
+    }
+
+    /// Chooses the next device, and all that come after it.
+    fn choose(&mut self, at: At) -> Result<bool, Halt> {
+        let task = self.task;
+        let needed = &self.needed[at.request][at.choice];
+        let (count, must) = match needed {
+            Needed::Some(count) => (*count, None),
+            Needed::All(devices) if devices.is_empty() => return Ok(false),
+            Needed::All(devices) => (devices.len(), devices.get(at.done).copied()),
+        };
+        if at.done >= count {
+            return self.request(at.request.saturating_add(1));
+        }
+        if self.results.saturating_add(count.saturating_sub(at.done)) > MOST_DEVICES {
+            return Err(Halt::TooMany);
+        }
+        if let Some((number, place)) = must {
+            return self.with(At { pool: number, ..at }, place, Force::Must);
+        }
+        for number in at.pool..task.view.pools.len() {
+            let pool = &task.view.pools[number];
+            if pool.standing != Standing::Usable {
+                continue;
+            }
+            let first = if number == at.pool { at.device } else { 0 };
+            for (device, place) in pool.devices.iter().enumerate().skip(first) {
+                self.step()?;
+                if !self.is_candidate(at, *place)? {
+                    continue;
+                }
+                let next = At {
+                    pool: number,
+                    device: device.saturating_add(1),
+                    ..at
+                };
+                if self.with(next, *place, Force::May)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Chooses the device at `place`, if it can be chosen, and goes on.
+    fn with(&mut self, at: At, place: u32, force: Force) -> Result<bool, Halt> {
+        self.step()?;
+        let Some(chosen) = self.take(at, place, force)? else {
+            return Ok(false);
+        };
+        let answer = self.choose(At {
+            done: at.done.saturating_add(1),
+            ..at
+        });
+        if answer != Ok(true) {
+            self.give_back(at, &chosen);
+        }
+        answer
+    }
+
+    fn step(&self) -> Result<(), Halt> {
+        let left = self.task.steps.get();
+        if left == 0 {
+            return Err("there are too many ways to place it".to_owned().into());
+        }
+        self.task.steps.set(left.saturating_sub(1));
+        Ok(())
+    }
+
+    /// Whether the device is free, fits, and has so much left.
+    fn is_candidate(&self, at: At, place: u32) -> Result<bool, Halt> {
+        let Task {
+            scene, view, usage, ..
+        } = self.task;
+        let choice = self.choice(at);
+        let identity = scene.at(place).identity;
+        let is_taken = self.chosen.contains(&identity);
+        if is_taken || (!choice.terms.admin_access && usage.is_held(identity)) {
+            return Ok(false);
+        }
+        Ok(choice.selects(place, view, scene)? && self.portion(at, place)?.is_some())
+    }
+
+    fn choice(&self, at: At) -> &'s Choice<'a> {
+        &self.task.demands[at.request].choices[at.choice]
+    }
+
+    fn for_request(&self, at: At) -> For<'a> {
+        For {
+            request: self.task.demands[at.request].request,
+            alternative: self.choice(at).alternative,
+        }
+    }
+
+    /// What the choice takes of the device's capacities, unless less is left.
+    fn portion(&self, at: At, place: u32) -> Result<Option<Taken<'a>>, Halt> {
+        let Task { scene, usage, .. } = self.task;
+        let found = scene.at(place);
+        let Some(taken) = taken(&self.choice(at).terms.capacity, found.device)? else {
+            return Ok(None);
+        };
+        let used = |name: &str| {
+            let chosen = self.shared.get(&found.identity).into_iter().flatten();
+            let mut used = usage.consumed(found.identity, name)?;
+            for taken in chosen {
+                used = used.checked_add(taken.get(name).copied().unwrap_or_default())?;
+            }
+            Some(used)
+        };
+        let is_left = is_left(&taken, found.device, used)?;
+        Ok(is_left.then_some(taken))
+    }
+
+    /// Upstream: `allocateDevice`.
+    fn take(&mut self, at: At, place: u32, force: Force) -> Result<Option<Chosen<'s, 'a>>, Halt> {
+        let Task {
+            scene, view, usage, ..
+        } = self.task;
+        let terms = self.choice(at).terms;
+        let found = scene.at(place);
+        let mut chosen = Chosen {
+            pool: &view.pools[at.pool],
+            device: found.device,
+            identity: found.identity,
+            is_shared: found.device.allow_multiple_allocations,
+            has_counters: false,
+        };
+        let is_taken = self.chosen.contains(&chosen.identity);
+        let is_held = !terms.admin_access && usage.is_held(chosen.identity);
+        if is_held || is_taken || scene.is_blocked(place, &terms.tolerations) {
+            return Ok(None);
+        }
+        let Some(portion) = self.portion(at, place)? else {
+            return Ok(None);
+        };
+        // A further share of a device in use pays no counters again.
+        let is_paid = chosen.is_shared
+            && (usage.is_shared(chosen.identity) || self.shared.contains_key(&chosen.identity));
+        let consumes = found
+            .device
+            .terms
+            .as_ref()
+            .is_some_and(|terms| !terms.consumes.is_empty());
+        if consumes && !is_paid {
+            if !self
+                .remaining
+                .take((chosen.pool, chosen.device), usage, scene)?
+            {
+                return Ok(None);
+            }
+            chosen.has_counters = true;
+        }
+        if !self.satisfies(at, &chosen, found.slice.driver.as_str()) {
+            if chosen.has_counters {
+                self.remaining.give_back(chosen.pool, chosen.device);
+            }
+            return match force {
+                Force::May => Ok(None),
+                Force::Must => Err(Halt::Conflict),
+            };
+        }
+        if chosen.is_shared {
+            self.shared
+                .entry(chosen.identity)
+                .or_default()
+                .push(portion);
+        } else {
+            self.chosen.insert(chosen.identity);
+        }
+        self.results = self.results.saturating_add(1);
+        Ok(Some(chosen))
+    }
+
+    /// Adds the device to the constraints, unless one of them is against it.
+    fn satisfies(&mut self, at: At, chosen: &Chosen<'_, 'a>, driver: &str) -> bool {
+        let request = self.for_request(at);
+        for number in 0..self.constraints.len() {
+            if !self.constraints[number].add(request, driver, chosen.device) {
+                for added in &mut self.constraints[..number] {
+                    added.remove(request);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Upstream: `rollbackDevice`.
+    fn give_back(&mut self, at: At, chosen: &Chosen<'_, 'a>) {
+        let request = self.for_request(at);
+        self.results = self.results.saturating_sub(1);
+        if !chosen.is_shared {
+            self.chosen.remove(&chosen.identity);
+        } else if let Some(shares) = self.shared.get_mut(&chosen.identity) {
+            shares.pop();
+            if shares.is_empty() {
+                self.shared.remove(&chosen.identity);
+            }
+        }
+        for constraint in &mut self.constraints {
+            constraint.remove(request);
+        }
+        if chosen.has_counters {
+            self.remaining.give_back(chosen.pool, chosen.device);
+        }
+    }
+}
+
+/// Whether a device may be chosen, or has to be.
+#[derive(Clone, Copy)]
+enum Force {
+    May,
+    Must,
+}

@@ -1,0 +1,252 @@
+package oracle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
+)
+
+// allocateRequest asks where some claims could be placed if they had no
+// devices, with all other claims as they are and the rules in place.
+type allocateRequest struct {
+	envelope
+	Slices  []json.RawMessage `json:"slices"`
+	Claims  []json.RawMessage `json:"claims"`
+	Classes []json.RawMessage `json:"classes"`
+	Rules   []json.RawMessage `json:"rules"`
+	Nodes   []json.RawMessage `json:"nodes"`
+	// Place names the claims, each placed alone, as NAMESPACE/NAME.
+	Place []string `json:"place"`
+	// Together names the claims that are placed one after the other.
+	Together []string `json:"together"`
+}
+
+// placement is what the allocator says of one claim on each node.
+type placement struct {
+	Nodes map[string]string `json:"nodes"`
+}
+
+type allocateAnswer struct {
+	ID         json.RawMessage      `json:"id"`
+	Placements map[string]placement `json:"placements"`
+	Together   int                  `json:"together"`
+}
+
+const (
+	nodePlaced = "placed"
+	nodeFailed = "failed"
+	nodeError  = "error: "
+)
+
+// answerAllocate asks the structured allocator as the scheduler does.
+func answerAllocate(id json.RawMessage, line []byte) (any, error) {
+	var request allocateRequest
+	if err := decodeRequest(line, &request); err != nil {
+		return nil, err
+	}
+	world, err := decodeWorld(&request)
+	if err != nil {
+		return nil, err
+	}
+	answer := allocateAnswer{ID: id, Placements: map[string]placement{}}
+	for _, name := range request.Place {
+		placed, err := world.place(name)
+		if err != nil {
+			return nil, fmt.Errorf("claim %s: %w", name, err)
+		}
+		answer.Placements[name] = placed
+	}
+	if answer.Together, err = world.placeTogether(request.Together); err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// world is a cluster as the allocator sees it.
+type world struct {
+	slices  []*resourceapi.ResourceSlice
+	claims  []*resourceapi.ResourceClaim
+	classes classLister
+	nodes   []*corev1.Node
+}
+
+// expressions are compiled once for all clusters.
+var expressions = dracel.NewCache(256, dracel.Features{EnableConsumableCapacity: true})
+
+func decodeWorld(request *allocateRequest) (*world, error) {
+	world := &world{classes: classLister{}}
+	rules, err := decodeAll[taintRule](request.Rules)
+	if err != nil {
+		return nil, err
+	}
+	if world.slices, err = decodeAll[resourceapi.ResourceSlice](request.Slices); err != nil {
+		return nil, err
+	}
+	taint(world.slices, rules)
+	if world.claims, err = decodeAll[resourceapi.ResourceClaim](request.Claims); err != nil {
+		return nil, err
+	}
+	classes, err := decodeAll[resourceapi.DeviceClass](request.Classes)
+	if err != nil {
+		return nil, err
+	}
+	for _, class := range classes {
+		world.classes[class.Name] = class
+	}
+	if world.nodes, err = decodeAll[corev1.Node](request.Nodes); err != nil {
+		return nil, err
+	}
+	return world, nil
+}
+
+func decodeAll[T any](raws []json.RawMessage) ([]*T, error) {
+	objects := make([]*T, 0, len(raws))
+	for index, raw := range raws {
+		object := new(T)
+		if err := decodeStrictly(raw, object, false); err != nil {
+			return nil, fmt.Errorf("object #%d: %w", index, err)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// taint does what the tracker of slices does for the scheduler: the taint of
+// every rule that selects a device comes after the device's own.
+func taint(slices []*resourceapi.ResourceSlice, rules []*taintRule) {
+	for _, slice := range slices {
+		for index := range slice.Spec.Devices {
+			device := &slice.Spec.Devices[index]
+			for _, rule := range rules {
+				if selects(rule.Spec.DeviceSelector, slice, device.Name) {
+					device.Taints = append(device.Taints, rule.Spec.Taint)
+				}
+			}
+		}
+	}
+}
+
+func selects(selector *resourceapi.DeviceTaintSelector, slice *resourceapi.ResourceSlice, device string) bool {
+	return selector != nil && fits(selector.Driver, slice.Spec.Driver) &&
+		fits(selector.Pool, slice.Spec.Pool.Name) && fits(selector.Device, device)
+}
+
+func fits(wanted *string, actual string) bool {
+	return wanted == nil || *wanted == actual
+}
+
+// place tries every node: whether the scheduler would look at it for other
+// reasons is not asked.
+func (w *world) place(name string) (placement, error) {
+	claims, state := w.without(name)
+	if len(claims) != 1 {
+		return placement{}, errors.New("there is no such claim")
+	}
+	allocator, err := structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, w.slices, expressions)
+	if err != nil {
+		return placement{}, err
+	}
+	result := placement{Nodes: map[string]string{}}
+	for _, node := range w.nodes {
+		found, err := allocator.Allocate(context.Background(), node, claims)
+		switch {
+		case err != nil:
+			result.Nodes[node.Name] = nodeError + err.Error()
+		case len(found) == 1:
+			result.Nodes[node.Name] = nodePlaced
+		default:
+			result.Nodes[node.Name] = nodeFailed
+		}
+	}
+	return result, nil
+}
+
+// placeTogether counts the claims that find a place one after the other, in this
+// order and each on the first node that has one.
+func (w *world) placeTogether(names []string) (int, error) {
+	claims, state := w.without(names...)
+	placed := 0
+	for _, claim := range claims {
+		allocator, err := structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, w.slices, expressions)
+		if err != nil {
+			return 0, err
+		}
+		for _, node := range w.nodes {
+			found, err := allocator.Allocate(context.Background(), node, []*resourceapi.ResourceClaim{claim})
+			if err == nil && len(found) == 1 {
+				hold(&state, found[0].Devices.Results)
+				placed++
+				break
+			}
+		}
+	}
+	return placed, nil
+}
+
+// without gives the claims of these names with no devices, and what all others
+// hold.
+//
+// Upstream: foreachAllocatedDevice in the scheduler's plugin dynamicresources.
+func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structured.AllocatedState) {
+	state := structured.AllocatedState{
+		AllocatedDevices:         sets.New[structured.DeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
+	}
+	var wanted []*resourceapi.ResourceClaim
+	for _, claim := range w.claims {
+		if slices.Contains(names, claim.Namespace+"/"+claim.Name) {
+			claim = claim.DeepCopy()
+			claim.Status = resourceapi.ResourceClaimStatus{}
+			wanted = append(wanted, claim)
+			continue
+		}
+		if claim.Status.Allocation != nil {
+			hold(&state, claim.Status.Allocation.Devices.Results)
+		}
+	}
+	return wanted, state
+}
+
+func hold(state *structured.AllocatedState, results []resourceapi.DeviceRequestAllocationResult) {
+	for _, result := range results {
+		if result.AdminAccess != nil && *result.AdminAccess {
+			continue
+		}
+		id := structured.MakeDeviceID(result.Driver, result.Pool, result.Device)
+		if result.ShareID == nil {
+			state.AllocatedDevices.Insert(id)
+			continue
+		}
+		state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, result.ShareID))
+		if result.ConsumedCapacity != nil {
+			state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
+		}
+	}
+}
+
+// classLister is a fixed set of classes.
+type classLister map[string]*resourceapi.DeviceClass
+
+func (l classLister) List() ([]*resourceapi.DeviceClass, error) {
+	classes := make([]*resourceapi.DeviceClass, 0, len(l))
+	for _, class := range l {
+		classes = append(classes, class)
+	}
+	return classes, nil
+}
+
+func (l classLister) Get(name string) (*resourceapi.DeviceClass, error) {
+	if class, ok := l[name]; ok {
+		return class, nil
+	}
+	return nil, fmt.Errorf("deviceclass %s not found", name)
+}

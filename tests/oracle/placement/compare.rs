@@ -1,0 +1,201 @@
+//! What the engine says of a cluster, beside what the allocator does.
+
+use kubectl_devicetaint::cluster::{self, FileSource, Limits};
+use kubectl_devicetaint::engine::placement::{Alone, Replacement, Sight, replacement};
+use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
+use kubectl_devicetaint::model::{Reading, Taint};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, cluster};
+use crate::go_program::say;
+use crate::process::Oracle;
+
+/// How many clusters the oracle is given at once.
+const BATCH: u64 = 100;
+/// So much of what the allocator cannot place has to be found, in percent.
+const FOUND: usize = 90;
+
+/// How often both said what.
+#[derive(Default)]
+struct Tally {
+    placed: usize,
+    failed: usize,
+    /// Of those that the allocator cannot place, "no replacement" and "not known".
+    found: usize,
+    unknown: usize,
+    /// Of those that the allocator places, "not known".
+    doubted: usize,
+}
+
+/// Compares `number` clusters of a seed: never "no replacement" for a claim that the allocator places,
+/// never a bound below what it places together, and most of what it cannot place is found.
+pub fn compare(seed: u64, number: u64) {
+    let mut oracle = Oracle::start();
+    let mut tally = Tally::default();
+    let mut done = 0;
+    while done < number {
+        let seeds: Vec<u64> = (done..number.min(done + BATCH))
+            .map(|place| seed.wrapping_mul(1_000_003).wrapping_add(place))
+            .collect();
+        let clusters: Vec<(Cluster, Reading)> = seeds
+            .iter()
+            .map(|seed| {
+                let made = cluster(*seed);
+                let reading = read(&made);
+                (made, reading)
+            })
+            .collect();
+        let considered: Vec<Vec<ConsideredTaint>> = clusters
+            .iter()
+            .map(|(_, reading)| considered(reading))
+            .collect();
+        let answers: Vec<Replacement<'_>> = clusters
+            .iter()
+            .zip(&considered)
+            .map(|((_, reading), considered)| ours(reading, considered))
+            .collect();
+        let requests: Vec<Value> = clusters
+            .iter()
+            .zip(&answers)
+            .map(|((made, _), ours)| request(made, ours))
+            .collect();
+        for (((theirs, ours), (made, _)), seed) in oracle
+            .ask(&requests)
+            .iter()
+            .zip(&answers)
+            .zip(&clusters)
+            .zip(&seeds)
+        {
+            if let Some(difference) = tally.add(ours, theirs) {
+                let yaml = serde_yaml::to_string(&made.list()).expect("YAML");
+                panic!(
+                    "cluster {seed}: {difference}\n\ntheirs: {theirs:#}\n\nours: {ours:#?}\n\n# read this with --from\n{yaml}"
+                );
+            }
+        }
+        done += seeds.len() as u64;
+    }
+    tally.report(seed, number);
+}
+
+fn read(made: &Cluster) -> Reading {
+    let text = made.list().to_string();
+    let mut bytes = text.as_bytes();
+    cluster::read(&[FileSource::Stdin], &mut bytes, &Limits::default()).expect("well-formed")
+}
+
+fn considered(reading: &Reading) -> Vec<ConsideredTaint> {
+    let rules = reading.snapshot.rules.iter();
+    rules
+        .map(|rule| ConsideredTaint {
+            rule: Some(rule.name.clone()),
+            selector: rule.selector.clone(),
+            taint: Taint {
+                ..rule.taint.clone()
+            },
+        })
+        .collect()
+}
+
+fn ours<'a>(reading: &'a Reading, considered: &'a [ConsideredTaint]) -> Replacement<'a> {
+    let semantics = Semantics::newest();
+    let now = "2026-11-21T01:00:34Z".parse().expect("a time");
+    let impact = preview(&reading.snapshot, considered, now, &semantics);
+    replacement(
+        &reading.snapshot,
+        considered,
+        &impact,
+        (&semantics, Sight::COMPLETE),
+    )
+}
+
+fn request(made: &Cluster, ours: &Replacement<'_>) -> Value {
+    let names: Vec<String> = ours
+        .claims
+        .iter()
+        .map(|one| one.claim.name.to_string())
+        .collect();
+    json!({
+        "op": "allocate",
+        "nodes": made.nodes,
+        "classes": made.classes,
+        "slices": made.slices,
+        "claims": made.claims,
+        "rules": made.rules,
+        "place": names,
+        "together": names,
+    })
+}
+
+impl Tally {
+    /// Counts what both say; what must not be is told.
+    fn add(&mut self, ours: &Replacement<'_>, theirs: &Value) -> Option<String> {
+        assert!(
+            theirs.get("error").is_none(),
+            "the oracle cannot answer: {theirs}"
+        );
+        let together = theirs["together"].as_u64().expect("a number") as usize;
+        if together > ours.together.at_most {
+            return Some(format!(
+                "at most {} of {} can be placed, but the allocator places {together}",
+                ours.together.at_most, ours.together.claims
+            ));
+        }
+        for outlook in &ours.claims {
+            let name = outlook.claim.name.to_string();
+            let nodes = theirs["placements"][&name]["nodes"]
+                .as_object()
+                .expect("nodes");
+            let is_placed = nodes.values().any(|answer| answer == "placed");
+            match (is_placed, &outlook.alone) {
+                (true, Alone::Unplaceable) => {
+                    return Some(format!(
+                        "{name} has a replacement, we say that there is none"
+                    ));
+                }
+                (true, Alone::Placeable) => self.placed += 1,
+                (true, Alone::Unknown(_)) => {
+                    self.placed += 1;
+                    self.doubted += 1;
+                }
+                (false, Alone::Unplaceable) => {
+                    self.failed += 1;
+                    self.found += 1;
+                }
+                (false, Alone::Unknown(_)) => {
+                    self.failed += 1;
+                    self.unknown += 1;
+                }
+                (false, Alone::Placeable) => self.failed += 1,
+            }
+        }
+        None
+    }
+
+    fn report(&self, seed: u64, clusters: u64) {
+        let share = |part: usize, whole: usize| {
+            format!(
+                "{part} of {whole} ({:.1} %)",
+                100.0 * part as f64 / whole.max(1) as f64
+            )
+        };
+        let Self {
+            placed,
+            failed,
+            found,
+            unknown,
+            doubted,
+        } = self;
+        say(&format!(
+            "allocator: {clusters} clusters of seed {seed}: of the claims that it can place 0 of {placed} are said to have no replacement ({} not known), of those that it cannot place {} are found ({} not known)",
+            share(*doubted, *placed),
+            share(*found, *failed),
+            share(*unknown, *failed),
+        ));
+        assert!(*placed > 0 && *failed > 0, "nothing to compare");
+        assert!(
+            found * 100 >= failed * FOUND,
+            "{found} of {failed} are found"
+        );
+    }
+}

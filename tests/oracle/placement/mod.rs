@@ -1,0 +1,7 @@
+//! Does the engine say "no replacement" only where the real allocator has none?
+
+mod cluster;
+mod compare;
+mod random;
+
+pub use compare::compare;
