@@ -3,7 +3,8 @@
 #
 #   examples/runbook.sh gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware
 #
-# GUARD, TIMEOUT and SETTLE can be set; MAINTENANCE is the command that does the work meanwhile.
+# GUARD, TIMEOUT and SETTLE can be set, and POLICY, the file with what a team has agreed on; MAINTENANCE is the command that does
+# the work meanwhile.
 # Every step can be run again: what is done already is left as it is.
 set -euo pipefail
 
@@ -12,6 +13,9 @@ taint=$2
 guard=${GUARD:-pods.evicted>20}
 timeout=${TIMEOUT:-10m}
 settle=${SETTLE:-10s}
+
+# Nothing where there is no policy.
+forbids=(${POLICY:+--policy "$POLICY"})
 
 plugin() {
     kubectl devicetaint "$@"
@@ -22,7 +26,7 @@ trap 'rm -f "$report"' EXIT
 
 # Whom would it hit? 4: more than the guard allows; 6: the answer is incomplete.
 status=0
-plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" --strict -o json > "$report" || status=$?
+plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --strict -o json > "$report" || status=$?
 case $status in
     0) ;;
     4) echo "runbook: too many pods would be evicted, nothing was changed" >&2; exit 4 ;;
@@ -34,14 +38,14 @@ esac
 rule=$(plugin describe "$device" "${taint%%=*}" -o name 2>/dev/null) || rule=
 if [ -z "$rule" ]; then
     # 1 also means that somebody else has a rule of that name with another taint.
-    rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h -o name)
+    rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h ${forbids[@]+"${forbids[@]}"} -o name)
     echo "rule ${rule#*/} created"
 fi
 rule=${rule#*/}
 
 # Evict those of the report, and nobody else. 3: it was escalated before; 5: they are not gone in time.
 status=0
-plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" --error-unchanged || status=$?
+plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --error-unchanged || status=$?
 case $status in
     0 | 3) ;;
     1)

@@ -16,11 +16,12 @@ use super::platform::Platform;
 use super::project::Project;
 
 /// Files beside the program, from the root of the repository.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
     "examples/cluster.yaml",
+    "examples/policy.yaml",
     "examples/rule.yaml",
 ];
 

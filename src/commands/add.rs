@@ -22,6 +22,7 @@ use crate::decide::add::{deed, next_line};
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::drafts::{Inscription, with_expiry};
+use crate::decide::policy::Asked;
 use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
@@ -216,6 +217,8 @@ async fn agree(
     if open.is_empty() {
         return Ok(());
     }
+    let asked: Vec<Asked> = open.iter().map(|step| Asked::of_step(step)).collect();
+    safety.policies.refuse(&asked, &scene.look.semantics)?;
     let release = scene.look.release();
     let risk = take_risk(&deed(&open), safety.risk, release, dry_run, context)?;
     if !open.iter().any(|step| step.does_something()) && safety.guards.is_empty() {

@@ -21,6 +21,7 @@ use crate::cluster::user_name;
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::effect::{no_way_back, way_back};
 use crate::decide::ledger::Wish as Planned;
+use crate::decide::policy::Asked;
 use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
@@ -194,6 +195,9 @@ impl EscalateArgs {
         }
         let to = Effect::from(self.to);
         let dry_run = self.change.change().dry_run;
+        let asked = wish.open.iter().map(|rule| Asked::of_rule(rule, &to));
+        let asked: Vec<Asked> = asked.collect();
+        safety.policies.refuse(&asked, &scene.look.semantics)?;
         let release = scene.look.release();
         let risk = take_risk(&wish.deed(&to), safety.risk, release, dry_run, context)?;
         let rules = wish.open.iter().chain(&wish.done);

@@ -12,10 +12,12 @@ use super::signal::Signals;
 use super::work::clusters;
 use super::work::consent::take_risk;
 use super::work::look::{Aside, Look};
+use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
 use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
+use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -66,6 +68,13 @@ pub(super) struct PreviewArgs {
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
+    /// Exit with code 4 for what the policy in this file forbids
+    ///
+    /// Guards, what a rule has to say about itself, and devices that are never tainted; repeatable, and
+    /// all have to be kept. What a rule has to say is asked of rules that are there or in a manifest.
+    #[arg(long, value_name = "FILENAME", help_heading = "Guards")]
+    policy: Vec<PathBuf>,
+
     #[command(flatten)]
     publish: PublishArgs,
 
@@ -101,6 +110,7 @@ struct Request {
     choice: Choice,
     manifests: Vec<DeviceTaintRule>,
     guards: Vec<Guard>,
+    policies: Policies,
 }
 
 impl Request {
@@ -222,6 +232,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         choice,
         manifests,
         guards,
+        policies,
     } = request;
     let mut look = Look::open(&args.source.source(), context).await?;
     refuse_wide(manifests, &look.semantics)?;
@@ -231,13 +242,26 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         look.refuse_missing(&considered)?;
     }
     look.reading.warnings.extend(choice.warning());
+    let asked = asked(&considered, manifests, &look);
+    look.reading.warnings.extend(policies.asked_later(&asked));
     let look = look.with_pods_for(&considered, guards).await?;
-    let report = look.report(&considered, guards);
+    let mut report = look.report(&considered, guards);
+    report.violations = policies.violations(&asked, &look.semantics);
     Ok(Answer {
         look,
         considered,
         report,
     })
+}
+
+/// What policies are asked about: each of the considered taints, with its rule or its manifest.
+fn asked(considered: &[ConsideredTaint], manifests: &[DeviceTaintRule], look: &Look) -> Vec<Asked> {
+    let asked = considered.iter().enumerate().map(|(place, considered)| {
+        let named = || look.rule(considered.rule.as_ref()?.as_str()).ok();
+        let rule = manifests.get(place).or_else(named);
+        Asked::considered(considered, rule)
+    });
+    asked.collect()
 }
 
 impl PreviewArgs {
@@ -261,10 +285,14 @@ impl PreviewArgs {
             filenames: self.filename.clone(),
         };
         let choice = Choice::parse(&typed, Purpose::Look)?;
+        let mut guards = guards::parse(&self.abort_if)?;
+        let policies = policy::read(&self.policy)?;
+        guards.extend(policies.guards());
         let manifests = source::manifests(&self.filename).await?;
         Ok(Request {
             choice,
-            guards: guards::parse(&self.abort_if)?,
+            guards,
+            policies,
             manifests: manifests.into_iter().map(|(rule, _)| rule).collect(),
         })
     }

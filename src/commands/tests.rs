@@ -222,6 +222,97 @@ async fn server_with_a_rule(version: &str) -> Server {
     server
 }
 
+/// A policy in a file that goes with what is returned beside its path.
+fn policy_file(rest: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("team.yaml");
+    let head = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
+    std::fs::write(&file, format!("{head}{rest}")).unwrap();
+    let name = file.display().to_string();
+    (folder, name)
+}
+
+const NEWEST: &str = r#"{"gitVersion":"v1.37.0"}"#;
+
+#[tokio::test]
+async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
+    let server = server_with_a_rule(NEWEST).await;
+    let never =
+        "neverTaint:\n- device: gpu.example.com/node-1/*\n- device: net.example.com/node-9/*\n";
+    let add = "add gpu.example.com/node-1/gpu-1 a.example.com/k:None";
+    let preview = "preview gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute";
+    for (rest, line, wanted) in [
+        (never, add, "never to be tainted"),
+        (never, preview, "never to be tainted"),
+        (
+            never,
+            "escalate drain --to NoSchedule --yes",
+            "never to be tainted",
+        ),
+        (never, "preview --rule drain", "never to be tainted"),
+        ("require: [reason]\n", add, "needs a reason"),
+        (
+            "require: [ticket]\n",
+            "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --reason x",
+            "needs a ticket",
+        ),
+        (
+            "require: [reason]\n",
+            "escalate drain --to NoSchedule --yes",
+            "needs a reason",
+        ),
+        (
+            "require: [reason]\n",
+            "preview --rule drain",
+            "needs a reason",
+        ),
+        (
+            "guards:\n- devices.selected>0\n",
+            add,
+            "guard tripped: devices.selected>0 of",
+        ),
+        (
+            "guards:\n- devices.selected>0\n",
+            preview,
+            "guard tripped: devices.selected>0 of",
+        ),
+    ] {
+        let (_folder, file) = policy_file(rest);
+        let run = Run::on(&server);
+        let refused = run
+            .of(&format!("{line} --policy {file}"))
+            .await
+            .unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused, "{line}: {refused}");
+        let told = refused.to_string();
+        assert!(
+            told.contains(wanted) && told.contains(&file),
+            "{line}: {told}"
+        );
+        let heads = server.heads();
+        assert!(heads.iter().all(|head| head.starts_with("get ")), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_policy_does_not_forbid_is_as_without_it() {
+    let server = server_with_a_rule(NEWEST).await;
+    let (_folder, file) = policy_file(
+        "require: [reason]\nneverTaint:\n- device: gpu.example.com/node-2/*\nguards:\n- devices.selected>1\n",
+    );
+    for line in [
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --reason firmware --dry-run",
+        "preview gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute",
+    ] {
+        let run = Run::on(&server);
+        let outcome = run.of(&format!("{line} --policy {file}")).await;
+        let told = run.stderr.text();
+        assert!(outcome.is_ok(), "{line}: {outcome:?} {told}");
+        let needs = told.contains("a rule needs a reason");
+        assert_eq!(needs, line.starts_with("preview"), "{line}: {told}");
+    }
+}
+
 const BROKEN: &str = r#"{"gitVersion":"v1.36.2-gke.1"}"#;
 
 #[tokio::test]

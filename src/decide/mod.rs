@@ -26,6 +26,7 @@
 //! | How does a command end that has given an answer? | [`mod@ending`] |
 //! | What was changed, for whoever interrupts a command? | [`ledger`] |
 //! | What became of the rules that were changed? | [`outcomes`] |
+//! | What has a team agreed on, and is it kept? | [`mod@policy`] |
 //! | What is asked of the controller itself? | [`publish`] |
 
 pub mod add;
@@ -45,6 +46,7 @@ pub mod ledger;
 pub mod narrowing;
 pub mod outcomes;
 pub mod owner;
+pub mod policy;
 pub mod publish;
 pub mod question;
 pub mod risk;

@@ -27,6 +27,7 @@ mod snapshot;
 mod taint;
 mod terms;
 mod toleration;
+mod written;
 
 pub use affects::Affects;
 pub use budget::{
@@ -58,3 +59,4 @@ pub use terms::{
     NodeSelector, NodeTerm, SliceTerms,
 };
 pub use toleration::{Operator, Toleration};
+pub use written::{Content, Field, Written};

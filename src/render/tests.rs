@@ -183,6 +183,8 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       podsTolerating: 1
       podsTerminating: 1
       podsNotEvicted: 1
+      podsCritical: 0
+      podsUnmanaged: 1
       namespaces: 2
       nodes: 1
       workloads: 2

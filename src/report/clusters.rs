@@ -205,7 +205,7 @@ impl<A: Answer> View for ClusterReports<A> {
             let value = guard.value_in_words();
             format!(
                 "all clusters together: {}: {tripped}, {value}",
-                guard.expression
+                guard.name()
             )
         });
         let mut add = |title: &'static str, lines: Vec<String>| {

@@ -15,6 +15,7 @@
 //! | What makes an eviction worse? | [`hazard`] |
 //! | What does a release do wrong, in words? | [`defects`] |
 //! | When is it too much? | [`guard`] |
+//! | What may a team's rules never do? | [`policy`] |
 //! | What is not known, and which numbers depend on it? | [`knowledge`] |
 //! | How many, as far as that is known? | [`count`] |
 //! | What does every answer say beside its subject? | [`answer`] |
@@ -47,6 +48,7 @@ pub mod impact;
 pub mod knowledge;
 pub mod life;
 pub mod metadata;
+pub mod policy;
 mod question;
 pub mod remaining;
 pub mod rules;

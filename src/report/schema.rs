@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::clusters::{AnyReport, ClusterReports};
 use super::happening::CommandEvent;
+use super::policy::DeviceTaintPolicy;
 use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, VersionReport, WaitReport};
 
 /// Every schema with the name of the file that it is shipped in.
@@ -51,6 +52,15 @@ pub fn files() -> [(&'static str, Schema); 8] {
     ]
 }
 
+/// The schemas of what is read, each with the name of the file that it is shipped in.
+#[must_use]
+pub fn inputs() -> [(&'static str, Schema); 1] {
+    [(
+        "device-taint-policy.v1alpha1.schema.json",
+        schema_of_input::<DeviceTaintPolicy>(),
+    )]
+}
+
 /// The kinds of the reports that have a schema.
 #[must_use]
 pub fn kinds() -> Vec<String> {
@@ -67,6 +77,15 @@ pub fn kinds() -> Vec<String> {
 fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
+        .with_transform(RecursiveTransform(join_lines))
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// The schema of what people write: what has a default may be left out.
+fn schema_of_input<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12()
+        .for_deserialize()
         .with_transform(RecursiveTransform(join_lines))
         .into_generator()
         .into_root_schema_for::<T>()

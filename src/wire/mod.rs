@@ -60,6 +60,7 @@ mod unambiguous;
 mod versions;
 mod walk;
 mod watch;
+mod written;
 mod yaml;
 
 pub use answer::{Identity, ServerStatus, StatusDetails, identity, server_status};
@@ -76,3 +77,4 @@ pub use taint::{DeviceTaint, DeviceToleration};
 pub use time::Time;
 pub use versions::{VERSIONS, Version, versions_of};
 pub use watch::{Change, WatchDecoder, WatchEncoding, WatchEvent};
+pub use written::written;

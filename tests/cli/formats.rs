@@ -114,6 +114,8 @@ fn preview_as_json() {
         "podsTolerating": 0,
         "podsTerminating": 0,
         "podsNotEvicted": 0,
+        "podsCritical": 0,
+        "podsUnmanaged": 1,
         "namespaces": 1,
         "nodes": 1,
         "workloads": 1,
@@ -233,6 +235,8 @@ fn preview_as_yaml() {
       podsTolerating: 0
       podsTerminating: 0
       podsNotEvicted: 0
+      podsCritical: 0
+      podsUnmanaged: 1
       namespaces: 1
       nodes: 1
       workloads: 1

@@ -77,12 +77,12 @@ fn short_help_of_preview() {
           --allow-missing        Accept names that match no device
 
     Guards:
-          --abort-if <GUARD>  Exit with code 4 when this holds: 'pods.evicted>20'
+          --abort-if <GUARD>   Exit with code 4 when this holds: 'pods.evicted>20'
+          --policy <FILENAME>  Exit with code 4 for what the policy in this file forbids
 
     Controller:
-          --publish               Ask the controller too, with rules of effect None
-          --cleanup               Remove the rules of --publish again
-          --accept-known-defects  Ask also where the release of Kubernetes breaks at rules
+          --publish  Ask the controller too, with rules of effect None
+          --cleanup  Remove the rules of --publish again
 
     Source:
           --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
@@ -196,6 +196,10 @@ fn guards_are_explained() {
       pods.evicted          pods evicted now or later; % of the pods that use
                             devices of the same drivers
       pods.evicted.now      pods evicted at once; % of the same pods
+      pods.critical         evicted pods that the system needs; % of the same pods
+      pods.unmanaged        evicted pods that nothing creates again; % of the same
+                            pods
+      workloads.affected    owners of the evicted pods; a pod without one is its own
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
       budgets.violated      disruption budgets that the evictions would overdraw

@@ -17,6 +17,7 @@ mod devices;
 mod formats;
 mod harness;
 mod help;
+mod policy;
 mod preview;
 mod rules;
 mod sources;

@@ -490,13 +490,13 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
     [stderr]
     error: unknown signal "pods.evictd"
-    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected, budgets.violated
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, workloads.affected, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
     [stderr]
     error: unknown signal "load"
-    hint: known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected, budgets.violated
+    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, workloads.affected, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"

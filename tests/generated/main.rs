@@ -58,7 +58,7 @@ fn assert_current(path: &str, generated: &str) {
 
 #[test]
 fn schemas_are_those_of_the_report_types() {
-    for (name, schema) in schema::files() {
+    for (name, schema) in schema::files().into_iter().chain(schema::inputs()) {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         assert_current(&format!("schemas/{name}"), &text);
     }
@@ -153,6 +153,8 @@ fn tables_of_the_book_are_those_of_the_program() {
     assert_region("guards.md", "signals", &table("signal", signals));
     let schemas = schema::files().map(|(name, schema)| (name, schema.to_value()));
     assert_region("reports.md", "fields", &fields::tables(&schemas));
+    let inputs = schema::inputs().map(|(name, schema)| (name, schema.to_value()));
+    assert_region("guards.md", "policy", &fields::tables(&inputs));
 }
 
 #[test]

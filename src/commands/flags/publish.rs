@@ -17,6 +17,11 @@ pub(crate) struct PublishArgs {
     ///
     /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, also one of effect None. That is
     /// asked about on a terminal; scripts need this flag there, and where the release is not known.
-    #[arg(long, requires = "publish", help_heading = "Controller")]
+    #[arg(
+        long,
+        requires = "publish",
+        help_heading = "Controller",
+        hide_short_help = true
+    )]
     pub(crate) accept_known_defects: bool,
 }

@@ -32,11 +32,18 @@ pub(crate) struct SafetyArgs {
     #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
 
+    /// Refuse what the policy in this file forbids
+    ///
+    /// Guards, what a rule has to say about itself, and devices that are never tainted, for a whole
+    /// team; repeatable, and all have to be kept.
+    #[arg(long, value_name = "FILENAME")]
+    policy: Vec<PathBuf>,
+
     /// Go on where the release of Kubernetes breaks at rules
     ///
     /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, or is ignored by it. That is asked
     /// about on a terminal; scripts need this flag there, and where the release is not known.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     accept_known_defects: bool,
 }
 
@@ -49,6 +56,7 @@ impl SafetyArgs {
             expect: self.expect.clone(),
             guards: guards::parse(&self.abort_if)?,
             risk: self.accept_known_defects.into(),
+            policy: self.policy.clone(),
         })
     }
 }

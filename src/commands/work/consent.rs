@@ -4,8 +4,10 @@
 
 use std::path::PathBuf;
 
+use super::policy;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
+use crate::decide::policy::Policies;
 use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
@@ -30,6 +32,8 @@ pub(crate) struct Agreement {
     pub(crate) guards: Vec<Guard>,
     /// Whether the defects of the release are.
     pub(crate) risk: Risk,
+    /// The files with what a team has agreed on.
+    pub(crate) policy: Vec<PathBuf>,
 }
 
 /// How much harm is agreed to, with the report that was read.
@@ -38,8 +42,10 @@ pub(crate) struct Safety {
     yes: bool,
     confirm_pods: Option<usize>,
     expect: Option<ExpectedReport>,
+    /// Those of the command line, then those of the policies.
     pub(crate) guards: Vec<Guard>,
     pub(crate) risk: Risk,
+    pub(crate) policies: Policies,
 }
 
 fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
@@ -67,14 +73,18 @@ impl Passed {
 }
 
 impl Safety {
-    /// Reads the report that was agreed to, and finds what is wrong with it.
+    /// Reads the policies and the report that was agreed to, and finds what is wrong with them.
     pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
+        let policies = policy::read(&agreement.policy)?;
+        let mut guards = agreement.guards;
+        guards.extend(policies.guards());
         Ok(Self {
             yes: agreement.yes,
             confirm_pods: agreement.confirm_pods,
             expect: agreement.expect.as_ref().map(read_expected).transpose()?,
-            guards: agreement.guards,
+            guards,
             risk: agreement.risk,
+            policies,
         })
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod follow;
 pub(crate) mod look;
 pub(crate) mod meant;
 pub(crate) mod nodes;
+pub(crate) mod policy;
 pub(crate) mod present;
 pub(crate) mod publish;
 pub(crate) mod role;

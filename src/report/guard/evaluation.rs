@@ -78,6 +78,7 @@ impl Guard {
             at_least: bounded.then(|| value.least()),
             at_most: value.most().filter(|_| bounded),
             unknown_without: (!known).then(missing),
+            policy: self.policy.clone(),
         }
     }
 }
@@ -87,6 +88,9 @@ fn value_of(signal: Signal, summary: &Summary) -> Count {
     match signal {
         Signal::PodsEvicted => summary.evicted(),
         Signal::PodsEvictedNow => summary.evicted_now(),
+        Signal::PodsCritical => summary.critical(),
+        Signal::PodsUnmanaged => summary.unmanaged(),
+        Signal::WorkloadsAffected => summary.affected_workloads(),
         Signal::NamespacesAffected => summary.affected_namespaces(),
         Signal::DevicesSelected => summary.selected_devices(),
         Signal::BudgetsViolated => summary.violated_budgets(),
@@ -106,6 +110,9 @@ mod tests {
             devices: 5,
             pods: 2,
             pods_now: 1,
+            pods_critical: 1,
+            pods_unmanaged: 2,
+            workloads: 2,
             namespaces: 1,
             ..Summary::default()
         };
@@ -134,6 +141,15 @@ mod tests {
             ("pods.evicted.now>0", true),
             ("pods.evicted.now>1", false),
             ("namespaces.affected>=1", true),
+            ("pods.critical>0", true),
+            ("pods.critical>1", false),
+            ("pods.critical>=5%", true),
+            ("pods.critical>5%", false),
+            ("pods.unmanaged>1", true),
+            ("pods.unmanaged>2", false),
+            ("pods.unmanaged>10%", false),
+            ("workloads.affected>1", true),
+            ("workloads.affected>2", false),
             ("devices.selected>4", true),
             ("pods.evicted>10%", false),
             ("pods.evicted>=10%", true),
@@ -166,6 +182,7 @@ mod tests {
             at_least: None,
             at_most: None,
             unknown_without: None,
+            policy: None,
         };
         assert_eq!(guard.evaluate(&summary, &wholes, &all_known()), expected);
     }
@@ -216,6 +233,30 @@ mod tests {
                 "namespaces.affected>5",
                 true,
                 "the value is not known, it is at least 2 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.critical>0",
+                true,
+                "the value is not known (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "pods.unmanaged<1",
+                false,
+                "the value is not known, it is at least 1 (missing: pods)",
+            ),
+            (
+                &no_pods,
+                "workloads.affected>2",
+                true,
+                "the value is not known, it is at least 2 (missing: pods)",
+            ),
+            (
+                &unevaluable,
+                "pods.unmanaged>0",
+                true,
+                "the value is not known, it is 0 to 1 (missing: devices of the considered taint)",
             ),
             (&no_pods, "devices.selected>1", false, "the value is 1"),
             (&no_pods, "devices.selected>0", true, "the value is 1"),

@@ -13,9 +13,20 @@ pub struct Guard {
     pub(super) signal: Signal,
     pub(super) operator: Operator,
     pub(super) quantity: Quantity,
+    /// The policy that it is from; absent for one from the command line.
+    pub(super) policy: Option<String>,
 }
 
 impl Guard {
+    /// The guard as one that the policy in this file asks for.
+    #[must_use]
+    pub fn of_policy(self, file: &str) -> Self {
+        Self {
+            policy: Some(file.to_owned()),
+            ..self
+        }
+    }
+
     /// Whether it compares with a share of all pods of the selected devices' drivers.
     #[must_use]
     pub fn needs_whole(&self) -> bool {
@@ -44,6 +55,7 @@ impl FromStr for Guard {
             signal,
             operator,
             quantity,
+            policy: None,
         })
     }
 }
@@ -114,7 +126,7 @@ mod tests {
             (
                 "pod.evicted>2",
                 r#"unknown signal "pod.evicted""#,
-                "did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, namespaces.affected, devices.selected",
+                "did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical,",
             ),
             (
                 "device.selected>2",

@@ -24,6 +24,9 @@ pub struct GuardResult {
     /// What is missing, so that value or whole is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown_without: Option<String>,
+    /// The file of the policy that asks for it; absent for one that was given with --abort-if.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
 }
 
 impl GuardResult {
@@ -52,12 +55,21 @@ impl GuardResult {
         }
     }
 
+    /// The guard, with the policy that asks for it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.policy {
+            Some(policy) => format!("{} of {policy}", self.expression),
+            None => self.expression.clone(),
+        }
+    }
+
     /// The guard with why it tripped, where its value does not say so itself.
     pub(in crate::report) fn reason(&self) -> String {
         if self.unknown_without.is_some() {
-            format!("{}, {}", self.expression, self.value_in_words())
+            format!("{}, {}", self.name(), self.value_in_words())
         } else {
-            self.expression.clone()
+            self.name()
         }
     }
 }
@@ -76,6 +88,7 @@ mod tests {
             at_least: None,
             at_most: None,
             unknown_without: missing.map(str::to_owned),
+            policy: None,
         };
         assert_eq!(result(None).value_in_words(), "the value is 3 of 4");
         assert_eq!(

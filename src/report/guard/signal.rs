@@ -11,6 +11,12 @@ pub enum Signal {
     PodsEvicted,
     /// Pods that would be evicted at once.
     PodsEvictedNow,
+    /// Pods that would be evicted, and that the system needs.
+    PodsCritical,
+    /// Pods that would be evicted, and that nothing creates again.
+    PodsUnmanaged,
+    /// Owners of the pods that would be evicted.
+    WorkloadsAffected,
     /// Namespaces of the pods that would be evicted.
     NamespacesAffected,
     /// Devices that the taints select.
@@ -21,9 +27,12 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::PodsEvicted,
         Self::PodsEvictedNow,
+        Self::PodsCritical,
+        Self::PodsUnmanaged,
+        Self::WorkloadsAffected,
         Self::NamespacesAffected,
         Self::DevicesSelected,
         Self::BudgetsViolated,
@@ -35,6 +44,9 @@ impl Signal {
         match self {
             Self::PodsEvicted => "pods.evicted",
             Self::PodsEvictedNow => "pods.evicted.now",
+            Self::PodsCritical => "pods.critical",
+            Self::PodsUnmanaged => "pods.unmanaged",
+            Self::WorkloadsAffected => "workloads.affected",
             Self::NamespacesAffected => "namespaces.affected",
             Self::DevicesSelected => "devices.selected",
             Self::BudgetsViolated => "budgets.violated",
@@ -49,6 +61,9 @@ impl Signal {
                 "pods evicted now or later; % of the pods that use devices of the same drivers"
             }
             Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
+            Self::PodsCritical => "evicted pods that the system needs; % of the same pods",
+            Self::PodsUnmanaged => "evicted pods that nothing creates again; % of the same pods",
+            Self::WorkloadsAffected => "owners of the evicted pods; a pod without one is its own",
             Self::NamespacesAffected => "namespaces of the evicted pods",
             Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
             Self::BudgetsViolated => "disruption budgets that the evictions would overdraw",
@@ -72,7 +87,11 @@ impl Signal {
     /// What it is counted from.
     pub(super) fn subjects(self) -> &'static [Subject] {
         match self {
-            Self::PodsEvicted | Self::NamespacesAffected => &[Subject::Pods],
+            Self::PodsEvicted
+            | Self::PodsCritical
+            | Self::PodsUnmanaged
+            | Self::WorkloadsAffected
+            | Self::NamespacesAffected => &[Subject::Pods],
             Self::PodsEvictedNow => &[Subject::Pods, Subject::Times],
             Self::DevicesSelected => &[Subject::Selected],
             Self::BudgetsViolated => &[Subject::Budgets],
@@ -82,7 +101,12 @@ impl Signal {
     /// What the whole of its percentages is counted from.
     pub(super) fn subject(self) -> Subject {
         match self {
-            Self::PodsEvicted | Self::NamespacesAffected | Self::PodsEvictedNow => Subject::Pods,
+            Self::PodsEvicted
+            | Self::PodsEvictedNow
+            | Self::PodsCritical
+            | Self::PodsUnmanaged
+            | Self::WorkloadsAffected
+            | Self::NamespacesAffected => Subject::Pods,
             Self::DevicesSelected => Subject::Selected,
             Self::BudgetsViolated => Subject::Budgets,
         }
@@ -90,9 +114,11 @@ impl Signal {
 
     pub(super) fn whole(self) -> Option<Whole> {
         match self {
-            Self::PodsEvicted | Self::PodsEvictedNow => Some(Whole::Pods),
+            Self::PodsEvicted | Self::PodsEvictedNow | Self::PodsCritical | Self::PodsUnmanaged => {
+                Some(Whole::Pods)
+            }
             Self::DevicesSelected => Some(Whole::Devices),
-            Self::NamespacesAffected | Self::BudgetsViolated => None,
+            Self::WorkloadsAffected | Self::NamespacesAffected | Self::BudgetsViolated => None,
         }
     }
 }

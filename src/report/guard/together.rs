@@ -69,6 +69,7 @@ mod tests {
             at_least: value.is_none().then_some(1),
             at_most: None,
             unknown_without: value.is_none().then(|| "pods".to_owned()),
+            policy: None,
         }
     }
 

@@ -22,6 +22,7 @@ use crate::report::guard::{Guard, GuardResult, Wholes};
 use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
 use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, Warning, views};
+use crate::report::policy::Violation;
 use crate::report::taint::{PresentTaint, Taint, source_of};
 use crate::report::time::Time;
 
@@ -99,24 +100,29 @@ impl ImpactReport {
             devices,
             budgets,
             published: Vec::new(),
+            violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             incomplete: Incomplete::all(&knowledge),
         }
     }
 
-    /// Whether one of the guards forbids the change.
+    /// Whether a guard or a policy forbids the change.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.guards.iter().any(|guard| guard.tripped)
+        self.guards.iter().any(|guard| guard.tripped) || !self.violations.is_empty()
     }
 
-    /// The tripped guards in one line, each with why when its value is not known; absent when none
-    /// tripped.
+    /// The tripped guards in one line, each with why when its value is not known, and what policies
+    /// forbid; absent when nothing speaks against the change.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         let tripped = self.guards.iter().filter(|guard| guard.tripped);
         let reasons: Vec<String> = tripped.map(GuardResult::reason).collect();
-        (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")))
+        let guards =
+            (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")));
+        let forbidden = self.violations.iter().map(Violation::line);
+        let all: Vec<String> = guards.into_iter().chain(forbidden).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     /// What keeps it from being known who is evicted, one line each; empty when that is known.
@@ -359,6 +365,8 @@ mod tests {
             pods_tolerating: 1,
             pods_terminating: 1,
             pods_not_evicted: 1,
+            pods_critical: 0,
+            pods_unmanaged: 1,
             namespaces: 2,
             nodes: 1,
             // Two pods of one ReplicaSet, and a bare pod.

@@ -3,6 +3,7 @@
 use super::view::{ImpactReport, Reach, Summary};
 use crate::report::count::Bounds;
 use crate::report::metadata::Affects;
+use crate::report::policy::Violation;
 use crate::report::table::counted;
 use crate::report::time::{Time, human_duration};
 
@@ -14,7 +15,13 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
         let value = guard.value_in_words();
-        format!("Guard {} tripped: {value}.", guard.expression)
+        format!("Guard {} tripped: {value}.", guard.name())
+    }));
+    sentences.extend(report.violations.iter().map(|found| {
+        let Violation {
+            policy, message, ..
+        } = found;
+        format!("Policy {policy} forbids it: {message}.")
     }));
     sentences
 }

@@ -252,7 +252,7 @@ fn guards(guards: &[GuardResult]) -> Vec<String> {
         } else {
             "not tripped"
         };
-        format!("{}: {state}, {}", guard.expression, guard.value_in_words())
+        format!("{}: {state}, {}", guard.name(), guard.value_in_words())
     };
     guards.iter().map(line).collect()
 }

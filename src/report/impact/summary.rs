@@ -5,12 +5,17 @@ use std::collections::BTreeSet;
 use super::budgets::Budget;
 use super::view::{Device, Outcome, Pod, Summary, TaintImpact};
 use crate::report::count::{Bounds, Count};
+use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
 
 /// Counts every thing once, however many taints, claims or devices lead to it.
 pub(super) fn summary(pods: &[Pod], devices: &[Device], budgets: &[Budget]) -> Summary {
     let with = |outcome| pods.iter().filter(|pod| pod.outcome == outcome).count();
     let evicted = || pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let with_hazard = |hazard: Hazard| {
+        let is = |pod: &&Pod| pod.hazards.iter().any(|code| code == hazard.code());
+        evicted().filter(is).count()
+    };
     let times = || evicted().filter_map(|pod| pod.evict_at);
     Summary {
         devices: devices.len(),
@@ -21,6 +26,8 @@ pub(super) fn summary(pods: &[Pod], devices: &[Device], budgets: &[Budget]) -> S
         pods_tolerating: with(Outcome::Tolerates),
         pods_terminating: with(Outcome::Terminating),
         pods_not_evicted: with(Outcome::NotEvicted),
+        pods_critical: with_hazard(Hazard::Critical),
+        pods_unmanaged: with_hazard(Hazard::Unmanaged),
         namespaces: distinct(evicted().map(|pod| &pod.namespace)),
         nodes: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
         workloads: distinct(evicted().map(top_owner)),
@@ -81,6 +88,8 @@ pub(super) fn bounds(
         ("podsTolerating", using(summary.pods_tolerating)),
         ("podsTerminating", using(summary.pods_terminating)),
         ("podsNotEvicted", using(summary.pods_not_evicted)),
+        ("podsCritical", evicted(summary.pods_critical)),
+        ("podsUnmanaged", evicted(summary.pods_unmanaged)),
         ("namespaces", evicted(summary.namespaces)),
         ("nodes", evicted(summary.nodes)),
         ("workloads", evicted(summary.workloads)),
@@ -105,6 +114,24 @@ impl Summary {
     #[must_use]
     pub fn evicted_now(&self) -> Count {
         Bounds::count(&self.bounds, "podsNow", self.pods_now)
+    }
+
+    /// The pods that would be evicted, and that the system needs.
+    #[must_use]
+    pub fn critical(&self) -> Count {
+        Bounds::count(&self.bounds, "podsCritical", self.pods_critical)
+    }
+
+    /// The pods that would be evicted, and that nothing creates again.
+    #[must_use]
+    pub fn unmanaged(&self) -> Count {
+        Bounds::count(&self.bounds, "podsUnmanaged", self.pods_unmanaged)
+    }
+
+    /// The owners of the pods that would be evicted.
+    #[must_use]
+    pub fn affected_workloads(&self) -> Count {
+        Bounds::count(&self.bounds, "workloads", self.workloads)
     }
 
     /// The disruption budgets that the evictions would overdraw.

@@ -11,6 +11,7 @@ use crate::engine;
 use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
+use crate::report::policy::Violation;
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
 use crate::report::time::Time;
 
@@ -46,6 +47,9 @@ pub struct ImpactReport {
     pub published: Vec<Published>,
     /// The limits that were given, and whether they were exceeded.
     pub guards: Vec<GuardResult>,
+    /// What policies forbid of what was asked about, beside their guards; absent when that is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub violations: Vec<Violation>,
     /// Oddities that do not keep the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read or evaluated. The bounds in summary and counts say which numbers
@@ -172,6 +176,12 @@ pub struct Summary {
     pub pods_terminating: usize,
     /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
     pub pods_not_evicted: usize,
+    /// Pods that would be evicted, and that the system needs: those with the hazard `critical`.
+    #[serde(default)]
+    pub pods_critical: usize,
+    /// Pods that would be evicted, and that nothing creates again: those with the hazard `unmanaged`.
+    #[serde(default)]
+    pub pods_unmanaged: usize,
     /// Namespaces of the pods that would be evicted.
     pub namespaces: usize,
     /// Nodes of the pods that would be evicted.

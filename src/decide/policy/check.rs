@@ -1,0 +1,441 @@
+//! Which of what a policy says is broken by what is asked for?
+
+use std::collections::BTreeMap;
+
+use crate::decide::Step;
+use crate::engine::{ConsideredTaint, Reach, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Warning};
+use crate::naming::device;
+use crate::report::Guard;
+use crate::report::policy::{DeviceTaintPolicy, Protected, Requirement, Violation};
+
+/// What a team has agreed on, with the file that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// The file's name.
+    pub name: String,
+    /// What it says.
+    pub terms: DeviceTaintPolicy,
+}
+
+/// Several of them, all of which have to be kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policies(pub Vec<Policy>);
+
+/// A rule that is asked for or about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What it is called, such as `rule drain`.
+    what: String,
+    selector: Option<DeviceSelector>,
+    effect: Effect,
+    /// What it says about itself; nothing where nobody can say yet.
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+impl Asked {
+    /// The rule as it is there after a step of `add`.
+    #[must_use]
+    pub fn of_step(step: &Step) -> Self {
+        let draft = step.draft();
+        let mut annotations = BTreeMap::new();
+        let mut selector = Some(draft.selector.clone());
+        if let Some(rule) = step.existing() {
+            annotations.extend(rule.metadata.annotations.clone());
+            selector.clone_from(&rule.selector);
+        }
+        annotations.extend(draft.annotations.clone());
+        Self {
+            what: format!("rule {}", draft.name),
+            selector,
+            effect: draft.taint.effect.clone(),
+            annotations: Some(annotations),
+        }
+    }
+
+    /// A rule that gets the effect `to`.
+    #[must_use]
+    pub fn of_rule(rule: &DeviceTaintRule, to: &Effect) -> Self {
+        Self {
+            what: format!("rule {}", rule.name),
+            selector: rule.selector.clone(),
+            effect: to.clone(),
+            annotations: Some(rule.metadata.annotations.clone()),
+        }
+    }
+
+    /// A taint that is looked at, of a `rule` if there is one or a manifest of it.
+    #[must_use]
+    pub fn considered(considered: &ConsideredTaint, rule: Option<&DeviceTaintRule>) -> Self {
+        if let Some(rule) = rule {
+            return Self::of_rule(rule, &considered.taint.effect);
+        }
+        let selector = considered.selector.as_ref();
+        let devices = selector.map_or_else(|| "no devices".to_owned(), device::format);
+        Self {
+            what: format!("a rule about {devices}"),
+            selector: considered.selector.clone(),
+            effect: considered.taint.effect.clone(),
+            annotations: None,
+        }
+    }
+
+    fn says(&self, key: &str) -> bool {
+        let text = self.annotations.as_ref().and_then(|all| all.get(key));
+        text.is_some_and(|text| !text.trim().is_empty())
+    }
+
+    fn keeps(&self, requirement: Requirement) -> bool {
+        let (reason, ticket) = (
+            self.says(RuleMetadata::REASON),
+            self.says(RuleMetadata::TICKET),
+        );
+        match requirement {
+            Requirement::Reason => reason,
+            Requirement::Ticket => ticket,
+            Requirement::ReasonOrTicket => reason || ticket,
+        }
+    }
+
+    /// Whether it may select one of those devices, as it is written: which are there today plays no part.
+    /// Class and expressions are taken to narrow nothing, since nobody knows what they choose tomorrow.
+    fn touches(&self, protected: &DeviceSelector, semantics: &Semantics) -> bool {
+        let reach = Reach::of(self.selector.as_ref(), &self.effect, semantics);
+        match (reach, &self.selector) {
+            (Reach::NoDevice, _) => false,
+            (Reach::EveryDevice | Reach::EveryDeviceForTheScheduler, _)
+            | (Reach::Described, None) => true,
+            (Reach::Described, Some(asked)) => {
+                meet(asked.driver.as_ref(), protected.driver.as_ref())
+                    && meet(asked.pool.as_ref(), protected.pool.as_ref())
+                    && meet(asked.device.as_ref(), protected.device.as_ref())
+            }
+        }
+    }
+}
+
+/// Whether something can be what both ask for.
+fn meet<T: PartialEq>(left: Option<&T>, right: Option<&T>) -> bool {
+    left.zip(right).is_none_or(|(left, right)| left == right)
+}
+
+impl Policies {
+    /// The guards of all, each with the policy that it is from.
+    #[must_use]
+    pub fn guards(&self) -> Vec<Guard> {
+        let guards = self.0.iter().flat_map(|policy| {
+            let guards = policy.terms.guards.iter().cloned();
+            guards.map(|guard| guard.of_policy(&policy.name))
+        });
+        guards.collect()
+    }
+
+    /// What is broken by the rules that are `asked` for.
+    #[must_use]
+    pub fn violations(&self, asked: &[Asked], semantics: &Semantics) -> Vec<Violation> {
+        let of = |policy: &Policy| {
+            let found = asked.iter().flat_map(|asked| {
+                let terms = &policy.terms;
+                let touched = terms.never_taint.iter();
+                let touched =
+                    touched.filter(|protected| asked.touches(&protected.device, semantics));
+                let told = asked.annotations.is_some();
+                let missing = terms.require.iter();
+                let missing = missing.filter(move |required| told && !asked.keeps(**required));
+                let touched = touched.map(|protected| touches(policy, asked, protected));
+                touched.chain(missing.map(|required| lacks(policy, asked, *required)))
+            });
+            found.collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// Refuses the rules that are `asked` for where they break a policy. Nothing was changed.
+    ///
+    /// # Errors
+    ///
+    /// What is broken, and what to do about it.
+    pub fn refuse(&self, asked: &[Asked], semantics: &Semantics) -> Result<(), Failure> {
+        let violations = self.violations(asked, semantics);
+        if violations.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = violations.iter().map(Violation::line).collect();
+        let failure = Failure::refused(format!("{}; nothing was changed", lines.join("; ")));
+        let unsaid = violations.iter().any(|found| found.code == "not-said");
+        Err(if unsaid {
+            failure.hint(
+                "say it with --reason or --ticket of `add`, which notes it on a rule that is there, too",
+            )
+        } else {
+            failure
+        })
+    }
+
+    /// What the policies will ask of those rules that are only looked at: nobody can say it before they
+    /// are made.
+    #[must_use]
+    pub fn asked_later(&self, asked: &[Asked]) -> Vec<Warning> {
+        let is_open = asked.iter().any(|asked| asked.annotations.is_none());
+        let policies = self
+            .0
+            .iter()
+            .filter(|policy| is_open && !policy.terms.require.is_empty());
+        let warning = |policy: &Policy| {
+            let required: Vec<&str> = policy.terms.require.iter().copied().map(words).collect();
+            let required = required.join(" and ");
+            Warning {
+                code: "policy-requires",
+                message: format!("policy {}: a rule needs {required}", policy.name),
+                fix: Some("add it with --reason or --ticket".to_owned()),
+            }
+        };
+        policies.map(warning).collect()
+    }
+}
+
+fn words(requirement: Requirement) -> &'static str {
+    match requirement {
+        Requirement::Reason => "a reason",
+        Requirement::Ticket => "a ticket",
+        Requirement::ReasonOrTicket => "a reason or a ticket",
+    }
+}
+
+fn touches(policy: &Policy, asked: &Asked, protected: &Protected) -> Violation {
+    let devices = device::format(&protected.device);
+    let because = protected.because.iter();
+    let because: String = because.map(|why| format!(": {why}")).collect();
+    Violation {
+        policy: policy.name.clone(),
+        code: "protected-device".to_owned(),
+        message: format!(
+            "{} selects {devices}, never to be tainted{because}",
+            asked.what
+        ),
+    }
+}
+
+fn lacks(policy: &Policy, asked: &Asked, requirement: Requirement) -> Violation {
+    Violation {
+        policy: policy.name.clone(),
+        code: "not-said".to_owned(),
+        message: format!("{} needs {}", asked.what, words(requirement)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::RuleDraft;
+    use crate::decide::testing::{rule, selector, taint};
+    use crate::error::ExitStatus;
+    use crate::model::Minor;
+
+    fn policies(never: &[&str], require: &[Requirement]) -> Policies {
+        let protected = |text: &&str| Protected {
+            device: device::parse(text).unwrap(),
+            because: Some("its screen".to_owned()),
+        };
+        Policies(vec![Policy {
+            name: "team.yaml".to_owned(),
+            terms: DeviceTaintPolicy {
+                guards: vec!["pods.evicted>20".parse().unwrap()],
+                require: require.to_vec(),
+                never_taint: never.iter().map(protected).collect(),
+                ..DeviceTaintPolicy::default()
+            },
+        }])
+    }
+
+    fn asked(selector: Option<DeviceSelector>, effect: &str) -> Asked {
+        let mut rule = rule(effect);
+        rule.selector = selector;
+        Asked::of_rule(&rule, &effect.into())
+    }
+
+    fn codes(policies: &Policies, asked: Asked, minor: u32) -> Vec<String> {
+        let semantics = Semantics::of(Minor { minor, patch: None }).unwrap();
+        let found = policies.violations(&[asked], &semantics).into_iter();
+        found.map(|found| found.code).collect()
+    }
+
+    #[test]
+    fn what_may_select_a_protected_device_is_refused_whatever_is_there_today() {
+        let by = |text: &str| Some(device::parse(text).unwrap());
+        let by_class = Some(DeviceSelector {
+            device_class: Some("gpu".into()),
+            ..DeviceSelector::default()
+        });
+        let everything = Some(DeviceSelector::default());
+        for (never, selector, effect, minor, forbidden) in [
+            (
+                "gpu.example.com/login-1/*",
+                by("gpu.example.com/login-1/gpu-0"),
+                "None",
+                37,
+                true,
+            ),
+            (
+                "gpu.example.com/login-1/*",
+                by("gpu.example.com/login-2/gpu-0"),
+                "NoExecute",
+                37,
+                false,
+            ),
+            (
+                "gpu.example.com/login-1/*",
+                by("gpu.example.com"),
+                "NoSchedule",
+                37,
+                true,
+            ),
+            (
+                "gpu.example.com/login-1/gpu-0",
+                by("*/login-1/*"),
+                "NoSchedule",
+                37,
+                true,
+            ),
+            (
+                "gpu.example.com/login-1/gpu-0",
+                by("*/*/gpu-1"),
+                "NoSchedule",
+                37,
+                false,
+            ),
+            (
+                "gpu.example.com",
+                by("net.example.com"),
+                "NoExecute",
+                37,
+                false,
+            ),
+            ("gpu.example.com", everything, "None", 37, true),
+            ("gpu.example.com", by_class, "NoSchedule", 34, true),
+            ("gpu.example.com", None, "NoSchedule", 37, true),
+            ("gpu.example.com", None, "NoExecute", 34, true),
+            ("gpu.example.com", None, "None", 37, false),
+        ] {
+            let found = codes(
+                &policies(&[never], &[]),
+                asked(selector.clone(), effect),
+                minor,
+            );
+            assert_eq!(
+                !found.is_empty(),
+                forbidden,
+                "{never} {selector:?} {effect}"
+            );
+            assert!(found.iter().all(|code| code == "protected-device"));
+        }
+    }
+
+    #[test]
+    fn what_a_rule_has_to_say_is_missed_where_it_is_missing_or_blank() {
+        use Requirement::{Reason, ReasonOrTicket, Ticket};
+        let notes = |reason: &str, ticket: &str| {
+            let mut rule = rule("None");
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(RuleMetadata::REASON.to_owned(), reason.to_owned());
+            annotations.insert(RuleMetadata::TICKET.to_owned(), ticket.to_owned());
+            Asked::of_rule(&rule, &Effect::NoExecute)
+        };
+        for (required, reason, ticket, missing) in [
+            (&[Reason][..], "firmware", "", 0),
+            (&[Reason], " ", "OPS-1", 1),
+            (&[Ticket], "firmware", "", 1),
+            (&[Reason, Ticket], "", "", 2),
+            (&[ReasonOrTicket], "", "OPS-1", 0),
+            (&[ReasonOrTicket], "firmware", "", 0),
+            (&[ReasonOrTicket], "", " ", 1),
+        ] {
+            let found = codes(&policies(&[], required), notes(reason, ticket), 37);
+            assert_eq!(
+                found,
+                vec!["not-said"; missing],
+                "{required:?} {reason:?} {ticket:?}"
+            );
+        }
+        let bare = asked(Some(selector("gpu-0")), "None");
+        assert_eq!(codes(&policies(&[], &[Reason]), bare, 37), ["not-said"]);
+    }
+
+    #[test]
+    fn nobody_can_say_the_reason_of_a_rule_that_is_only_looked_at() {
+        let policies = policies(&["gpu.example.com"], &[Requirement::ReasonOrTicket]);
+        let considered = ConsideredTaint {
+            rule: None,
+            selector: Some(selector("gpu-0")),
+            taint: taint("NoExecute"),
+        };
+        let looked_at = Asked::considered(&considered, None);
+        let later = |policies: &Policies, asked: &Asked| {
+            let later = policies.asked_later(std::slice::from_ref(asked));
+            later
+                .into_iter()
+                .map(|found| found.message)
+                .collect::<Vec<_>>()
+        };
+        let told = later(&policies, &looked_at);
+        assert_eq!(
+            told,
+            ["policy team.yaml: a rule needs a reason or a ticket"]
+        );
+        assert!(later(&Policies::default(), &looked_at).is_empty());
+        let there = asked(Some(selector("gpu-0")), "None");
+        assert!(later(&policies, &there).is_empty(), "it is missed at once");
+        assert_eq!(codes(&policies, looked_at, 37), ["protected-device"]);
+        let bare = rule("NoExecute");
+        let found = codes(&policies, Asked::considered(&considered, Some(&bare)), 37);
+        assert_eq!(found, ["protected-device", "not-said"]);
+    }
+
+    #[test]
+    fn a_step_says_what_the_rule_says_after_it() {
+        let note = |key: &str| [(key.to_owned(), "x".to_owned())].into();
+        let draft = RuleDraft {
+            name: "drain".to_owned(),
+            selector: selector("gpu-0"),
+            taint: taint("None"),
+            labels: BTreeMap::new(),
+            annotations: note(RuleMetadata::REASON),
+            manifest: None,
+        };
+        let mut there = rule("None");
+        there.metadata.annotations = note(RuleMetadata::TICKET);
+        let both = [Requirement::Reason, Requirement::Ticket];
+        let created = Asked::of_step(&Step::Create(draft.clone()));
+        assert_eq!(codes(&policies(&[], &both), created, 37), ["not-said"]);
+        let kept = Asked::of_step(&Step::Keep {
+            draft,
+            rule: Box::new(there),
+        });
+        assert!(codes(&policies(&[], &both), kept, 37).is_empty());
+    }
+
+    #[test]
+    fn several_policies_add_up_and_each_is_named() {
+        let mut both = policies(&["gpu.example.com"], &[]);
+        let mut other = policies(&[], &[Requirement::Reason]);
+        other.0[0].name = "site.yaml".to_owned();
+        both.0.append(&mut other.0);
+        let newest = Semantics::newest();
+        let asked = [asked(Some(selector("gpu-0")), "None")];
+        let failure = both.refuse(&asked, &newest).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(
+            failure.to_string(),
+            "policy team.yaml: rule drain selects gpu.example.com/*/*, never to be tainted: its screen; policy site.yaml: rule drain needs a reason; nothing was changed"
+        );
+        assert!(
+            failure.hints()[0].contains("--reason"),
+            "{:?}",
+            failure.hints()
+        );
+        assert_eq!(both.guards().len(), 2);
+        assert!(both.refuse(&[], &newest).is_ok());
+        assert!(Policies::default().refuse(&asked, &newest).is_ok());
+    }
+}

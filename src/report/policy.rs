@@ -1,0 +1,106 @@
+//! What may a team's rules never do, and what do they do of that?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::guard::Guard;
+use crate::model::DeviceSelector;
+
+/// What a team has agreed on: a file that is given with --policy.
+///
+/// Several files add up, together with what is given on the command line: each can forbid more, and
+/// none can allow what another forbids.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeviceTaintPolicy {
+    /// Version of this schema.
+    pub api_version: PolicyVersion,
+    /// What the file is.
+    pub kind: PolicyKind,
+    /// Limits as --abort-if takes them, such as `pods.evicted>20`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub guards: Vec<Guard>,
+    /// What a rule has to say about itself before it is made or made to do more.
+    #[serde(default)]
+    pub require: Vec<Requirement>,
+    /// The devices that no rule may select, whatever its effect.
+    #[serde(default)]
+    pub never_taint: Vec<Protected>,
+}
+
+/// Version of a policy's schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+pub enum PolicyVersion {
+    /// The first one.
+    #[default]
+    #[serde(rename = "kubectl-devicetaint/v1alpha1")]
+    V1alpha1,
+}
+
+/// What a policy calls itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+pub enum PolicyKind {
+    /// A policy.
+    #[default]
+    DeviceTaintPolicy,
+}
+
+/// What a rule has to say about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Requirement {
+    /// Why the devices are tainted: `--reason`.
+    Reason,
+    /// Where it is talked about: `--ticket`.
+    Ticket,
+    /// One of the two.
+    ReasonOrTicket,
+}
+
+impl Requirement {
+    /// Every requirement.
+    pub const ALL: [Self; 3] = [Self::Reason, Self::Ticket, Self::ReasonOrTicket];
+
+    /// The requirement as it is written in a policy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reason => "reason",
+            Self::Ticket => "ticket",
+            Self::ReasonOrTicket => "reasonOrTicket",
+        }
+    }
+}
+
+/// Devices that no rule may select.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Protected {
+    /// DRIVER/POOL/DEVICE with * for any, or the name of a driver.
+    #[schemars(with = "String")]
+    pub device: DeviceSelector,
+    /// Why; told to who is refused.
+    #[serde(default)]
+    pub because: Option<String>,
+}
+
+/// Something that a policy forbids, and that was asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Violation {
+    /// The policy's file.
+    pub policy: String,
+    /// What is forbidden, such as `protected-device`; stable.
+    pub code: String,
+    /// What was found, naming the rule.
+    pub message: String,
+}
+
+impl Violation {
+    /// The violation in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("policy {}: {}", self.policy, self.message)
+    }
+}
