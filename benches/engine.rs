@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
-    Allocation, AllocationResult, ClaimSource, ConsumerReference, Device, DeviceId, DeviceName,
-    DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName, NodeName,
-    Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, RuleMetadata, SliceNodes,
-    Snapshot, Taint,
+    Allocation, AllocationResult, ClaimSource, ConsumerReference, Containers, Device, DeviceId,
+    DeviceName, DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName,
+    NodeName, Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, RuleMetadata,
+    Sandbox, SliceNodes, Snapshot, Taint,
 };
 
 const NODES: usize = 5_000;
@@ -296,6 +296,8 @@ impl Names {
             node: Some(self.nodes[place % NODES].clone()),
             labels: Vec::new(),
             phase: Phase::Running,
+            containers: Containers::Running,
+            sandbox: Sandbox::Up,
             is_ready: true,
             deletion: None,
             claims: vec![PodClaim {
