@@ -29,7 +29,7 @@ status=0
 plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --strict -o json > "$report" || status=$?
 case $status in
     0) ;;
-    4) echo "runbook: too many pods would be evicted, nothing was changed" >&2; exit 4 ;;
+    4) echo "runbook: too many pods would be evicted, or the policy forbids it; nothing was changed" >&2; exit 4 ;;
     6) echo "runbook: not everything can be read, nothing was changed" >&2; exit 6 ;;
     *) echo "runbook: the preview failed with $status" >&2; exit "$status" ;;
 esac

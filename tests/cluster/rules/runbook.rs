@@ -6,12 +6,17 @@ use super::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
 
 fn runbook(world: &World<'_>, guard: &str) -> std::process::Child {
+    runbook_with(world, guard, "")
+}
+
+fn runbook_with(world: &World<'_>, guard: &str, policy: &str) -> std::process::Child {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/runbook.sh");
     world
         .plane
         .command("bash")
         .args([script, &world.device("gpu-0"), &format!("{KEY}=firmware")])
         .env("GUARD", guard)
+        .env("POLICY", policy)
         .env("TIMEOUT", "60s")
         .env("SETTLE", "1s")
         .stdin(Stdio::null())
@@ -69,5 +74,27 @@ fn the_runbook_stops_at_its_guard() {
     Run::from(child.wait_with_output().expect("it ends"))
         .ended(4)
         .saying("too many pods");
+    assert_eq!(block_on(world.rules()).len(), 0);
+}
+
+#[test]
+fn the_runbook_keeps_the_policy_of_a_team() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = folder.path().join("team policy.yaml");
+    let run = |rest: &str| {
+        let head = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
+        std::fs::write(&policy, format!("{head}{rest}")).expect("a file");
+        let child = runbook_with(&world, "pods.evicted>5", &policy.display().to_string());
+        Run::from(child.wait_with_output().expect("it ends"))
+    };
+    let device = world.device("gpu-0");
+    run(&format!("neverTaint:\n- device: {device}\n"))
+        .ended(4)
+        .saying("never to be tainted");
+    assert_eq!(block_on(world.rules()).len(), 0);
+    // It says why.
+    run("require: [reason]\n").ended(0);
+    run("require: [ticket]\n").ended(4).saying("needs a ticket");
     assert_eq!(block_on(world.rules()).len(), 0);
 }
