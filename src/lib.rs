@@ -3,7 +3,8 @@
 //! ```text
 //!  kube-apiserver ┐
 //!                 ├─▶ cluster ─▶ wire ─▶ model::Reading ─▶ engine ─▶ report ─▶ render ─▶ output
-//!  files, stdin  ─┘   (bytes)   (decode)     (facts)       (verdicts) (views)   (text)   (streams)
+//!  files, stdin  ─┤   (bytes)   (decode)     (facts)       (verdicts) (views)   (text)   (streams)
+//!  a kubelet ─────┘
 //! ```
 //!
 //! [`decide`] holds the decisions of commands that change something, [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
@@ -24,6 +25,7 @@ pub mod completion;
 pub mod decide;
 pub mod engine;
 pub mod error;
+pub mod kubelet;
 pub mod model;
 pub mod naming;
 pub mod output;

@@ -17,6 +17,7 @@
 mod cache;
 mod client;
 mod connection;
+mod debug_pod;
 mod discovery;
 mod error;
 mod files;
@@ -40,6 +41,7 @@ pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
+pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState};
 pub use discovery::{Served, discover, remembered, survey};
 pub use error::{ClusterError, Server};
 pub use files::{
@@ -50,9 +52,9 @@ pub use outlook::Outlook;
 pub use permission::Permission;
 pub use purpose::Purpose;
 pub use read::{
-    Saved, SavedList, Told, eviction_events, node_health, read_devices, read_devices_with_objects,
-    read_everything, read_for_preview, read_names, read_optional, read_pods, read_pods_and_budgets,
-    read_remembered, rule_events, slices_of_nodes,
+    Saved, SavedList, Told, eviction_events, node_health, node_of_pod, read_devices,
+    read_devices_with_objects, read_everything, read_for_preview, read_names, read_optional,
+    read_pods, read_pods_and_budgets, read_remembered, rule_events, slices_of_nodes,
 };
 pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};

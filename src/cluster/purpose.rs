@@ -29,6 +29,8 @@ pub enum Purpose {
     Wait,
     /// Listing devices with their users.
     Devices,
+    /// Comparing what a kubelet says with what the cluster says.
+    PodResources,
     /// Saving everything that a preview needs.
     Snapshot,
 }
@@ -65,7 +67,7 @@ const BUDGETS: Need = Need(&["list"], What::Budgets);
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Preview,
         Self::Publish,
         Self::Add,
@@ -76,6 +78,7 @@ impl Purpose {
         Self::Describe,
         Self::Wait,
         Self::Devices,
+        Self::PodResources,
         Self::Snapshot,
     ];
 
@@ -89,7 +92,12 @@ impl Purpose {
     #[must_use]
     pub fn only_reads(self) -> bool {
         match self {
-            Self::Preview | Self::List | Self::Describe | Self::Devices | Self::Snapshot => true,
+            Self::Preview
+            | Self::List
+            | Self::Describe
+            | Self::Devices
+            | Self::PodResources
+            | Self::Snapshot => true,
             Self::Publish
             | Self::Add
             | Self::Escalate
@@ -103,7 +111,9 @@ impl Purpose {
     #[must_use]
     pub fn reads_dumps(self) -> bool {
         match self {
-            Self::Preview | Self::List | Self::Describe | Self::Devices => true,
+            Self::Preview | Self::List | Self::Describe | Self::Devices | Self::PodResources => {
+                true
+            }
             Self::Publish
             | Self::Add
             | Self::Escalate
@@ -139,6 +149,7 @@ impl Purpose {
             Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), Need(&["list"], What::Events), NODES]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
             Self::Devices    => ("devices",    &[FACTS, PODS, WATCH]),
+            Self::PodResources => ("podresources", &[FACTS, PODS]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
         }
     }

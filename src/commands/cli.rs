@@ -15,8 +15,8 @@ use super::work::connect::failed;
 use super::work::events;
 use super::work::role::tell_role;
 use super::{
-    add, built, complete, completion, deescalate, describe, devices, escalate, help, list, preview,
-    remove, signal, snapshot, version, wait,
+    add, built, complete, completion, deescalate, describe, devices, escalate, help, list,
+    podresources, preview, remove, signal, snapshot, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
@@ -71,6 +71,8 @@ enum Command {
     Describe(describe::DescribeArgs),
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
+    #[command(name = "podresources")]
+    PodResources(podresources::PodResourcesArgs),
     Snapshot(snapshot::SnapshotArgs),
     Completion(completion::CompletionArgs),
     Version(version::VersionArgs),
@@ -129,7 +131,7 @@ impl Cli {
         }
         let hint = match &self.command {
             // Narrowed to the devices that claims of the namespace hold.
-            Command::Devices(_) => return None,
+            Command::Devices(_) | Command::PodResources(_) => return None,
             Command::Preview(_) => {
                 "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
             }
@@ -146,7 +148,7 @@ impl Cli {
             | Command::Describe(_)
             | Command::Wait(_) => "DeviceTaintRules belong to no namespace, and act in every one",
         };
-        let failure = Failure::usage("--namespace narrows `devices` only");
+        let failure = Failure::usage("--namespace narrows `devices` and `podresources list` only");
         Some(failure.hint(hint).hint("leave it out"))
     }
 }
@@ -197,6 +199,7 @@ impl Command {
             Self::Describe(_) | Self::Wait(_) | Self::Snapshot(_) | Self::Version(_) => {
                 Some("this command is about one cluster")
             }
+            Self::PodResources(_) => Some("a kubelet is of one cluster"),
             Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
                 Some("this command asks no cluster")
             }
@@ -207,6 +210,7 @@ impl Command {
     fn tidies_up(&self) -> bool {
         match self {
             Self::Preview(args) => args.publishes(),
+            Self::PodResources(args) => args.makes_a_pod(),
             Self::Add(_)
             | Self::Escalate(_)
             | Self::Deescalate(_)
@@ -238,6 +242,8 @@ impl Command {
             Self::Describe(_) => Purpose::Describe,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
+            Self::PodResources(args) if args.asks_a_cluster() => Purpose::PodResources,
+            Self::PodResources(_) => return None,
             Self::Snapshot(_) => Purpose::Snapshot,
             Self::Completion(_) | Self::Version(_) | Self::Options(_) | Self::Help(_) => {
                 return None;
@@ -266,6 +272,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Describe(args) => Box::pin(describe::run(args, context)).await,
         Command::Wait(args) => Box::pin(wait::run(args, context)).await,
         Command::Devices(args) => Box::pin(devices::run(args, context)).await,
+        Command::PodResources(args) => Box::pin(podresources::run(args, context)).await,
         Command::Snapshot(args) => Box::pin(snapshot::run(args, context)).await,
         Command::Completion(args) => completion::run(&args, context),
         Command::Version(args) => version::run(args, context).await,

@@ -23,6 +23,7 @@ mod escalate;
 mod flags;
 mod help;
 mod list;
+mod podresources;
 mod preview;
 mod remove;
 mod signal;

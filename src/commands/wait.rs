@@ -1,8 +1,10 @@
 //! `wait`: until a rule has done what it does.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::events::EventsArgs;
@@ -10,6 +12,7 @@ use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
 use super::work::connect::{Live, connect};
 use super::work::events::{self, Results, Stdout};
+use super::work::kubelet::Verifier;
 use super::work::look::Look;
 use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
@@ -17,6 +20,7 @@ use crate::decide::chooser::Absence;
 use crate::decide::{Chooser, Ways};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
+use crate::kubelet::SOCKET;
 use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
@@ -52,6 +56,13 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
+    /// Ask the kubelet of this node too, and wait until it has given the rules' devices back
+    ///
+    /// Runs on the node as root. The API does not know of pods that were deleted by force; the kubelet
+    /// does.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET)]
+    verify_node: Option<PathBuf>,
+
     /// It is fine if a rule is not there when the wait begins
     #[arg(long)]
     ignore_not_found: bool,
@@ -71,6 +82,9 @@ const EXAMPLES: &str = "\
 Examples:
   # Until all pods are gone, terminating ones too
   kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
+
+  # On the node: until its kubelet has given the devices back, too
+  kubectl devicetaint wait drain-node-7 --for evicted --verify-node
 
   # Until the controller has said whom a rule with effect None would hit
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
@@ -107,6 +121,8 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     };
     let events = args.events.events.as_deref();
     let stdout = events::begin(events, "wait", results, context).await?;
+    let verifier = args.verifier(context).await?;
+    let began = Instant::now();
     let live = connect(context).await?;
     let found = args.find(&chooser, &live, context).await?;
     if found.is_empty() {
@@ -126,6 +142,10 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
             wait.for_pods(look, context).await?
         }
     };
+    let waited = match verifier {
+        Some(verifier) => args.verified(waited, (&verifier, &found), began).await?,
+        None => waited,
+    };
     live.tell(&context.printer);
     args.tell(&wait, waited, stdout, context)
 }
@@ -136,6 +156,44 @@ impl WaitArgs {
             targets: &self.targets,
             selector: self.selector.as_ref(),
             ..Ways::default()
+        })
+    }
+
+    /// The kubelet whose word counts too, if so.
+    async fn verifier(&self, context: &Context) -> Result<Option<Verifier>, Failure> {
+        let Some(socket) = &self.verify_node else {
+            return Ok(None);
+        };
+        match Goal::from(self.what) {
+            Goal::Evicted => Verifier::at(socket, context).await.map(Some),
+            Goal::Observed | Goal::Deleted => {
+                Err(Failure::usage("--verify-node goes with --for evicted only"))
+            }
+        }
+    }
+
+    /// How a wait ends that was met as far as the API goes.
+    async fn verified(
+        &self,
+        waited: Waited,
+        (verifier, rules): (&Verifier, &[DeviceTaintRule]),
+        began: Instant,
+    ) -> Result<Waited, Failure> {
+        match waited.ending {
+            Ending::TimedOut(_) => return Ok(waited),
+            Ending::Met => {}
+        }
+        let end = began.checked_add(self.timeout).unwrap_or(began);
+        let left = verifier.settled(rules, end).await?;
+        let ending = if left.is_empty() {
+            Ending::Met
+        } else {
+            Ending::TimedOut(left)
+        };
+        Ok(Waited {
+            ending,
+            took: began.elapsed(),
+            ..waited
         })
     }
 

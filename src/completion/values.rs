@@ -48,7 +48,7 @@ impl Values {
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
             (_, "targets") => Self::RulesOrDevices,
             ("list", "names") | ("preview", "rule") => Self::Rules,
-            ("devices", "devices") => Self::Devices,
+            ("devices" | "check", "devices") => Self::Devices,
             ("help", "topic") => Self::Topics,
             (_, "driver") => Self::Drivers,
             (_, "pool") => Self::Pools,

@@ -20,6 +20,7 @@
 //! | What keeps a pod whose containers have ended? | [`hindrance`] |
 //! | Where is a rule in its life? | [`life`] |
 //! | When is a wait over? | [`settle`] |
+//! | May a device be pulled? | [`pulling`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -38,6 +39,7 @@ pub mod inventory;
 pub mod life;
 pub mod placement;
 mod preview;
+pub mod pulling;
 mod question;
 mod reach;
 mod select;

@@ -16,6 +16,7 @@ mod claim;
 mod device;
 mod event;
 mod ids;
+mod in_use;
 pub(crate) mod kind;
 mod manager;
 mod minor;
@@ -40,6 +41,10 @@ pub use event::{Event, EventSubject};
 pub use ids::{
     DeviceId, DeviceName, DriverName, Namespace, NamespacedName, NodeName, ObjectName, PoolName,
     Uid,
+};
+pub use in_use::{
+    Allocatable, ClaimInUse, ContainerInUse, DeviceInUse, Dialect, InUse, PinnedMemory,
+    PluginDevices, PodInUse, PreparedClaim, UsedDevice,
 };
 pub use kind::{Encoding, Kind, Need, Saving, Scope};
 pub use manager::{FieldManager, ManagerOperation};

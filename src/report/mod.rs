@@ -27,6 +27,8 @@
 //! | How far is a wait? | [`glance`] |
 //! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
+//! | What does a kubelet say is in use? | [`in_use`] |
+//! | May devices be pulled? | [`pulling`] |
 //! | What is this program, and what has the server? | [`version`] |
 //! | What does a report look like? | [`table`] |
 //! | How is it described to machines? | [`schema`] |
@@ -45,10 +47,12 @@ pub mod guard;
 pub mod happening;
 pub mod hazard;
 pub mod impact;
+pub mod in_use;
 pub mod knowledge;
 pub mod life;
 pub mod metadata;
 pub mod policy;
+pub mod pulling;
 mod question;
 pub mod remaining;
 pub mod rules;
@@ -72,8 +76,10 @@ pub use devices::DeviceReport;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;
+pub use in_use::PodResourcesReport;
 pub use knowledge::Knowledge;
 pub use metadata::Basis;
+pub use pulling::PullReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use version::VersionReport;

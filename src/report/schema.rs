@@ -11,11 +11,14 @@ use serde_json::Value;
 use super::clusters::{AnyReport, ClusterReports};
 use super::happening::CommandEvent;
 use super::policy::DeviceTaintPolicy;
-use super::{ChangeReport, DeviceReport, ImpactReport, RuleDescription, VersionReport, WaitReport};
+use super::{
+    ChangeReport, DeviceReport, ImpactReport, PodResourcesReport, PullReport, RuleDescription,
+    VersionReport, WaitReport,
+};
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 8] {
+pub fn files() -> [(&'static str, Schema); 10] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -40,6 +43,14 @@ pub fn files() -> [(&'static str, Schema); 8] {
         (
             "version-report.v1alpha1.schema.json",
             schema_of::<VersionReport>(),
+        ),
+        (
+            "pod-resources-report.v1alpha1.schema.json",
+            schema_of::<PodResourcesReport>(),
+        ),
+        (
+            "pull-report.v1alpha1.schema.json",
+            schema_of::<PullReport>(),
         ),
         (
             "cluster-reports.v1alpha1.schema.json",

@@ -6,13 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::life::{NO_CONDITION, why};
 use super::metadata::API_VERSION;
+use super::pulling::PullReason;
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::time::Time;
 use crate::engine::hindrance::Hindrance;
 use crate::engine::life::{Evicting, Obstacle, Remaining};
+use crate::engine::pulling::Objection;
 use crate::engine::settle::{Goal, Open};
-use crate::model::{DeviceTaintRule, NodeHealth};
+use crate::model::{DeviceId, DeviceTaintRule, NodeHealth};
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -94,6 +96,8 @@ pub enum LeftReason {
     Present,
     /// Who is evicted could not be evaluated.
     NotEvaluated,
+    /// The kubelet of the node says that the device is in use, or has not been given back.
+    InUse,
     /// Nobody is left, but not for long enough.
     Settling,
 }
@@ -125,6 +129,21 @@ impl Left {
                 time: None,
                 message: format!("nobody is left, but not for {}s yet", settle.as_secs_f64()),
             },
+        }
+    }
+
+    /// A device that a kubelet has not given back, and what shows that.
+    #[must_use]
+    pub fn held(device: &DeviceId, objection: &Objection) -> Self {
+        let reason = PullReason::new(objection);
+        let pod = reason.pod.as_deref().and_then(|pod| pod.split_once('/'));
+        Self {
+            reason: LeftReason::InUse,
+            namespace: pod.map(|(namespace, _)| namespace.to_owned()),
+            name: pod.map(|(_, name)| name.to_owned()),
+            node: None,
+            time: None,
+            message: format!("{device}: {}", reason.message),
         }
     }
 

@@ -266,13 +266,11 @@ fn files_do_not_lead_to_each_other() {
 }
 
 #[test]
-fn async_stays_in_cluster_and_commands() {
+fn async_stays_with_those_who_talk_to_others() {
     for source in sources() {
-        if source
-            .module
-            .first()
-            .is_some_and(|first| ["cluster", "commands", "main"].contains(&first.as_str()))
-        {
+        if source.module.first().is_some_and(|first| {
+            ["cluster", "commands", "kubelet", "main"].contains(&first.as_str())
+        }) {
             continue;
         }
         assert!(!source.asynchronous, "{}", source.path.display());

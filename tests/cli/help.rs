@@ -18,20 +18,21 @@ fn help_of_the_program() {
     Usage: kubectl devicetaint <COMMAND>
 
     Commands:
-      preview     Show which pods a taint would evict, and when
-      add         Create rules that taint devices
-      escalate    Let rules do more: block new pods, or evict those that are there
-      deescalate  Let rules do less, at once: no report, no guard, no question
-      remove      Delete rules, and say what becomes schedulable again
-      list        List rules with what they taint, whom they hit, and who made them
-      describe    Show rules, what the controller says, whom they hit now, and what each pod waits for
-      wait        Wait until rules have evicted everybody, were seen by the controller, or are gone
-      devices     List devices with their taints, and the claims and pods that use them
-      snapshot    Save what a preview needs, to be read anywhere with --from
-      completion  Print what completes words in a shell, or install what completes them behind kubectl
-      version     Show the versions of this program and of the server, and what each has
-      options     List the flags that every command takes
-      help        Explain a command, or a topic such as exit-codes
+      preview       Show which pods a taint would evict, and when
+      add           Create rules that taint devices
+      escalate      Let rules do more: block new pods, or evict those that are there
+      deescalate    Let rules do less, at once: no report, no guard, no question
+      remove        Delete rules, and say what becomes schedulable again
+      list          List rules with what they taint, whom they hit, and who made them
+      describe      Show rules, what the controller says, whom they hit now, and what each pod waits for
+      wait          Wait until rules have evicted everybody, were seen by the controller, or are gone
+      devices       List devices with their taints, and the claims and pods that use them
+      podresources  Ask the kubelet of this node what is in use, whatever the API says
+      snapshot      Save what a preview needs, to be read anywhere with --from
+      completion    Print what completes words in a shell, or install what completes them behind kubectl
+      version       Show the versions of this program and of the server, and what each has
+      options       List the flags that every command takes
+      help          Explain a command, or a topic such as exit-codes
 
     Options:
       -h, --help
@@ -220,7 +221,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -302,7 +303,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
     assert_snapshot!(run.shown(), @r"
     [stderr]
-    error: --namespace narrows `devices` only
+    error: --namespace narrows `devices` and `podresources list` only
     hint: taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace
     hint: leave it out
     [exit status: 2]

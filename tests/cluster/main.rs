@@ -18,6 +18,8 @@ mod campaign;
 mod case;
 mod comparison;
 mod contexts;
+#[cfg(unix)]
+mod debug_pod;
 mod far;
 #[cfg(unix)]
 mod guides;
@@ -34,5 +36,7 @@ mod parity;
 mod publish;
 mod reserved;
 mod rules;
+#[cfg(unix)]
+mod said;
 mod smoke;
 mod variants;

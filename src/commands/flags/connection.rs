@@ -33,7 +33,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Only devices that claims of this namespace hold; for `devices` alone
+    /// Only devices that claims of this namespace hold, or its pods; for `devices` and `podresources list`
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 

@@ -7,6 +7,7 @@ mod counting;
 mod disruption;
 mod hindrance;
 mod life;
+mod pulling;
 mod rules_and_pools;
 mod settle;
 mod times;

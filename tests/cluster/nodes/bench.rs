@@ -89,6 +89,31 @@ impl<'a> Bench<'a> {
         Reference::pod(&self.namespace, name)
     }
 
+    /// Deletes the pod in the way that kubectl is told, if it is there.
+    pub(super) fn delete_pod(&self, name: &str, how: &[&str]) {
+        let arguments = [
+            "delete",
+            "pod",
+            name,
+            "-n",
+            &self.namespace,
+            "--ignore-not-found",
+        ];
+        text(&self.plane.kubectl(&[&arguments, how].concat()));
+    }
+
+    /// Waits until the pod is gone, the driver holds nothing, and the node can be used.
+    pub(super) fn wait_until_idle(&self, pod: &str) {
+        let what = format!("pod {pod} is gone, and {} can be used", self.node.name());
+        block_on(wait_for(&what, DEADLINE * 2, async || {
+            let node = Reference::cluster("v1", "Node", self.node.name());
+            let node = self.plane.get(&node).await?;
+            let is_well = node["spec"]["taints"].is_null();
+            let is_gone = self.plane.get(&self.pod(pod)).await.is_none();
+            (is_well && is_gone && self.held().is_empty() && self.free().len() == 4).then_some(())
+        }));
+    }
+
     /// Evicts everybody from the node's devices, through the API alone.
     pub(super) fn evict(&self) {
         let rule = rule(&self.rule, self.node.driver(), "NoExecute");

@@ -6,3 +6,5 @@
 mod bench;
 mod leaving;
 mod lifetime;
+mod podresources;
+mod sequences;

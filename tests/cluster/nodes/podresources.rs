@@ -1,6 +1,10 @@
 //! What a real kubelet says is in use, also of pods that are stuck or were deleted by force.
 
-use std::{process::Output, thread, time::{Duration, Instant}};
+use std::{
+    process::Output,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
@@ -10,7 +14,12 @@ use crate::harness::{DEADLINE, block_on, wait_for};
 /// What the plugin prints, asked over the node's own socket.
 fn asked(bench: &Bench<'_>, arguments: &[&str]) -> Output {
     let socket = bench.node.socket().to_str().expect("a path of ASCII");
-    let all = [&["podresources"], arguments, &["--socket", socket, "-o", "json"]].concat();
+    let all = [
+        &["podresources"],
+        arguments,
+        &["--socket", socket, "-o", "json"],
+    ]
+    .concat();
     bench.plugin(&all)
 }
 
@@ -30,7 +39,10 @@ fn containers(listed: &Value, pod: &str) -> Vec<(String, Vec<String>)> {
     containers
         .map(|container| {
             let devices = container["devices"].as_array().expect("devices").iter();
-            (text(&container["name"]), devices.map(|device| text(&device["device"])).collect())
+            (
+                text(&container["name"]),
+                devices.map(|device| text(&device["device"])).collect(),
+            )
         })
         .collect()
 }
@@ -53,8 +65,15 @@ fn check(bench: &Bench<'_>) -> (Option<i32>, Vec<(String, Vec<String>)>) {
 /// The codes that speak against the one device that anything speaks against.
 fn against(bench: &Bench<'_>) -> Vec<String> {
     let (status, devices) = check(bench);
-    let mut spoken: Vec<_> = devices.into_iter().filter(|(_, codes)| !codes.is_empty()).collect();
-    assert_eq!(status, Some(if spoken.is_empty() { 0 } else { 4 }), "{spoken:?}");
+    let mut spoken: Vec<_> = devices
+        .into_iter()
+        .filter(|(_, codes)| !codes.is_empty())
+        .collect();
+    assert_eq!(
+        status,
+        Some(if spoken.is_empty() { 0 } else { 4 }),
+        "{spoken:?}"
+    );
     assert!(spoken.len() <= 1, "{spoken:?}");
     spoken.pop().map_or_else(Vec::new, |(_, codes)| codes)
 }
@@ -83,13 +102,21 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     bench.run_pod("train", shared);
     let listed = data(&asked(&bench, &["list"]));
     let held = bench.held();
-    let device = format!("{}/{}/{}", bench.node.driver(), bench.node.name(), held[0].devices[0]);
+    let device = format!(
+        "{}/{}/{}",
+        bench.node.driver(),
+        bench.node.name(),
+        held[0].devices[0]
+    );
     let both = ["main", "beside"].map(|name| (name.to_owned(), vec![device.clone()]));
     assert_eq!(containers(&listed, "train"), both);
     let row = &listed["pods"][0]["containers"][0]["devices"][0];
     let cdi = format!("{}/device={}", bench.node.driver(), held[0].devices[0]);
     assert_eq!(row["cdiDevices"], json!([cdi]));
-    assert_eq!(row["claim"], format!("{}/{}", bench.namespace, held[0].name));
+    assert_eq!(
+        row["claim"],
+        format!("{}/{}", bench.namespace, held[0].name)
+    );
 
     let name = format!("{}/train", bench.namespace);
     let got = data(&asked(&bench, &["get", &name]));
@@ -100,11 +127,14 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     assert_eq!(unknown.status.code(), Some(1));
     let allocatable = data(&asked(&bench, &["allocatable"]));
     assert_eq!(allocatable["allocatable"]["pluginDevices"], json!([]));
-    assert_eq!(against(&bench), ["in-use", "claimed"]);
+    assert_eq!(against(&bench), ["in-use", "in-use", "claimed"], "by both");
     let other = asked(&bench, &["check", "--node", "node-of-somebody-else"]);
     let message = String::from_utf8_lossy(&other.stderr).into_owned();
     assert_eq!(other.status.code(), Some(2), "{message}");
-    assert!(message.contains("not the kubelet of node node-of-somebody-else"), "{message}");
+    assert!(
+        message.contains("not the kubelet of node node-of-somebody-else"),
+        "{message}"
+    );
 
     is_seen_while_it_is_stuck(&mut bench);
 }
@@ -125,25 +155,64 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     }
     bench.node.tell("kill kubelet");
     let refused = asked(bench, &["list"]);
-    assert_eq!(refused.status.code(), Some(75), "{}", String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(
+        refused.status.code(),
+        Some(75),
+        "{}",
+        String::from_utf8_lossy(&refused.stderr)
+    );
     bench.node.tell("start kubelet");
     wait_until("the kubelet lists the stuck pod again", || is_listed(bench));
 
     let reference = bench.pod("train");
     block_on(bench.plane.force_delete_pod(&bench.namespace, "train"));
-    block_on(wait_for("the pod is gone from the API", DEADLINE, async || {
-        bench.plane.get(&reference).await.is_none().then_some(())
-    }));
-    wait_until("the kubelet does not list who was deleted by force", || !is_listed(bench));
+    block_on(wait_for(
+        "the pod is gone from the API",
+        DEADLINE,
+        async || bench.plane.get(&reference).await.is_none().then_some(()),
+    ));
+    wait_until("the kubelet does not list who was deleted by force", || {
+        !is_listed(bench)
+    });
     // To the API the device is free, and the kubelet lists nobody; the driver has not given it back.
     assert_eq!(bench.held().len(), 1);
     let (status, devices) = check(bench);
     assert_eq!(status, Some(4), "{devices:?}");
-    let prepared = devices.iter().filter(|(_, codes)| codes.iter().any(|code| code == "prepared"));
+    let prepared = devices
+        .iter()
+        .filter(|(_, codes)| codes.iter().any(|code| code == "prepared"));
     assert_eq!(prepared.count(), 1, "{devices:?}");
 
+    // A wait that asks the API alone ends well; one that asks the kubelet too does not.
+    let (status, left) = verified(bench, "15s");
+    assert_eq!(status, Some(5), "{left:?}");
+    assert_eq!(left[0]["reason"], "in-use");
     bench.node.tell("start driver");
-    wait_until("the driver has given the device back", || bench.held().is_empty());
+    let (status, left) = verified(bench, "60s");
+    assert_eq!((status, bench.held().len()), (Some(0), 0), "{left:?}");
+    wait_until("the driver has given the device back", || {
+        bench.held().is_empty()
+    });
     wait_until("all devices are safe to pull", || check(bench).0 == Some(0));
     assert_eq!(bench.held(), []);
+}
+
+/// How a wait ends that takes the kubelet's word too, and what is left then.
+fn verified(bench: &Bench<'_>, timeout: &str) -> (Option<i32>, Vec<Value>) {
+    let flag = format!("--verify-node={}", bench.node.socket().display());
+    let output = bench.plugin(&[
+        "wait",
+        &bench.rule,
+        "--for",
+        "evicted",
+        "--settle",
+        "0s",
+        "--timeout",
+        timeout,
+        &flag,
+        "-o",
+        "json",
+    ]);
+    let left = data(&output)["left"].as_array().cloned();
+    (output.status.code(), left.unwrap_or_default())
 }

@@ -1,0 +1,112 @@
+//! One connection to a socket of this machine, for gRPC.
+//!
+//! tonic's own channel reconnects, balances and buffers, none of which a single question over a socket
+//! needs, and is several times the size of this.
+
+use std::error::Error;
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::task::JoinHandle;
+use tonic::body::Body;
+use tower::Service;
+
+use super::KubeletError;
+
+/// How a connection ended.
+pub(super) type Ended = JoinHandle<hyper::Result<()>>;
+
+/// An open connection.
+#[derive(Clone)]
+pub(super) struct Connection(SendRequest<Body>);
+
+impl Connection {
+    /// Connects to the socket at `path`; with what becomes of the connection, which ends with the last use
+    /// of it.
+    pub(super) async fn open(path: &Path) -> Result<(Self, Ended), KubeletError> {
+        let stream = connect(path).await;
+        let stream = stream.map_err(|error| cannot_open(path, error))?;
+        let shaken = handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.map_err(|error| unshaken(path, &error))?;
+        Ok((Self(sender), tokio::spawn(connection)))
+    }
+}
+
+#[cfg(unix)]
+async fn connect(path: &Path) -> io::Result<tokio::net::UnixStream> {
+    tokio::net::UnixStream::connect(path).await
+}
+
+/// Where there are no such sockets, there is no kubelet to be asked either.
+#[cfg(not(unix))]
+async fn connect(_: &Path) -> io::Result<tokio::io::DuplexStream> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+/// Who has hung up may be a kubelet that begins anew; who says something else is none.
+fn unshaken(path: &Path, error: &hyper::Error) -> KubeletError {
+    let path = path.to_owned();
+    let why = chain(error);
+    if hung_up(error) {
+        KubeletError::Broken { path, why }
+    } else {
+        KubeletError::Foreign { path, why }
+    }
+}
+
+/// Whether the other side has hung up.
+pub(super) fn hung_up(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<io::Error>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The error and its causes, each once.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn cannot_open(path: &Path, source: io::Error) -> KubeletError {
+    let path = path.to_owned();
+    match source.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => KubeletError::Missing { path },
+        ErrorKind::PermissionDenied => KubeletError::Denied { path },
+        ErrorKind::ConnectionRefused if path.exists() => KubeletError::Deaf { path },
+        _ => KubeletError::Unusable { path, source },
+    }
+}
+
+impl Service<Request<Body>> for Connection {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.0.send_request(request))
+    }
+}

@@ -1,0 +1,260 @@
+//! The questions that a kubelet answers.
+//!
+//! Upstream: `pkg/kubelet/apis/podresources`. `Get` and claims are behind feature gates that are off in
+//! 1.33; a kubelet takes 100 calls a second, of all who ask, and refuses the others.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::PathAndQuery;
+use prost::Message;
+use tokio::time::{Instant, sleep, timeout_at};
+use tonic::client::Grpc;
+use tonic::{Code, Request, Status};
+use tonic_prost::ProstCodec;
+
+use super::KubeletError;
+use super::connection::{Connection, Ended, chain, hung_up};
+use crate::model::{Allocatable, Dialect, InUse, NamespacedName, PodInUse};
+use crate::wire::podresources::{
+    AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,
+    ListPodResourcesResponse,
+};
+
+/// Where a kubelet listens, unless it has another root folder.
+pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
+/// The longest answer that is read: a node has some hundred pods, and this is room for a million.
+const LONGEST: usize = 256 << 20;
+/// For how long is waited after a refusal for asking too often.
+const PAUSE: Duration = Duration::from_millis(50);
+
+const LIST: &str = "/v1.PodResourcesLister/List";
+const LIST_ALPHA: &str = "/v1alpha1.PodResourcesLister/List";
+const GET: &str = "/v1.PodResourcesLister/Get";
+const ALLOCATABLE: &str = "/v1.PodResourcesLister/GetAllocatableResources";
+
+/// Asks the kubelet of one node.
+#[derive(Clone, Debug)]
+pub struct Lister {
+    path: PathBuf,
+    limit: Duration,
+}
+
+/// What became of a call that was answered in time.
+enum Answered<T> {
+    Said(T),
+    Refused(Status),
+}
+
+impl Lister {
+    /// A kubelet that listens at `path`, and has so long for an answer.
+    #[must_use]
+    pub fn new(path: &Path, limit: Duration) -> Self {
+        Self {
+            path: path.to_owned(),
+            limit,
+        }
+    }
+
+    /// Everything that is in use; very old kubelets say less, which the answer tells.
+    ///
+    /// # Errors
+    ///
+    /// When nobody answers, or not a kubelet, or not in time.
+    pub async fn list(&self) -> Result<InUse, KubeletError> {
+        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {});
+        let status = match response.await? {
+            Answered::Said(response) => return Ok(response.into_facts(Dialect::V1)),
+            Answered::Refused(status) => status,
+        };
+        if status.code() != Code::Unimplemented {
+            return Err(self.refused(&status));
+        }
+        let response = self.call::<_, ListPodResourcesResponse>(LIST_ALPHA, Everything {});
+        match response.await? {
+            Answered::Said(response) => Ok(response.into_facts(Dialect::V1Alpha1)),
+            Answered::Refused(status) if status.code() == Code::Unimplemented => {
+                Err(KubeletError::Foreign {
+                    path: self.path.clone(),
+                    why: "it knows neither v1 nor v1alpha1".to_owned(),
+                })
+            }
+            Answered::Refused(status) => Err(self.refused(&status)),
+        }
+    }
+
+    /// What one pod uses. Where the kubelet does not have that question, all pods are asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lister::list`], and when the kubelet knows no such pod.
+    pub async fn get(&self, pod: &NamespacedName) -> Result<InUse, KubeletError> {
+        let request = GetPodResourcesRequest {
+            pod_name: pod.name.to_string(),
+            pod_namespace: pod.namespace.to_string(),
+        };
+        let response = self.call::<_, GetPodResourcesResponse>(GET, request);
+        let found: Option<PodInUse> = match response.await? {
+            Answered::Said(response) => response.pod_resources.map(|found| found.into_fact()),
+            Answered::Refused(status) if is_off(&status) => {
+                let mut all = self.list().await?;
+                all.pods.retain(|known| known.name == *pod);
+                return if all.pods.is_empty() {
+                    Err(self.no_pod(pod))
+                } else {
+                    Ok(all)
+                };
+            }
+            Answered::Refused(status) if is_unknown_pod(&status) => None,
+            Answered::Refused(status) => return Err(self.refused(&status)),
+        };
+        let found = found.ok_or_else(|| self.no_pod(pod))?;
+        Ok(InUse {
+            dialect: Dialect::V1,
+            pods: vec![found],
+        })
+    }
+
+    /// What the kubelet can give to containers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lister::list`], and when the kubelet does not have that question.
+    pub async fn allocatable(&self) -> Result<Allocatable, KubeletError> {
+        let response = self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {});
+        match response.await? {
+            Answered::Said(response) => Ok(response.into_fact()),
+            Answered::Refused(status) if status.code() == Code::Unimplemented => {
+                Err(KubeletError::NotServed {
+                    path: self.path.clone(),
+                    call: "GetAllocatableResources",
+                })
+            }
+            Answered::Refused(status) => Err(self.refused(&status)),
+        }
+    }
+
+    /// One call, in the time that there is; again after a moment where the kubelet is asked too often.
+    async fn call<Q, A>(
+        &self,
+        method: &'static str,
+        question: Q,
+    ) -> Result<Answered<A>, KubeletError>
+    where
+        Q: Message + Clone + 'static,
+        A: Message + Default + 'static,
+    {
+        let end = Instant::now().checked_add(self.limit);
+        let end = end.unwrap_or_else(Instant::now);
+        let late = |_| KubeletError::TimedOut {
+            path: self.path.clone(),
+            limit: self.limit,
+        };
+        loop {
+            let answered = timeout_at(end, self.once(method, question.clone()));
+            match answered.await.map_err(late)?? {
+                Answered::Refused(status) if status.code() == Code::ResourceExhausted => {
+                    if Instant::now() + PAUSE >= end {
+                        return Err(KubeletError::Busy {
+                            path: self.path.clone(),
+                            limit: self.limit,
+                        });
+                    }
+                    sleep(PAUSE).await;
+                }
+                answered => return Ok(answered),
+            }
+        }
+    }
+
+    async fn once<Q, A>(
+        &self,
+        method: &'static str,
+        question: Q,
+    ) -> Result<Answered<A>, KubeletError>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let (connection, ended) = Connection::open(&self.path).await?;
+        // The name of the host plays no part on a socket.
+        let mut client = Grpc::with_origin(connection, Uri::from_static("http://localhost"))
+            .max_decoding_message_size(LONGEST);
+        let ready = client.ready().await;
+        ready.map_err(|error| self.foreign(error.to_string()))?;
+        let codec: ProstCodec<Q, A> = ProstCodec::default();
+        let method = PathAndQuery::from_static(method);
+        match client.unary(Request::new(question), method, codec).await {
+            Ok(response) => Ok(Answered::Said(response.into_inner())),
+            Err(status) if is_transport(&status) => {
+                drop(client);
+                Err(self.broken(&status, ended).await)
+            }
+            Err(status) => Ok(Answered::Refused(status)),
+        }
+    }
+
+    fn no_pod(&self, pod: &NamespacedName) -> KubeletError {
+        KubeletError::NoPod {
+            path: self.path.clone(),
+            pod: pod.clone(),
+        }
+    }
+
+    fn foreign(&self, why: String) -> KubeletError {
+        KubeletError::Foreign {
+            path: self.path.clone(),
+            why,
+        }
+    }
+
+    /// Who does not speak HTTP/2, or no gRPC, is somebody else; who hung up is a kubelet that broke.
+    async fn broken(&self, status: &Status, ended: Ended) -> KubeletError {
+        // What was wrong with the connection is known to the connection alone.
+        let ended = timeout_at(Instant::now() + PAUSE, ended).await;
+        if let Ok(Ok(Err(error))) = ended
+            && !hung_up(&error)
+        {
+            return self.foreign(chain(&error));
+        }
+        let why = chain(status);
+        if why.contains("grpc-status") {
+            return self.foreign(why);
+        }
+        KubeletError::Broken {
+            path: self.path.clone(),
+            why,
+        }
+    }
+
+    fn refused(&self, status: &Status) -> KubeletError {
+        KubeletError::Refused {
+            path: self.path.clone(),
+            why: format!("{} ({})", status.message(), status.code().description()),
+        }
+    }
+}
+
+/// Whether the status was made here, of what went wrong on the way, and not said by the kubelet.
+fn is_transport(status: &Status) -> bool {
+    let is_ours = status.code() == Code::Internal || status.code() == Code::Unknown;
+    let words = [
+        "protobuf",
+        "Missing response message",
+        "grpc-status",
+        "HTTP status",
+    ];
+    std::error::Error::source(status).is_some()
+        || is_ours && words.iter().any(|word| status.message().contains(word))
+}
+
+/// Upstream: `v1PodResourcesServer.Get` up to 1.35, behind `KubeletPodResourcesGet`.
+fn is_off(status: &Status) -> bool {
+    status.code() == Code::Unimplemented || status.message().contains("Get method disabled")
+}
+
+/// Upstream: `v1PodResourcesServer.Get`, which has no code for it.
+fn is_unknown_pod(status: &Status) -> bool {
+    status.code() == Code::NotFound || status.message().ends_with("not found")
+}

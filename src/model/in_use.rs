@@ -1,0 +1,155 @@
+//! What a kubelet says is in use on its node.
+
+use super::{DeviceId, NamespacedName};
+
+/// What a kubelet says is in use on its node: its own word, whatever the API says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// How it was said.
+    pub dialect: Dialect,
+    /// The pods that the kubelet counts as active, by namespace and name.
+    pub pods: Vec<PodInUse>,
+}
+
+/// The version of the API in which a kubelet has answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// The current one.
+    #[default]
+    V1,
+    /// The one of very old kubelets: it has no words for claims, processors and memory.
+    V1Alpha1,
+}
+
+impl Dialect {
+    /// The version as it is spelled in the API.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V1Alpha1 => "v1alpha1",
+        }
+    }
+}
+
+/// A pod on the node, and what is its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodInUse {
+    /// Namespace and name; the kubelet does not say which pod of that name.
+    pub name: NamespacedName,
+    /// Its containers, without those that have prepared it and ended.
+    pub containers: Vec<ContainerInUse>,
+    /// Processors that are the pod's alone (since 1.37).
+    pub cpus: Vec<i64>,
+    /// Memory that is the pod's alone (since 1.37).
+    pub memory: Vec<PinnedMemory>,
+}
+
+/// A container, and what is its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContainerInUse {
+    /// Its name in the pod.
+    pub name: String,
+    /// Devices of device plugins.
+    pub plugin_devices: Vec<PluginDevices>,
+    /// Processors that are its alone.
+    pub cpus: Vec<i64>,
+    /// Memory that is its alone.
+    pub memory: Vec<PinnedMemory>,
+    /// Claims that it uses. Empty too where the kubelet could not look them up: it does not say so.
+    pub claims: Vec<ClaimInUse>,
+}
+
+/// Devices of one resource of a device plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginDevices {
+    /// Such as `example.com/gpu`.
+    pub resource: String,
+    /// As the plugin calls them.
+    pub ids: Vec<String>,
+    /// The NUMA nodes that they are near to; empty where the plugin does not say.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// Memory or huge pages of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedMemory {
+    /// Such as `memory` or `hugepages-1Gi`.
+    pub kind: String,
+    /// How many bytes.
+    pub bytes: u64,
+    /// On which NUMA nodes.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// A claim that a container uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimInUse {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// The devices that its driver has prepared for it.
+    pub devices: Vec<DeviceInUse>,
+}
+
+/// A device that a driver has prepared for a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInUse {
+    /// The device.
+    pub device: DeviceId,
+    /// Which share of it, if it is shared.
+    pub share_id: Option<String>,
+    /// What the container runtime was told to put into containers for it.
+    pub cdi_devices: Vec<String>,
+}
+
+/// What a kubelet can give to containers; it says nothing of devices of DRA.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocatable {
+    /// Devices of device plugins.
+    pub plugin_devices: Vec<PluginDevices>,
+    /// Processors.
+    pub cpus: Vec<i64>,
+    /// Memory.
+    pub memory: Vec<PinnedMemory>,
+}
+
+impl InUse {
+    /// The device and whose it is, for every device of DRA that is in use; a device that several
+    /// containers share occurs once for each.
+    pub fn devices(&self) -> impl Iterator<Item = UsedDevice<'_>> {
+        self.pods.iter().flat_map(|pod| {
+            pod.containers.iter().flat_map(move |container| {
+                container.claims.iter().flat_map(move |claim| {
+                    claim.devices.iter().map(move |device| UsedDevice {
+                        device,
+                        pod,
+                        container,
+                        claim,
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// A device of DRA that is in use, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct UsedDevice<'a> {
+    /// The device.
+    pub device: &'a DeviceInUse,
+    /// The pod.
+    pub pod: &'a PodInUse,
+    /// The pod's container.
+    pub container: &'a ContainerInUse,
+    /// The claim through which it was given.
+    pub claim: &'a ClaimInUse,
+}
+
+/// A claim that a kubelet has noted as prepared by its drivers, for whomever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedClaim {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Its devices.
+    pub devices: Vec<DeviceId>,
+}

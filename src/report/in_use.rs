@@ -1,0 +1,564 @@
+//! What does a kubelet say is in use, and what can it give?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::Answer;
+use super::metadata::{API_VERSION, Incomplete, Warning};
+use super::table::{Column, NONE, Section, Table, View, optional};
+use crate::model::{
+    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
+    PinnedMemory, PluginDevices, PodInUse, PreparedClaim,
+};
+
+/// What one kubelet says of its node, whatever the API of the cluster says.
+///
+/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodResourcesReport {
+    /// Version of this schema.
+    #[schemars(extend("const" = "kubectl-devicetaint/v1alpha1"))]
+    pub api_version: String,
+    /// Which report this is.
+    #[schemars(extend("const" = "PodResourcesReport"))]
+    pub kind: String,
+    /// The version of the kubelet's API that has answered: v1 or v1alpha1, which knows no claims.
+    pub dialect: String,
+    /// What the pods use, by namespace and name; empty where only `allocatable` was asked for.
+    pub pods: Vec<PodRow>,
+    /// The claims that the kubelet has noted as prepared, also for pods that it does not list since they
+    /// were deleted by force; null where its notes were not asked for, or could not be read.
+    pub prepared: Option<Vec<PreparedRow>>,
+    /// What the kubelet can give to containers; null where that was not asked for. It says nothing of
+    /// devices of DRA.
+    pub allocatable: Option<ResourcesRow>,
+    /// What is odd about the answer.
+    pub warnings: Vec<Warning>,
+}
+
+/// A pod and what is its own. The kubelet does not say which pod of that name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodRow {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its containers.
+    pub containers: Vec<ContainerRow>,
+    /// Processors of the whole pod, those of its containers included (since 1.37).
+    pub cpus: Vec<i64>,
+    /// Memory of the whole pod, that of its containers included (since 1.37).
+    pub memory: Vec<MemoryRow>,
+}
+
+/// A container and what is its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerRow {
+    /// Its name.
+    pub name: String,
+    /// Devices of DRA, by claim and device.
+    pub devices: Vec<DeviceInUseRow>,
+    /// Devices of device plugins.
+    pub plugin_devices: Vec<PluginDevicesRow>,
+    /// Processors.
+    pub cpus: Vec<i64>,
+    /// Memory.
+    pub memory: Vec<MemoryRow>,
+}
+
+/// A device of DRA that a container uses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceInUseRow {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// Its claim, as NAMESPACE/NAME.
+    pub claim: String,
+    /// Which share of it; null unless it is shared.
+    pub share_id: Option<String>,
+    /// What the container runtime was told to put into containers for it.
+    pub cdi_devices: Vec<String>,
+}
+
+/// A claim that a kubelet has noted as prepared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PreparedRow {
+    /// The claim, as NAMESPACE/NAME.
+    pub claim: String,
+    /// Its devices, as DRIVER/POOL/DEVICE.
+    pub devices: Vec<String>,
+}
+
+/// Devices of one resource of a device plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginDevicesRow {
+    /// Such as `example.com/gpu`.
+    pub resource: String,
+    /// As the plugin calls them.
+    pub ids: Vec<String>,
+    /// The NUMA nodes that they are near to; empty where the plugin does not say.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// Memory or huge pages of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemoryRow {
+    /// Such as `memory` or `hugepages-1Gi`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many bytes.
+    pub bytes: u64,
+    /// On which NUMA nodes.
+    pub numa_nodes: Vec<i64>,
+}
+
+/// What can be given to containers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourcesRow {
+    /// Devices of device plugins, a line for each resource and place.
+    pub plugin_devices: Vec<PluginDevicesRow>,
+    /// Processors.
+    pub cpus: Vec<i64>,
+    /// Memory.
+    pub memory: Vec<MemoryRow>,
+}
+
+impl PodResourcesReport {
+    /// What a kubelet lists.
+    #[must_use]
+    pub fn of_pods(in_use: &InUse) -> Self {
+        let old = match in_use.dialect {
+            Dialect::V1 => None,
+            Dialect::V1Alpha1 => Some(Warning {
+                code: "old-kubelet".to_owned(),
+                message: "this kubelet speaks v1alpha1 alone: claims, processors and memory are not known".to_owned(),
+                fix: None,
+            }),
+        };
+        Self {
+            pods: in_use.pods.iter().map(pod).collect(),
+            warnings: old.into_iter().collect(),
+            ..Self::empty(in_use.dialect)
+        }
+    }
+
+    /// Adds what the kubelet has noted for itself.
+    #[must_use]
+    pub fn with_notes(self, prepared: Option<&[PreparedClaim]>) -> Self {
+        let row = |claim: &PreparedClaim| PreparedRow {
+            claim: claim.name.to_string(),
+            devices: claim.devices.iter().map(ToString::to_string).collect(),
+        };
+        Self {
+            prepared: prepared.map(|claims| claims.iter().map(row).collect()),
+            ..self
+        }
+    }
+
+    /// What the kubelet has said, again as facts: the report of another node, as it was printed there.
+    #[must_use]
+    pub fn facts(&self) -> (InUse, Option<Vec<PreparedClaim>>) {
+        let dialect = match self.dialect.as_str() {
+            "v1" => Dialect::V1,
+            _ => Dialect::V1Alpha1,
+        };
+        let in_use = InUse {
+            dialect,
+            pods: self.pods.iter().map(PodRow::fact).collect(),
+        };
+        let claim = |row: &PreparedRow| PreparedClaim {
+            name: name_of(&row.claim),
+            devices: row.devices.iter().map(|device| device_of(device)).collect(),
+        };
+        let prepared = self.prepared.as_ref();
+        (
+            in_use,
+            prepared.map(|rows| rows.iter().map(claim).collect()),
+        )
+    }
+
+    /// What a kubelet can give.
+    #[must_use]
+    pub fn of_allocatable(allocatable: &Allocatable) -> Self {
+        Self {
+            allocatable: Some(ResourcesRow {
+                plugin_devices: plugin_devices(&allocatable.plugin_devices),
+                cpus: allocatable.cpus.clone(),
+                memory: memory(&allocatable.memory),
+            }),
+            ..Self::empty(Dialect::V1)
+        }
+    }
+
+    fn empty(dialect: Dialect) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "PodResourcesReport".to_owned(),
+            dialect: dialect.as_str().to_owned(),
+            pods: Vec::new(),
+            prepared: None,
+            allocatable: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl PodRow {
+    fn fact(&self) -> PodInUse {
+        let memory = |rows: &[MemoryRow]| rows.iter().map(MemoryRow::fact).collect();
+        let containers = self.containers.iter().map(|row| ContainerInUse {
+            name: row.name.clone(),
+            plugin_devices: row
+                .plugin_devices
+                .iter()
+                .map(PluginDevicesRow::fact)
+                .collect(),
+            cpus: row.cpus.clone(),
+            memory: memory(&row.memory),
+            claims: row.devices.iter().map(DeviceInUseRow::fact).collect(),
+        });
+        PodInUse {
+            name: NamespacedName {
+                namespace: self.namespace.as_str().into(),
+                name: self.name.as_str().into(),
+            },
+            containers: containers.collect(),
+            cpus: self.cpus.clone(),
+            memory: memory(&self.memory),
+        }
+    }
+}
+
+impl DeviceInUseRow {
+    fn fact(&self) -> ClaimInUse {
+        ClaimInUse {
+            name: name_of(&self.claim),
+            devices: vec![DeviceInUse {
+                device: device_of(&self.device),
+                share_id: self.share_id.clone(),
+                cdi_devices: self.cdi_devices.clone(),
+            }],
+        }
+    }
+}
+
+impl PluginDevicesRow {
+    fn fact(&self) -> PluginDevices {
+        PluginDevices {
+            resource: self.resource.clone(),
+            ids: self.ids.clone(),
+            numa_nodes: self.numa_nodes.clone(),
+        }
+    }
+}
+
+impl MemoryRow {
+    fn fact(&self) -> PinnedMemory {
+        PinnedMemory {
+            kind: self.kind.clone(),
+            bytes: self.bytes,
+            numa_nodes: self.numa_nodes.clone(),
+        }
+    }
+}
+
+/// The name that is written NAMESPACE/NAME.
+fn name_of(text: &str) -> NamespacedName {
+    let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+/// The device that is written DRIVER/POOL/DEVICE; a pool's name may have slashes.
+fn device_of(text: &str) -> DeviceId {
+    let (driver, rest) = text.split_once('/').unwrap_or((text, ""));
+    let (pool, device) = rest.rsplit_once('/').unwrap_or((rest, ""));
+    DeviceId {
+        driver: driver.into(),
+        pool: pool.into(),
+        device: device.into(),
+    }
+}
+
+/// Claims that are prepared, and that no listed container uses.
+fn unlisted(report: &PodResourcesReport) -> Vec<String> {
+    let containers = report.pods.iter().flat_map(|pod| &pod.containers);
+    let used: BTreeSet<&str> = containers
+        .flat_map(|container| &container.devices)
+        .map(|device| device.claim.as_str())
+        .collect();
+    let prepared = report.prepared.iter().flatten();
+    let left = prepared.filter(|row| !used.contains(row.claim.as_str()) && !row.devices.is_empty());
+    left.map(|row| format!("{} holds {}", row.claim, row.devices.join(", ")))
+        .collect()
+}
+
+fn pod(pod: &PodInUse) -> PodRow {
+    PodRow {
+        namespace: pod.name.namespace.to_string(),
+        name: pod.name.name.to_string(),
+        containers: pod.containers.iter().map(container).collect(),
+        cpus: pod.cpus.clone(),
+        memory: memory(&pod.memory),
+    }
+}
+
+fn container(container: &ContainerInUse) -> ContainerRow {
+    let claims = container.claims.iter();
+    let devices = claims.flat_map(|claim| {
+        claim.devices.iter().map(|device| DeviceInUseRow {
+            device: device.device.to_string(),
+            claim: claim.name.to_string(),
+            share_id: device.share_id.clone(),
+            cdi_devices: device.cdi_devices.clone(),
+        })
+    });
+    ContainerRow {
+        name: container.name.clone(),
+        devices: devices.collect(),
+        plugin_devices: plugin_devices(&container.plugin_devices),
+        cpus: container.cpus.clone(),
+        memory: memory(&container.memory),
+    }
+}
+
+/// The devices of each resource at each place, in order; the kubelet lists every device by itself.
+fn plugin_devices(devices: &[PluginDevices]) -> Vec<PluginDevicesRow> {
+    let mut grouped: BTreeMap<(&str, &[i64]), Vec<String>> = BTreeMap::new();
+    for devices in devices {
+        let key = (devices.resource.as_str(), &devices.numa_nodes[..]);
+        grouped
+            .entry(key)
+            .or_default()
+            .extend(devices.ids.iter().cloned());
+    }
+    let row = |((resource, numa_nodes), mut ids): ((&str, &[i64]), Vec<String>)| {
+        ids.sort();
+        PluginDevicesRow {
+            resource: resource.to_owned(),
+            ids,
+            numa_nodes: numa_nodes.to_vec(),
+        }
+    };
+    grouped.into_iter().map(row).collect()
+}
+
+fn memory(memory: &[PinnedMemory]) -> Vec<MemoryRow> {
+    let row = |memory: &PinnedMemory| MemoryRow {
+        kind: memory.kind.clone(),
+        bytes: memory.bytes,
+        numa_nodes: memory.numa_nodes.clone(),
+    };
+    memory.iter().map(row).collect()
+}
+
+impl Answer for PodResourcesReport {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &[]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pods.is_empty() && self.allocatable.is_none() && unlisted(self).is_empty()
+    }
+}
+
+impl View for PodResourcesReport {
+    fn sections(&self) -> Vec<Section> {
+        match &self.allocatable {
+            Some(resources) => vec![Section::table(allocatable_table(resources))],
+            None => vec![
+                Section::table(pods_table(&self.pods)),
+                Section::list("Prepared for pods that are not listed", unlisted(self)),
+            ],
+        }
+    }
+
+    /// The devices of DRA that are in use, each once, or the resources that can be given.
+    fn names(&self) -> Vec<String> {
+        let containers = self.pods.iter().flat_map(|pod| &pod.containers);
+        let devices = containers.flat_map(|container| &container.devices);
+        let mut names: Vec<String> = devices.map(|device| device.device.clone()).collect();
+        if let Some(resources) = &self.allocatable {
+            names.extend(
+                resources
+                    .plugin_devices
+                    .iter()
+                    .map(|one| one.resource.clone()),
+            );
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// A line for each thing that a container has, and one for a pod that has nothing of its own.
+fn pods_table(pods: &[PodRow]) -> Table {
+    Table {
+        columns: vec![
+            Column::text("NAMESPACE"),
+            Column::text("POD"),
+            Column::text("CONTAINER"),
+            Column::text("DEVICE"),
+            Column::text("CLAIM"),
+            Column::text("NUMA"),
+            Column::prose("CDI").wide(),
+        ],
+        rows: pods.iter().flat_map(pod_lines).collect(),
+    }
+}
+
+fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
+    let line = |container: &str, cells: [String; 4]| {
+        let names = [
+            pod.namespace.clone(),
+            pod.name.clone(),
+            container.to_owned(),
+        ];
+        names.into_iter().chain(cells).collect::<Vec<String>>()
+    };
+    let mut lines = Vec::new();
+    for container in &pod.containers {
+        let own = container.devices.iter().map(|device| {
+            let share = device.share_id.as_ref();
+            let share = share.map_or_else(String::new, |share| format!(" (share {share})"));
+            let cdi = optional(Some(&device.cdi_devices.join(", ")));
+            [
+                format!("{}{share}", device.device),
+                device.claim.clone(),
+                NONE.to_owned(),
+                cdi,
+            ]
+        });
+        let own = own.chain(others(
+            &container.plugin_devices,
+            &container.cpus,
+            &container.memory,
+        ));
+        lines.extend(own.map(|cells| line(&container.name, cells)));
+    }
+    let whole = others(&[], &pod.cpus, &pod.memory);
+    lines.extend(whole.into_iter().map(|cells| line("(pod)", cells)));
+    if lines.is_empty() {
+        lines.push(line(NONE, [NONE, NONE, NONE, NONE].map(str::to_owned)));
+    }
+    lines
+}
+
+/// What is no device of DRA: DEVICE, CLAIM, NUMA and CDI of each.
+fn others(plugins: &[PluginDevicesRow], cpus: &[i64], memory: &[MemoryRow]) -> Vec<[String; 4]> {
+    let cells =
+        |what: String, numa: &[i64]| [what, NONE.to_owned(), numbers(numa), NONE.to_owned()];
+    let plugins = plugins.iter().map(|one| {
+        cells(
+            format!("{}: {}", one.resource, one.ids.join(", ")),
+            &one.numa_nodes,
+        )
+    });
+    let cpus = (!cpus.is_empty()).then(|| cells(format!("cpus: {}", numbers(cpus)), &[]));
+    let memory = memory.iter().map(|one| {
+        cells(
+            format!("{}: {} bytes", one.kind, one.bytes),
+            &one.numa_nodes,
+        )
+    });
+    plugins.chain(cpus).chain(memory).collect()
+}
+
+fn allocatable_table(resources: &ResourcesRow) -> Table {
+    let rows = others(
+        &resources.plugin_devices,
+        &resources.cpus,
+        &resources.memory,
+    );
+    let row = |[what, _, numa, _]: [String; 4]| vec![what, numa];
+    Table {
+        columns: vec![Column::prose("RESOURCE"), Column::text("NUMA")],
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+fn numbers(numbers: &[i64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    optional(Some(&numbers.join(",")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_says_all_that_the_kubelet_said() {
+        let device = |name: &str| DeviceInUse {
+            device: device_of(&format!("gpu.example.com/pool/with/slash/{name}")),
+            share_id: Some("s".to_owned()),
+            cdi_devices: vec!["c".to_owned()],
+        };
+        let memory = vec![PinnedMemory {
+            kind: "memory".to_owned(),
+            bytes: 7,
+            numa_nodes: vec![1],
+        }];
+        let facts = InUse {
+            dialect: Dialect::V1,
+            pods: vec![PodInUse {
+                name: name_of("ml/train"),
+                containers: vec![ContainerInUse {
+                    name: "main".to_owned(),
+                    plugin_devices: vec![PluginDevices {
+                        resource: "example.com/nic".to_owned(),
+                        ids: vec!["a".to_owned()],
+                        numa_nodes: vec![0],
+                    }],
+                    cpus: vec![2],
+                    memory: memory.clone(),
+                    claims: vec![ClaimInUse {
+                        name: name_of("ml/gpu"),
+                        devices: vec![device("gpu-0")],
+                    }],
+                }],
+                cpus: vec![2, 3],
+                memory,
+            }],
+        };
+        let prepared = vec![
+            PreparedClaim {
+                name: name_of("ml/gpu"),
+                devices: vec![device("gpu-0").device],
+            },
+            PreparedClaim {
+                name: name_of("ml/gone"),
+                devices: vec![device("gpu-1").device],
+            },
+        ];
+        let report = PodResourcesReport::of_pods(&facts).with_notes(Some(&prepared));
+        let text = serde_json::to_string(&report).unwrap();
+        let again: PodResourcesReport = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.facts(), (facts, Some(prepared)));
+        assert_eq!(
+            unlisted(&again),
+            ["ml/gone holds gpu.example.com/pool/with/slash/gpu-1"]
+        );
+        let old = PodResourcesReport::of_pods(&InUse {
+            dialect: Dialect::V1Alpha1,
+            ..InUse::default()
+        });
+        assert_eq!(old.facts().0.dialect, Dialect::V1Alpha1);
+        assert_eq!(old.warnings.len(), 1);
+    }
+}

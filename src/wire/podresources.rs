@@ -1,0 +1,395 @@
+//! The kubelet's podresources API, v1 and v1alpha1, as far as it is asked.
+//!
+//! Written by hand after `api.proto` of `k8s.io/kubelet/pkg/apis/podresources`; unknown fields are
+//! skipped, since newer kubelets say more. A kubelet says nothing of a pod's identity, and an empty list
+//! of claims also where it could not look them up.
+
+use std::collections::BTreeMap;
+
+use crate::model::{
+    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
+    PinnedMemory, PluginDevices, PodInUse,
+};
+
+/// Asks for everything; it is the same message in both versions.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct Everything {}
+
+/// Asks for one pod.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetPodResourcesRequest {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub pod_name: String,
+    /// Its namespace.
+    #[prost(string, tag = "2")]
+    pub pod_namespace: String,
+}
+
+/// All pods; v1alpha1 has fewer fields, with the same numbers.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ListPodResourcesResponse {
+    /// The pods.
+    #[prost(message, repeated, tag = "1")]
+    pub pod_resources: Vec<PodResources>,
+}
+
+/// One pod.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetPodResourcesResponse {
+    /// The pod.
+    #[prost(message, optional, tag = "1")]
+    pub pod_resources: Option<PodResources>,
+}
+
+/// What can be given to containers.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct AllocatableResourcesResponse {
+    /// Devices of device plugins.
+    #[prost(message, repeated, tag = "1")]
+    pub devices: Vec<ContainerDevices>,
+    /// Processors.
+    #[prost(int64, repeated, tag = "2")]
+    pub cpu_ids: Vec<i64>,
+    /// Memory.
+    #[prost(message, repeated, tag = "3")]
+    pub memory: Vec<ContainerMemory>,
+}
+
+/// A pod.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct PodResources {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// Its namespace.
+    #[prost(string, tag = "2")]
+    pub namespace: String,
+    /// Its containers.
+    #[prost(message, repeated, tag = "3")]
+    pub containers: Vec<ContainerResources>,
+    /// Processors of the whole pod; since 1.37.
+    #[prost(int64, repeated, tag = "4")]
+    pub cpu_ids: Vec<i64>,
+    /// Memory of the whole pod; since 1.37.
+    #[prost(message, repeated, tag = "5")]
+    pub memory: Vec<ContainerMemory>,
+}
+
+/// A container.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ContainerResources {
+    /// Its name.
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// Devices of device plugins.
+    #[prost(message, repeated, tag = "2")]
+    pub devices: Vec<ContainerDevices>,
+    /// Processors.
+    #[prost(int64, repeated, tag = "3")]
+    pub cpu_ids: Vec<i64>,
+    /// Memory.
+    #[prost(message, repeated, tag = "4")]
+    pub memory: Vec<ContainerMemory>,
+    /// Claims.
+    #[prost(message, repeated, tag = "5")]
+    pub dynamic_resources: Vec<DynamicResource>,
+}
+
+/// Memory of one kind.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ContainerMemory {
+    /// Which kind.
+    #[prost(string, tag = "1")]
+    pub memory_type: String,
+    /// How many bytes.
+    #[prost(uint64, tag = "2")]
+    pub size: u64,
+    /// Where.
+    #[prost(message, optional, tag = "3")]
+    pub topology: Option<TopologyInfo>,
+}
+
+/// Devices of one resource.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ContainerDevices {
+    /// Which resource.
+    #[prost(string, tag = "1")]
+    pub resource_name: String,
+    /// Which devices.
+    #[prost(string, repeated, tag = "2")]
+    pub device_ids: Vec<String>,
+    /// Where they are.
+    #[prost(message, optional, tag = "3")]
+    pub topology: Option<TopologyInfo>,
+}
+
+/// Where something is.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct TopologyInfo {
+    /// The NUMA nodes.
+    #[prost(message, repeated, tag = "1")]
+    pub nodes: Vec<NumaNode>,
+}
+
+/// A NUMA node.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct NumaNode {
+    /// Its number.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+}
+
+/// A claim.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct DynamicResource {
+    /// Its name.
+    #[prost(string, tag = "2")]
+    pub claim_name: String,
+    /// Its namespace.
+    #[prost(string, tag = "3")]
+    pub claim_namespace: String,
+    /// Its devices.
+    #[prost(message, repeated, tag = "4")]
+    pub claim_resources: Vec<ClaimResource>,
+}
+
+/// A device of a claim.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ClaimResource {
+    /// What the runtime was told; see [`own_devices`].
+    #[prost(message, repeated, tag = "1")]
+    pub cdi_devices: Vec<CdiDevice>,
+    /// Its driver.
+    #[prost(string, tag = "2")]
+    pub driver_name: String,
+    /// Its pool.
+    #[prost(string, tag = "3")]
+    pub pool_name: String,
+    /// Its name in the pool.
+    #[prost(string, tag = "4")]
+    pub device_name: String,
+    /// Which share of it; since 1.35.
+    #[prost(string, optional, tag = "5")]
+    pub share_id: Option<String>,
+}
+
+/// What the runtime was told.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct CdiDevice {
+    /// Such as `example.com/gpu=0`.
+    #[prost(string, tag = "1")]
+    pub name: String,
+}
+
+impl ListPodResourcesResponse {
+    /// What is in use, as a kubelet has said it in this dialect.
+    #[must_use]
+    pub fn into_facts(self, dialect: Dialect) -> InUse {
+        let pods = self.pod_resources.into_iter();
+        let mut pods: Vec<PodInUse> = pods.map(PodResources::into_fact).collect();
+        pods.sort_by(|left, right| left.name.cmp(&right.name));
+        InUse { dialect, pods }
+    }
+}
+
+impl PodResources {
+    /// The pod.
+    #[must_use]
+    pub fn into_fact(self) -> PodInUse {
+        let containers = self.containers.into_iter();
+        PodInUse {
+            name: name(&self.namespace, &self.name),
+            containers: containers.map(ContainerResources::into_fact).collect(),
+            cpus: self.cpu_ids,
+            memory: memory(self.memory),
+        }
+    }
+}
+
+impl AllocatableResourcesResponse {
+    /// What can be given to containers.
+    #[must_use]
+    pub fn into_fact(self) -> Allocatable {
+        Allocatable {
+            plugin_devices: plugin_devices(self.devices),
+            cpus: self.cpu_ids,
+            memory: memory(self.memory),
+        }
+    }
+}
+
+impl ContainerResources {
+    fn into_fact(self) -> ContainerInUse {
+        let claims = self.dynamic_resources.into_iter();
+        ContainerInUse {
+            name: self.name,
+            plugin_devices: plugin_devices(self.devices),
+            cpus: self.cpu_ids,
+            memory: memory(self.memory),
+            claims: claims.map(DynamicResource::into_fact).collect(),
+        }
+    }
+}
+
+impl DynamicResource {
+    fn into_fact(self) -> ClaimInUse {
+        let mut devices = own_devices(self.claim_resources);
+        // The kubelet goes through the drivers in no order.
+        devices.sort_by(|left, right| left.device.cmp(&right.device));
+        ClaimInUse {
+            name: name(&self.claim_namespace, &self.claim_name),
+            devices,
+        }
+    }
+}
+
+/// The devices of a claim, each with what the runtime was told for it alone.
+///
+/// The kubelet repeats in each entry what it has said in the one before it, of the same driver.
+/// Upstream: `GetDynamicResources` in `container_manager_linux.go`, which has one slice for all of them.
+fn own_devices(resources: Vec<ClaimResource>) -> Vec<DeviceInUse> {
+    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let device = |resource: ClaimResource| {
+        let all: Vec<String> = resource
+            .cdi_devices
+            .into_iter()
+            .map(|cdi| cdi.name)
+            .collect();
+        let before = said.insert(resource.driver_name.clone(), all.clone());
+        let own = before.and_then(|before| all.strip_prefix(&before[..]).map(<[String]>::to_vec));
+        DeviceInUse {
+            device: DeviceId {
+                driver: resource.driver_name.as_str().into(),
+                pool: resource.pool_name.as_str().into(),
+                device: resource.device_name.as_str().into(),
+            },
+            share_id: resource.share_id,
+            cdi_devices: own.unwrap_or(all),
+        }
+    };
+    resources.into_iter().map(device).collect()
+}
+
+fn plugin_devices(devices: Vec<ContainerDevices>) -> Vec<PluginDevices> {
+    let devices = devices.into_iter().map(|devices| PluginDevices {
+        resource: devices.resource_name,
+        ids: devices.device_ids,
+        numa_nodes: numa_nodes(devices.topology),
+    });
+    devices.collect()
+}
+
+fn memory(memory: Vec<ContainerMemory>) -> Vec<PinnedMemory> {
+    let memory = memory.into_iter().map(|memory| PinnedMemory {
+        kind: memory.memory_type,
+        bytes: memory.size,
+        numa_nodes: numa_nodes(memory.topology),
+    });
+    memory.collect()
+}
+
+fn numa_nodes(topology: Option<TopologyInfo>) -> Vec<i64> {
+    let nodes = topology.into_iter().flat_map(|topology| topology.nodes);
+    nodes.map(|node| node.id).collect()
+}
+
+fn name(namespace: &str, name: &str) -> NamespacedName {
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resource(driver: &str, device: &str, cdi: &[&str]) -> ClaimResource {
+        let cdi = cdi.iter().map(|name| CdiDevice {
+            name: (*name).to_owned(),
+        });
+        ClaimResource {
+            cdi_devices: cdi.collect(),
+            driver_name: driver.to_owned(),
+            pool_name: "node-0".to_owned(),
+            device_name: device.to_owned(),
+            share_id: None,
+        }
+    }
+
+    fn told(resources: &[ClaimResource]) -> Vec<(String, Vec<String>)> {
+        let own = own_devices(resources.to_vec()).into_iter();
+        own.map(|one| (one.device.device.to_string(), one.cdi_devices))
+            .collect()
+    }
+
+    #[test]
+    fn what_the_runtime_was_told_for_earlier_devices_of_a_driver_is_not_told_again() {
+        let one = |name: &str, cdi: &[&str]| {
+            let cdi = cdi
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>();
+            (name.to_owned(), cdi)
+        };
+        for (name, resources, expected) in [
+            (
+                "as kubelets do it",
+                vec![
+                    resource("a", "gpu-0", &["a=0"]),
+                    resource("b", "nic-0", &["b=0"]),
+                    resource("a", "gpu-1", &["a=0", "a=1", "a=1-sound"]),
+                    resource("a", "gpu-2", &["a=0", "a=1", "a=1-sound", "a=2"]),
+                ],
+                vec![
+                    one("gpu-0", &["a=0"]),
+                    one("nic-0", &["b=0"]),
+                    one("gpu-1", &["a=1", "a=1-sound"]),
+                    one("gpu-2", &["a=2"]),
+                ],
+            ),
+            (
+                "each for itself",
+                vec![
+                    resource("a", "gpu-0", &["a=0"]),
+                    resource("a", "gpu-1", &["a=1"]),
+                    resource("a", "gpu-2", &[]),
+                ],
+                vec![
+                    one("gpu-0", &["a=0"]),
+                    one("gpu-1", &["a=1"]),
+                    one("gpu-2", &[]),
+                ],
+            ),
+            (
+                "one of which nothing was told",
+                vec![
+                    resource("a", "gpu-0", &["a=0"]),
+                    resource("a", "gpu-1", &["a=0"]),
+                ],
+                vec![one("gpu-0", &["a=0"]), one("gpu-1", &[])],
+            ),
+        ] {
+            assert_eq!(told(&resources), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn pods_are_in_order_whatever_the_kubelet_does() {
+        let pod = |name: &str| PodResources {
+            name: name.to_owned(),
+            ..PodResources::default()
+        };
+        let response = ListPodResourcesResponse {
+            pod_resources: vec![pod("b"), pod("a")],
+        };
+        let facts = response.into_facts(Dialect::V1);
+        let names: Vec<String> = facts
+            .pods
+            .iter()
+            .map(|pod| pod.name.name.to_string())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+}

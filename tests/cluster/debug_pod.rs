@@ -1,0 +1,231 @@
+//! `podresources --via-debug`: a pod is made, read, and removed whatever happens.
+//!
+//! Without a kubelet: the test says how far the pod is, and a proxy what it has printed.
+
+use std::{
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::harness::{
+    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Reference, Reply, block_on, text, wait_for,
+};
+
+const LABEL: &str = "app.kubernetes.io/managed-by=kubectl-devicetaint";
+/// The first look at the pod waits so long, so that the test can say how far the pod is before.
+const LATE: Duration = Duration::from_secs(3);
+
+/// What the program prints in the pod.
+fn printed() -> String {
+    let device = json!({"device": "gpu.example.com/node-7/gpu-0", "claim": "ml/gpu", "shareId": null, "cdiDevices": []});
+    let container =
+        json!({"name": "main", "devices": [device], "pluginDevices": [], "cpus": [], "memory": []});
+    json!({
+        "apiVersion": "kubectl-devicetaint/v1alpha1", "kind": "PodResourcesReport", "dialect": "v1",
+        "pods": [{"namespace": "ml", "name": "train", "containers": [container], "cpus": [], "memory": []}],
+        "prepared": [], "allocatable": null, "warnings": [],
+    })
+    .to_string()
+}
+
+/// A namespace of its own, and a proxy on the way to it.
+struct Stage {
+    plane: &'static ControlPlane,
+    proxy: Proxy,
+    namespace: String,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let plane = ControlPlane::shared();
+        Self {
+            plane,
+            proxy: Proxy::start(plane),
+            namespace: block_on(plane.namespace()),
+        }
+    }
+
+    /// The command, begun; the first look at the pod is late, and more may happen to what follows.
+    fn begin(&self, more: &[&str], harm: impl IntoIterator<Item = Fault>) -> Child {
+        let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", self.namespace);
+        let harm = [Fault::Late(LATE)].into_iter().chain(harm).zip(1..);
+        let plan = harm.map(|(fault, number)| (At::Path(prefix.clone(), number), fault));
+        self.proxy.plan(plan);
+        let mut command = self.plane.command(PLUGIN);
+        command
+            .args([
+                "podresources",
+                "list",
+                "--via-debug",
+                "node-7",
+                "--debug-image",
+                "example.com/plugin:1",
+            ])
+            .args(["--debug-namespace", &self.namespace])
+            .args(more)
+            .args(self.proxy.flags())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().expect("the plugin can be run")
+    }
+
+    fn pods(&self) -> Vec<Value> {
+        let listed = self.plane.kubectl(&[
+            "get",
+            "pods",
+            "-n",
+            &self.namespace,
+            "-l",
+            LABEL,
+            "-o",
+            "json",
+        ]);
+        let listed: Value = serde_json::from_str(&text(&listed)).expect("JSON");
+        listed["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits for the pod, and says how far it is.
+    fn pod_is(&self, status: &Value) -> Value {
+        let pod = block_on(wait_for("the pod is made", DEADLINE, async || {
+            self.pods().pop()
+        }));
+        let name = pod["metadata"]["name"].as_str().expect("a name");
+        block_on(
+            self.plane
+                .patch_status(&Reference::pod(&self.namespace, name), status),
+        );
+        pod
+    }
+}
+
+fn log(body: String) -> Fault {
+    let reply = Reply {
+        status: "200 OK",
+        headers: vec!["Content-Type: text/plain".to_owned()],
+        body,
+    };
+    Fault::Answer(reply)
+}
+
+fn ended(child: Child) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = child.wait_with_output().expect("the plugin ends");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn a_pod_on_the_node_says_what_is_in_use_and_is_gone_again() {
+    let stage = Stage::new();
+    let child = stage.begin(&["-o", "name"], [log(printed())]);
+    let pod = stage.pod_is(&json!({"phase": "Succeeded"}));
+    assert_eq!(pod["spec"]["nodeName"], "node-7");
+    let (status, stdout, stderr) = ended(child);
+    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(stdout, "gpu.example.com/node-7/gpu-0\n");
+    assert_eq!(stage.pods(), [] as [Value; 0]);
+}
+
+#[test]
+fn what_comes_in_between_leaves_no_pod_behind() {
+    let waiting = json!({"phase": "Pending", "containerStatuses": [{
+        "name": "podresources", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}},
+    }]});
+    let succeeded = json!({"phase": "Succeeded"});
+    let failed = json!({"phase": "Failed"});
+    for (more, status, reply, code, words) in [
+        (
+            &[][..],
+            &waiting,
+            None,
+            1,
+            "cannot start: ImagePullBackOff: no such image",
+        ),
+        (
+            &["--debug-timeout", "1s"][..],
+            &json!({"phase": "Pending"}),
+            None,
+            75,
+            "has not ended after 1s",
+        ),
+        (
+            &[][..],
+            &succeeded,
+            Some("hello"),
+            1,
+            "is no report of this program",
+        ),
+        (
+            &[][..],
+            &failed,
+            Some("error: no such socket"),
+            1,
+            "it said: error: no such socket",
+        ),
+    ] {
+        let stage = Stage::new();
+        let child = stage.begin(more, reply.map(|reply| log(reply.to_owned())));
+        stage.pod_is(status);
+        let (found, stdout, stderr) = ended(child);
+        assert_eq!((found, stdout.as_str()), (Some(code), ""), "{stderr}");
+        assert!(stderr.contains(words), "{words}: {stderr}");
+        assert_eq!(stage.pods(), [] as [Value; 0], "{words}");
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_no_pod_behind() {
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let stage = Stage::new();
+        let child = stage.begin(&[], []);
+        stage.pod_is(&json!({"phase": "Pending"}));
+        thread::sleep(Duration::from_millis(500));
+        let sent = Command::new("kill")
+            .args([format!("-{signal}"), child.id().to_string()])
+            .status();
+        assert!(sent.is_ok_and(|sent| sent.success()));
+        let (found, _, stderr) = ended(child);
+        assert_eq!(found, Some(code), "{stderr}");
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert_eq!(stage.pods(), [] as [Value; 0]);
+    }
+}
+
+#[test]
+fn a_pod_that_cannot_be_removed_is_named_with_the_way_to_remove_it() {
+    let stage = Stage::new();
+    let denied = Reply::json(
+        "403 Forbidden",
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+            "message": "pods is forbidden: User \"a\" cannot delete resource \"pods\" in API group \"\"",
+            "details": {"kind": "pods"}})
+        .to_string(),
+    );
+    let child = stage.begin(&["-o", "name"], [log(printed()), Fault::Answer(denied)]);
+    stage.pod_is(&json!({"phase": "Succeeded"}));
+    let (status, stdout, stderr) = ended(child);
+    assert_eq!(
+        (status, stdout.as_str()),
+        (Some(0), "gpu.example.com/node-7/gpu-0\n"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("could not be removed"), "{stderr}");
+    let by_hand = stderr
+        .split("kubectl delete pod/")
+        .nth(1)
+        .expect("a command");
+    let name = by_hand.split(' ').next().expect("a name");
+    let reference = format!("pod/{name}");
+    text(
+        &stage
+            .plane
+            .kubectl(&["delete", &reference, "-n", &stage.namespace, "--force"]),
+    );
+}

@@ -1,0 +1,160 @@
+//! Whatever befalls driver, kubelet and pods, in whatever order: nothing is called done or free while a
+//! driver holds a device.
+
+use std::{panic, thread};
+
+use serde_json::json;
+
+use super::bench::{Bench, plane};
+use crate::harness::{ControlPlane, Random, Reference, block_on, fresh_seed, number_in, say};
+
+/// So many sequences are tried, unless `TRIES` says otherwise; 200 take some twenty minutes.
+const TRIES: u64 = 12;
+/// Nodes that are tried on side by side.
+const NODES: u64 = 4;
+/// What can befall a node.
+const EVENTS: [&str; 12] = [
+    "kill driver",
+    "stop driver",
+    "freeze driver",
+    "thaw driver",
+    "start driver",
+    "start driver",
+    "break sandbox",
+    "mend sandbox",
+    "kill kubelet",
+    "start kubelet",
+    "delete pod",
+    "force delete pod",
+];
+
+#[test]
+fn no_sequence_of_events_makes_anything_done_while_a_driver_holds_a_device() {
+    let Some(plane) = plane() else { return };
+    let tries = number_in("TRIES").unwrap_or(TRIES);
+    let seed = number_in("SEED").unwrap_or_else(fresh_seed);
+    say(&format!("sequences: TRIES={tries} SEED={seed}"));
+    let done: u64 = thread::scope(|scope| {
+        let nodes = (0..NODES).map(|node| {
+            scope.spawn(move || {
+                let mut bench = Bench::start(plane);
+                let mine = (0..tries).filter(|number| number % NODES == node);
+                mine.map(|number| u64::from(sequence(&mut bench, plane, seed ^ number)))
+                    .sum::<u64>()
+            })
+        });
+        let nodes: Vec<_> = nodes.collect();
+        nodes
+            .into_iter()
+            .map(|node| {
+                node.join()
+                    .unwrap_or_else(|reason| panic::resume_unwind(reason))
+            })
+            .sum()
+    });
+    assert!(tries < TRIES || done > 0, "something ends well");
+    say(&format!(
+        "sequences: {done} of {tries} waits ended well, and none while a device was held"
+    ));
+}
+
+/// One sequence; whether the wait in it has ended well.
+fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
+    let mut random = Random::new(seed, 0);
+    let pod = format!("pod-{seed:x}");
+    let patient = random.pick(&["0s", "2s", "6s"]);
+    bench.rule = format!("rule-{seed:x}");
+    bench.run_pod(&pod, |object| {
+        object["spec"]["terminationGracePeriodSeconds"] = json!(3);
+        object["metadata"]["annotations"] = json!({"node.test/stops-after": patient});
+    });
+    let before = random.below(3);
+    let mut told = befall(bench, &mut random, (&pod, before));
+    bench.evict();
+    let after = random.below(3);
+    told.extend(befall(bench, &mut random, (&pod, after)));
+    let (status, left) = bench.wait("6s");
+    let held = bench.held();
+    // What is held by now was held while it was waited for, too.
+    let is_done = status == Some(0);
+    let forced = told.iter().any(|event| event == "force delete pod");
+    // Force deletion takes the claim from the API, which is all that a wait can see from afar.
+    assert!(
+        !is_done || held.is_empty() || forced,
+        "{seed}: {told:?}: {left:?}, {held:?}"
+    );
+    let free = bench.free();
+    for claim in bench.held().iter().filter(|_| !forced) {
+        let device = format!(
+            "{}/{}/{}",
+            bench.node.driver(),
+            bench.node.name(),
+            claim.devices[0]
+        );
+        assert!(
+            !free.contains(&device),
+            "{seed}: {told:?}: {device} is called free"
+        );
+    }
+    is_not_safe(bench, (seed, &told));
+    recover(bench, plane, &pod);
+    is_done
+}
+
+/// The kubelet's own view has no such exception: force deletion or not.
+fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
+    let held = bench.held();
+    let socket = bench.node.socket().to_str().expect("a path of ASCII");
+    let output = bench.plugin(&[
+        "podresources",
+        "check",
+        "--node",
+        bench.node.name(),
+        "--socket",
+        socket,
+        "-o",
+        "name",
+    ]);
+    let safe = String::from_utf8_lossy(&output.stdout).into_owned();
+    let still = bench.held();
+    for claim in held.iter().filter(|claim| still.contains(claim)) {
+        let device = format!(
+            "{}/{}/{}",
+            bench.node.driver(),
+            bench.node.name(),
+            claim.devices[0]
+        );
+        let named = safe.lines().any(|line| line == device);
+        assert!(!named, "{seed}: {told:?}: {device} is called safe to pull");
+    }
+}
+
+/// Some events one after the other, as they were.
+fn befall(bench: &mut Bench<'_>, random: &mut Random, (pod, count): (&str, usize)) -> Vec<String> {
+    let mut told = Vec::new();
+    for _ in 0..count {
+        let event = random.pick(&EVENTS);
+        told.push(event.to_owned());
+        match event {
+            "delete pod" => bench.delete_pod(pod, &["--wait=false"]),
+            "force delete pod" => bench.delete_pod(pod, &["--force"]),
+            event => bench.node.tell(event),
+        }
+    }
+    told
+}
+
+/// All is well again, and nobody holds anything.
+fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pod: &str) {
+    for event in [
+        "mend sandbox",
+        "thaw driver",
+        "start driver",
+        "start kubelet",
+    ] {
+        bench.node.tell(event);
+    }
+    block_on(plane.delete(&Reference::rule(&bench.rule)));
+    bench.delete_pod(pod, &["--wait=false"]);
+    bench.wait_until_idle(pod);
+}
