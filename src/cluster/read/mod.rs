@@ -23,7 +23,7 @@ pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use names::read_names;
-pub use nodes::{node_health, node_of_pod, slices_of_nodes};
+pub use nodes::{node_health, slices_of_nodes};
 pub use optional::{read_optional, read_pods_and_budgets};
 pub use pods::read_pods;
 pub use remembered::read_remembered;

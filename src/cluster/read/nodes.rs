@@ -8,11 +8,9 @@ use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Selection};
 use super::told::Told;
-use crate::cluster::client::document::document_for;
-use crate::cluster::path::escaped;
-use crate::cluster::{ApiClient, ClusterError, Permission, Served};
+use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{
-    Kind, Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName, ResourceSlice,
+    Namespace, NamespacedName, Node, NodeHealth, NodeName, ObjectName, ResourceSlice,
 };
 use crate::wire::Detail;
 
@@ -60,40 +58,6 @@ pub async fn node_health(
         nodes.warnings.extend(node.warnings);
     }
     Ok(health_of(&nodes, names))
-}
-
-/// A pod, as far as its place goes.
-#[derive(serde::Deserialize)]
-struct Placed {
-    spec: Place,
-}
-
-#[derive(serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Place {
-    node_name: Option<String>,
-}
-
-/// The node that a pod runs on, whatever it uses; nothing where there is no such pod, or it has none.
-///
-/// # Errors
-///
-/// As any read.
-pub async fn node_of_pod(
-    client: &ApiClient,
-    pod: &NamespacedName,
-) -> Result<Option<NodeName>, ClusterError> {
-    let path = format!(
-        "/api/v1/namespaces/{}/pods/{}",
-        escaped(pod.namespace.as_str()),
-        escaped(pod.name.as_str())
-    );
-    let permission = Permission::new("get", Kind::Pod);
-    match document_for::<Placed>(client, path, permission).await {
-        Ok(placed) => Ok(placed.spec.node_name.as_deref().map(NodeName::from)),
-        Err(ClusterError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// All slices of the nodes called `names`, and those that belong to no single node.
