@@ -89,11 +89,15 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 
 fn cannot_open(path: &Path, source: io::Error) -> KubeletError {
     let path = path.to_owned();
-    match source.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => KubeletError::Missing { path },
-        ErrorKind::PermissionDenied => KubeletError::Denied { path },
-        ErrorKind::ConnectionRefused if path.exists() => KubeletError::Deaf { path },
-        _ => KubeletError::Unusable { path, source },
+    let kind = source.kind();
+    if kind == ErrorKind::NotFound || kind == ErrorKind::NotADirectory {
+        KubeletError::Missing { path }
+    } else if kind == ErrorKind::PermissionDenied {
+        KubeletError::Denied { path }
+    } else if kind == ErrorKind::ConnectionRefused {
+        KubeletError::Deaf { path }
+    } else {
+        KubeletError::Unusable { path, source }
     }
 }
 

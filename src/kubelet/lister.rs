@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::PathAndQuery;
 use prost::Message;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
@@ -153,18 +153,21 @@ impl Lister {
         };
         loop {
             let answered = timeout_at(end, self.once(method, question.clone()));
-            match answered.await.map_err(late)?? {
-                Answered::Refused(status) if status.code() == Code::ResourceExhausted => {
-                    if Instant::now() + PAUSE >= end {
-                        return Err(KubeletError::Busy {
-                            path: self.path.clone(),
-                            limit: self.limit,
-                        });
-                    }
-                    sleep(PAUSE).await;
-                }
-                answered => return Ok(answered),
+            let answered = answered.await.map_err(late)??;
+            let is_busy = match &answered {
+                Answered::Said(_) => false,
+                Answered::Refused(status) => status.code() == Code::ResourceExhausted,
+            };
+            if !is_busy {
+                return Ok(answered);
             }
+            if end.saturating_duration_since(Instant::now()) <= PAUSE {
+                return Err(KubeletError::Busy {
+                    path: self.path.clone(),
+                    limit: self.limit,
+                });
+            }
+            sleep(PAUSE).await;
         }
     }
 
@@ -212,7 +215,7 @@ impl Lister {
     /// Who does not speak HTTP/2, or no gRPC, is somebody else; who hung up is a kubelet that broke.
     async fn broken(&self, status: &Status, ended: Ended) -> KubeletError {
         // What was wrong with the connection is known to the connection alone.
-        let ended = timeout_at(Instant::now() + PAUSE, ended).await;
+        let ended = timeout(PAUSE, ended).await;
         if let Ok(Ok(Err(error))) = ended
             && !hung_up(&error)
         {

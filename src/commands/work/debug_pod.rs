@@ -56,7 +56,7 @@ pub(crate) async fn ask(
     let removed = made.remove().await;
     let answer = match removed {
         Ok(()) => answer,
-        Err(error) => still_there(answer, (&made, plan), error, context),
+        Err(error) => still_there(answer, (&made, plan), &error, context),
     };
     tell(&client, context);
     let text = answer?;
@@ -122,7 +122,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan<'_>) -> Result<String, Fai
 fn still_there(
     answer: Result<String, Failure>,
     (made, plan): (&DebugPod, &DebugPodPlan<'_>),
-    error: ClusterError,
+    error: &ClusterError,
     context: &Context,
 ) -> Result<String, Failure> {
     let name = made.name();
