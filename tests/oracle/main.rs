@@ -4,6 +4,8 @@
 //! Kubernetes' own device-taint-eviction controller, which runs as a library in virtual time
 //! (`tests/oracle/controller`). A difference is shrunk and printed as YAML that `--from` can read.
 //!
+//! Expressions that select devices are compared with Kubernetes' own environment in `expressions`.
+//!
 //! | variable | means |
 //! |---|---|
 //! | `DEVICETAINT_ORACLE` | an oracle for another Kubernetes version, see `tests/oracle/versions` |
@@ -23,6 +25,7 @@
 #[path = "../support/case/mod.rs"]
 mod case;
 mod compare;
+mod expressions;
 #[path = "../support/go_program.rs"]
 mod go_program;
 mod placement;

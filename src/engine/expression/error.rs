@@ -1,7 +1,38 @@
 //! Why an expression gives no answer.
 
-use cel_interpreter::ExecutionError;
+use std::fmt;
+
 use thiserror::Error;
+
+/// A place in a text, as people count: from one, in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Which line.
+    pub line: usize,
+    /// Which character of the line.
+    pub column: usize,
+}
+
+impl Position {
+    /// Where the byte at `offset` of `text` is.
+    pub(super) fn of(text: &str, offset: usize) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        Self {
+            line: before.matches('\n').count().saturating_add(1),
+            column: line.chars().count().saturating_add(1),
+        }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 1 {
+            write!(formatter, "line {}, ", self.line)?;
+        }
+        write!(formatter, "column {}", self.column)
+    }
+}
 
 /// Why an expression says neither "selected" nor "not selected".
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -15,11 +46,13 @@ pub enum ExpressionError {
         /// How long it is.
         bytes: usize,
     },
-    /// It cannot be read; the API server should have refused it.
-    #[error("compilation failed: {detail}")]
+    /// It cannot be read or has wrong types; an API server refuses it.
+    #[error("compilation failed at {at}: {detail}")]
     Compile {
         /// What is wrong.
         detail: String,
+        /// Where.
+        at: Position,
     },
     /// It asks for something that this plugin cannot evaluate, but Kubernetes may.
     #[error("this plugin cannot evaluate {construct}")]
@@ -49,47 +82,78 @@ impl ExpressionError {
         }
     }
 
-    pub(super) fn compile(detail: impl Into<String>) -> Self {
-        Self::Compile {
-            detail: detail.into(),
-        }
-    }
-
-    pub(super) fn unsupported(construct: impl Into<String>) -> Self {
-        Self::Unsupported {
-            construct: construct.into(),
-        }
-    }
-
-    pub(super) fn runtime(detail: impl Into<String>) -> Self {
-        Self::Runtime {
-            detail: detail.into(),
+    /// Where in the text it is, where that can be said.
+    #[must_use]
+    pub fn position(&self) -> Option<Position> {
+        match self {
+            Self::Compile { at, .. } => Some(*at),
+            Self::TooLong { .. } | Self::Unsupported { .. } | Self::Runtime { .. } => None,
         }
     }
 }
 
-impl From<ExecutionError> for ExpressionError {
-    /// What upstream says in place of the crate; an error that should not occur is no verdict.
-    fn from(error: ExecutionError) -> Self {
-        use ExecutionError as E;
-        if let E::NoSuchKey(key) = &error {
-            Self::runtime(format!("no such key: {key}"))
-        } else if matches!(error, E::DivisionByZero(_)) {
-            Self::runtime("division by zero")
-        } else if matches!(error, E::RemainderByZero(_)) {
-            Self::runtime("modulus by zero")
-        } else if matches!(error, E::Overflow(..)) {
-            Self::runtime("integer overflow")
-        } else if matches!(
-            error,
-            E::NoSuchOverload
-                | E::UnexpectedType { .. }
-                | E::UnsupportedBinaryOperator(..)
-                | E::FunctionError { .. }
-        ) {
-            Self::runtime("no such overload")
-        } else {
-            Self::unsupported(format!("what fails with: {error}"))
+/// What is wrong with a text, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// An API server refuses it, too.
+    Text { detail: String, at: usize },
+    /// Only this plugin refuses it.
+    Unsupported(String),
+}
+
+impl Wrong {
+    pub(super) fn at(at: usize, detail: impl Into<String>) -> Self {
+        Self::Text {
+            detail: detail.into(),
+            at,
+        }
+    }
+
+    pub(super) fn unsupported(construct: impl Into<String>) -> Self {
+        Self::Unsupported(construct.into())
+    }
+
+    /// The error as people are told it about `text`.
+    pub(super) fn told(self, text: &str) -> ExpressionError {
+        match self {
+            Self::Text { detail, at } => ExpressionError::Compile {
+                detail,
+                at: Position::of(text, at),
+            },
+            Self::Unsupported(construct) => ExpressionError::Unsupported { construct },
+        }
+    }
+}
+
+/// Why a part of an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// In Kubernetes just as here; `||`, `&&`, `exists` and `all` can do without the part.
+    Runtime(String),
+    /// What Kubernetes would say is not known here; nothing can do without it.
+    Unsupported(String),
+}
+
+impl Fault {
+    pub(super) fn runtime(detail: impl Into<String>) -> Self {
+        Self::Runtime(detail.into())
+    }
+
+    pub(super) fn unsupported(construct: impl Into<String>) -> Self {
+        Self::Unsupported(construct.into())
+    }
+
+    /// A function or operator does not take values of these types.
+    pub(super) fn overload() -> Self {
+        Self::runtime("no such overload")
+    }
+}
+
+impl From<Fault> for ExpressionError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Runtime(detail) => Self::Runtime { detail },
+            Fault::Unsupported(construct) => Self::Unsupported { construct },
         }
     }
 }

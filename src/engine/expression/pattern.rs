@@ -1,71 +1,146 @@
 //! Does a regular expression mean the same here as upstream?
 //!
-//! Upstream uses RE2 as Go has it, the crate Rust's `regex`. On printable ASCII both agree about what is
-//! allowed here; the caller sees to it that texts are just that.
+//! Upstream uses RE2 as Go has it, this plugin the crate `regex`. What both have in common is
+//! translated where it differs: `\d`, `\w`, `\s` and `\b` are of ASCII in RE2.
 
-use super::ExpressionError;
-use super::tree::{call, text};
-use super::values::value;
+use regex::{Regex, RegexBuilder};
+
+use super::error::Fault;
 
 /// The longest pattern that is compiled, in bytes.
-const MAXIMUM_LENGTH: usize = 256;
+const MAXIMUM_LENGTH: usize = 512;
 
-/// Refuses a pattern that might match otherwise than upstream.
-pub(super) fn check(pattern: &str) -> Result<(), ExpressionError> {
-    let common = pattern.len() <= MAXIMUM_LENGTH && is_printable(pattern) && is_common(pattern);
-    let trial = call("matches", vec![text(""), text(pattern)]);
-    if common && value(&trial).is_some() {
-        Ok(())
-    } else {
-        Err(ExpressionError::unsupported(format!(
-            "the pattern {pattern}"
-        )))
+/// A regular expression.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern(Regex);
+
+/// Why there is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoPattern {
+    /// Upstream takes it for wrong, too.
+    Invalid,
+    /// Upstream may understand it otherwise.
+    Unsupported,
+}
+
+impl Pattern {
+    /// Compiles a pattern of which both dialects understand the same.
+    pub(super) fn compile(pattern: &str) -> Result<Self, NoPattern> {
+        if pattern.len() > MAXIMUM_LENGTH {
+            return Err(NoPattern::Unsupported);
+        }
+        if is_unbalanced(pattern) {
+            return Err(NoPattern::Invalid);
+        }
+        let translated = translated(pattern).ok_or(NoPattern::Unsupported)?;
+        let regex = RegexBuilder::new(&translated)
+            .size_limit(2 << 20)
+            .dfa_size_limit(2 << 20)
+            .build();
+        regex.map(Self).map_err(|_| NoPattern::Unsupported)
+    }
+
+    /// Likewise, for a pattern that is known only for the device.
+    pub(super) fn computed(pattern: &str) -> Result<Self, Fault> {
+        Self::compile(pattern).map_err(|error| match error {
+            NoPattern::Invalid => Fault::runtime("error parsing regexp"),
+            NoPattern::Unsupported => Fault::unsupported(format!("the pattern {pattern}")),
+        })
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// The first match, or nothing.
+    pub(super) fn find<'a>(&self, text: &'a str) -> &'a str {
+        self.0.find(text).map_or("", |found| found.as_str())
+    }
+
+    pub(super) fn find_all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.find_iter(text).map(|found| found.as_str())
     }
 }
 
-/// Returns whether `text` is printable ASCII.
-pub(super) fn is_printable(text: &str) -> bool {
-    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+/// Whether round brackets do not fit, or there is nothing to repeat: wrong in any dialect.
+fn is_unbalanced(pattern: &str) -> bool {
+    if pattern.contains('[') || pattern.contains('\\') {
+        return false;
+    }
+    let mut open = 0_usize;
+    for character in pattern.chars() {
+        match character {
+            '(' => open = open.saturating_add(1),
+            ')' if open == 0 => return true,
+            ')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    open > 0 || pattern.starts_with(['*', '+', '?'])
 }
 
-/// Returns whether `pattern` uses only what both dialects have in common.
-fn is_common(pattern: &str) -> bool {
+/// The pattern as the crate understands it, or nothing if it uses what may differ.
+fn translated(pattern: &str) -> Option<String> {
+    let mut result = String::new();
     let mut rest = pattern;
     let mut in_class = false;
     while let Some(character) = rest.chars().next() {
-        rest = &rest[1..];
+        rest = rest.get(character.len_utf8()..)?;
         let taken = match character {
-            '\\' => escape(rest, in_class),
-            '[' if in_class => None,
+            '\\' => {
+                let next = rest.chars().next()?;
+                result.push_str(&escape(next, in_class)?);
+                rest = rest.get(next.len_utf8()..)?;
+                continue;
+            }
+            '[' if in_class => return None,
             '[' => {
                 in_class = true;
                 let negated = usize::from(rest.starts_with('^'));
-                (!rest[negated..].starts_with(']')).then_some(negated)
+                (!rest.get(negated..)?.starts_with(']')).then_some(negated)?
             }
             ']' if in_class => {
                 in_class = false;
-                Some(0)
+                0
             }
-            '&' | '~' | '-' if in_class && rest.starts_with(character) => None,
-            '(' if !in_class && rest.starts_with('?') => ["?:", "?i)"]
+            '&' | '~' | '-' if in_class && rest.starts_with(character) => return None,
+            '(' if !in_class && rest.starts_with('?') => ["?:", "?i)", "?s)", "?i:"]
                 .into_iter()
-                .find(|flag| rest.starts_with(flag))
-                .map(str::len),
-            '{' if !in_class => repetition(rest),
-            '}' | ']' if !in_class => None,
-            _ => Some(0),
+                .find(|flag| rest.starts_with(flag))?
+                .len(),
+            '{' if !in_class => repetition(rest)?,
+            '}' | ']' if !in_class => return None,
+            _ => 0,
         };
-        let Some(taken) = taken else { return false };
-        rest = &rest[taken..];
+        result.push(character);
+        result.push_str(rest.get(..taken)?);
+        rest = rest.get(taken..)?;
     }
-    !in_class
+    (!in_class).then_some(result)
 }
 
-/// Returns how much of `rest` belongs to an escape, or `None` if that is not a common one.
-fn escape(rest: &str, in_class: bool) -> Option<usize> {
-    let next = rest.chars().next()?;
-    let common = "dDwWsS".contains(next) || (next.is_ascii_punctuation() && !"<>".contains(next));
-    (common || (next == 'b' && !in_class)).then_some(1)
+/// What an escape is to the crate, or nothing if that is not a common one.
+fn escape(next: char, in_class: bool) -> Option<String> {
+    let (inner, negated) = match next {
+        'd' => ("0-9", false),
+        'D' => ("0-9", true),
+        'w' => ("0-9A-Za-z_", false),
+        'W' => ("0-9A-Za-z_", true),
+        's' => ("\\t\\n\\f\\r ", false),
+        'S' => ("\\t\\n\\f\\r ", true),
+        'b' if !in_class => return Some("(?-u:\\b)".to_owned()),
+        'n' | 't' | 'r' => return Some(format!("\\{next}")),
+        _ => {
+            let plain = next.is_ascii_punctuation() && !"<>".contains(next);
+            return plain.then(|| format!("\\{next}"));
+        }
+    };
+    match (in_class, negated) {
+        (true, false) => Some(inner.to_owned()),
+        (true, true) => Some(format!("[^{inner}]")),
+        (false, false) => Some(format!("[{inner}]")),
+        (false, true) => Some(format!("[^{inner}]")),
+    }
 }
 
 /// Returns how much of `rest` belongs to a count such as `2}` or `2,3}`.

@@ -1,102 +1,88 @@
-//! How are syntax trees made and taken apart?
+//! What is evaluated for a device?
 
-use cel_interpreter::IdedExpr;
-use cel_interpreter::common::ast::{CallExpr, Expr, LiteralValue, SelectExpr};
+use std::sync::Arc;
 
-use super::ExpressionError;
+use super::functions::Function;
+use super::pattern::Pattern;
+use super::syntax::{Access, Binding, Fold};
+use super::value::Value;
 
-/// Returns a node of a syntax tree; nothing here looks at positions.
-pub(super) fn node(expr: Expr) -> IdedExpr {
-    IdedExpr { id: 0, expr }
+/// What a device has by domain and identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Catalogue {
+    Attributes,
+    Capacity,
 }
 
-/// Returns a call without a target.
-pub(super) fn call(function: &str, arguments: Vec<IdedExpr>) -> IdedExpr {
-    node(Expr::Call(CallExpr {
-        func_name: function.into(),
-        target: None,
-        args: arguments,
-    }))
+/// A part of a checked expression.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Constant(Value),
+    /// What is in the slot of a bound name.
+    Variable(usize),
+    Device,
+    Driver,
+    AllowMultipleAllocations,
+    Catalogue(Catalogue),
+    Domain(Catalogue, Arc<str>),
+    Attribute(Box<Attribute>),
+    Field(Box<(Node, Arc<str>, Access)>),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Condition(Box<[Node; 3]>),
+    Call(Function, Vec<Node>),
+    /// `or` and `orValue`, whose argument is evaluated only if it is needed.
+    Otherwise(Function, Box<(Node, Node)>),
+    /// `in` with a list that is written out.
+    Member(Box<Node>, Arc<[Value]>),
+    /// A function of a pattern that is written out.
+    Matching(Matching, Box<Node>, Pattern),
+    List(Vec<(Part, Node)>),
+    Map(Vec<(Part, Node, Node)>),
+    Fold(Box<FoldNode>),
+    Bind(Box<BindNode>),
 }
 
-/// Returns a text as it is written in an expression.
-pub(super) fn text(text: &str) -> IdedExpr {
-    node(Expr::Literal(LiteralValue::String(text.into())))
+/// Whether a part of a list or a map may be nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Always,
+    Optional,
 }
 
-/// Joins terms with `&&` or `||`, as flat as it goes; upstream's order of evaluation cannot be seen.
-pub(super) fn balanced(operator: &str, terms: &[IdedExpr]) -> IdedExpr {
-    match terms {
-        [] => IdedExpr::default(),
-        [term] => term.clone(),
-        terms => {
-            let (left, right) = terms.split_at(terms.len() / 2);
-            call(
-                operator,
-                vec![balanced(operator, left), balanced(operator, right)],
-            )
-        }
-    }
+/// What is done with a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matching {
+    Test,
+    First,
+    All,
 }
 
-/// Returns the selection of a field, or with `test` whether there is one.
-pub(super) fn field_of(domain: IdedExpr, field: &str, test: bool) -> IdedExpr {
-    node(Expr::Select(SelectExpr {
-        operand: Box::new(domain),
-        field: field.into(),
-        test,
-    }))
+/// One attribute or capacity, found without making a map of all.
+#[derive(Clone, Debug)]
+pub(super) struct Attribute {
+    pub(super) catalogue: Catalogue,
+    pub(super) domain: Arc<str>,
+    pub(super) id: Arc<str>,
+    /// Domain and identifier.
+    pub(super) name: String,
+    pub(super) access: Access,
 }
 
-/// Returns a call with a target.
-pub(super) fn method(function: &str, target: IdedExpr, arguments: Vec<IdedExpr>) -> IdedExpr {
-    node(Expr::Call(CallExpr {
-        func_name: function.into(),
-        target: Some(Box::new(target)),
-        args: arguments,
-    }))
+#[derive(Clone, Debug)]
+pub(super) struct FoldNode {
+    pub(super) fold: Fold,
+    pub(super) range: Node,
+    pub(super) first: usize,
+    pub(super) second: Option<usize>,
+    pub(super) filter: Option<Node>,
+    pub(super) body: Node,
 }
 
-/// Returns a constant of a type that compares as upstream.
-pub(super) fn constant(literal: &LiteralValue) -> Result<IdedExpr, ExpressionError> {
-    match literal {
-        LiteralValue::Boolean(_) | LiteralValue::Int(_) | LiteralValue::String(_) => {
-            Ok(node(Expr::Literal(literal.clone())))
-        }
-        LiteralValue::Double(_) | LiteralValue::UInt(_) => Err(ExpressionError::unsupported(
-            "a number that is unsigned or has a fraction",
-        )),
-        LiteralValue::Bytes(_) | LiteralValue::Null => {
-            Err(ExpressionError::unsupported("`null` or bytes"))
-        }
-    }
-}
-
-/// Returns how many nodes the longest path through a rewritten tree has.
-pub(super) fn depth(expr: &IdedExpr) -> usize {
-    let deepest = |exprs: &[IdedExpr]| exprs.iter().map(depth).max().unwrap_or_default();
-    let below = match &expr.expr {
-        Expr::Call(call) => {
-            let target = call.target.as_deref().map_or(0, depth);
-            target.max(deepest(&call.args))
-        }
-        Expr::Select(select) => depth(&select.operand),
-        Expr::List(list) => deepest(&list.elements),
-        Expr::Comprehension(_)
-        | Expr::Ident(_)
-        | Expr::Literal(_)
-        | Expr::Map(_)
-        | Expr::Struct(_)
-        | Expr::Unspecified => 0,
-    };
-    below.saturating_add(1)
-}
-
-/// Returns the text that `expr` writes out.
-pub(super) fn literal(expr: &IdedExpr) -> Option<&str> {
-    if let Expr::Literal(LiteralValue::String(text)) = &expr.expr {
-        Some(text.inner())
-    } else {
-        None
-    }
+#[derive(Clone, Debug)]
+pub(super) struct BindNode {
+    pub(super) binding: Binding,
+    pub(super) slot: usize,
+    pub(super) value: Node,
+    pub(super) body: Node,
 }

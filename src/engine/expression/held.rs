@@ -1,0 +1,134 @@
+//! What does a device have, as values?
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::error::Fault;
+use super::evaluate::{Evaluation, Outcome};
+use super::quantity::Quantity;
+use super::syntax::Access;
+use super::tree::{Attribute, Catalogue};
+use super::value::{Map, Value};
+use super::version::Version;
+use crate::model::AttributeValue;
+
+impl Evaluation<'_> {
+    #[inline(never)]
+    pub(super) fn attribute(&mut self, wanted: &Attribute) -> Outcome {
+        self.spend(1)?;
+        let own = *wanted.domain == *self.driver.as_str();
+        let found = match wanted.catalogue {
+            Catalogue::Attributes => found(&self.device.attributes, wanted, own)?.map(of_attribute),
+            Catalogue::Capacity => found(&self.device.capacity, wanted, own)?.map(of_capacity),
+        };
+        // That there is one does not depend on what it is, but a value that cannot be told may be
+        // one that upstream refuses as a whole.
+        let found = match found {
+            Some(Some(value)) => Some(value),
+            Some(None) => return Err(untold(&wanted.name)),
+            None => None,
+        };
+        match (wanted.access, found) {
+            (Access::Value, Some(value)) => Ok(value),
+            (Access::Value, None) => Err(Fault::runtime(format!("no such key: {}", wanted.id))),
+            (Access::Optional, found) => Ok(Value::Optional(found.map(Arc::new))),
+            (Access::Presence, found) => Ok(Value::Bool(found.is_some())),
+        }
+    }
+
+    /// Everything in one domain, by identifier.
+    pub(super) fn domain(&self, catalogue: Catalogue, domain: &str) -> Outcome {
+        let mut map = Map::default();
+        let driver = self.driver.as_str();
+        for (name, value) in self.all(catalogue) {
+            let (of, id) = name.split_once('/').unwrap_or((driver, name));
+            if of == domain {
+                let key = Value::Text(id.into());
+                if map.find(&key).is_some() {
+                    return Err(untold(name));
+                }
+                map.entries.push((key, value.ok_or_else(|| untold(name))?));
+            }
+        }
+        Ok(Value::Map(Arc::new(map)))
+    }
+
+    pub(super) fn all_of(&self, catalogue: Catalogue) -> Outcome {
+        let mut map = Map {
+            of_domains: true,
+            ..Map::default()
+        };
+        let driver = self.driver.as_str();
+        let mut domains: Vec<&str> = self
+            .all(catalogue)
+            .map(|(name, _)| name.split_once('/').map_or(driver, |(domain, _)| domain))
+            .collect();
+        domains.sort_unstable();
+        domains.dedup();
+        for domain in domains {
+            let key = Value::Text(domain.into());
+            map.entries.push((key, self.domain(catalogue, domain)?));
+        }
+        Ok(Value::Map(Arc::new(map)))
+    }
+
+    fn all(&self, catalogue: Catalogue) -> impl Iterator<Item = (&str, Option<Value>)> {
+        let attributes = (catalogue == Catalogue::Attributes).then_some(&self.device.attributes);
+        let capacity = (catalogue == Catalogue::Capacity).then_some(&self.device.capacity);
+        let attributes = attributes.into_iter().flatten();
+        let attributes = attributes.map(|(name, value)| (name.as_ref(), of_attribute(value)));
+        let capacity = capacity.into_iter().flatten();
+        attributes.chain(capacity.map(|(name, value)| (name.as_ref(), of_capacity(value))))
+    }
+}
+
+/// The value of that name; of one that is there with and without the driver's domain, upstream
+/// takes any.
+fn found<'m, T>(
+    values: &'m BTreeMap<Arc<str>, T>,
+    wanted: &Attribute,
+    own: bool,
+) -> Result<Option<&'m T>, Fault> {
+    let full = values.get(wanted.name.as_str());
+    let short = own.then(|| values.get(&wanted.id)).flatten();
+    match (full, short) {
+        (Some(_), Some(_)) => Err(untold(&wanted.name)),
+        (found, other) => Ok(found.or(other)),
+    }
+}
+
+fn untold(name: &str) -> Fault {
+    Fault::unsupported(format!("the value of {name}"))
+}
+
+fn of_version(text: &str) -> Option<Value> {
+    Version::parse(text).map(|version| Value::Semver(Arc::new(version)))
+}
+
+fn of_attribute(attribute: &AttributeValue) -> Option<Value> {
+    let list = |values: Vec<Value>| Value::List(values.into());
+    match attribute {
+        AttributeValue::Int(number) => Some(Value::Int(*number)),
+        AttributeValue::Bool(value) => Some(Value::Bool(*value)),
+        AttributeValue::String(text) => Some(Value::Text(text.clone())),
+        AttributeValue::Version(text) => of_version(text),
+        AttributeValue::Ints(numbers) => {
+            Some(list(numbers.iter().copied().map(Value::Int).collect()))
+        }
+        AttributeValue::Bools(values) => {
+            Some(list(values.iter().copied().map(Value::Bool).collect()))
+        }
+        AttributeValue::Strings(texts) => {
+            Some(list(texts.iter().cloned().map(Value::Text).collect()))
+        }
+        AttributeValue::Versions(versions) => {
+            let versions = versions.iter().map(|version| of_version(version));
+            versions.collect::<Option<_>>().map(list)
+        }
+        AttributeValue::Unknown => None,
+    }
+}
+
+fn of_capacity(written: &Arc<str>) -> Option<Value> {
+    Quantity::parse(written).ok().flatten().map(Value::Quantity)
+}
