@@ -17,12 +17,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use kubectl_devicetaint::engine::expression::DeviceExpression;
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
-    Allocation, AllocationResult, ClaimSource, ConsumerReference, Containers, Device, DeviceId,
-    DeviceName, DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace, NamespacedName,
-    NodeName, Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice, RuleMetadata,
-    Sandbox, SliceNodes, Snapshot, Taint,
+    Allocation, AllocationResult, AttributeValue, ClaimSource, ConsumerReference, Containers,
+    Device, DeviceId, DeviceName, DeviceSelector, DeviceTaintRule, DriverName, Effect, Namespace,
+    NamespacedName, NodeName, Phase, Pod, PodClaim, Pool, PoolName, ResourceClaim, ResourceSlice,
+    RuleMetadata, Sandbox, SliceNodes, Snapshot, Taint,
 };
 
 const NODES: usize = 5_000;
@@ -63,6 +64,7 @@ fn main() {
             measurement.run(&mut cluster);
         }
     }
+    choose_by_expression();
     println!("peak memory: {} MB, cluster and answers included", peak());
     let [_, one_asked, many_asked, one_beside, many_beside, _] =
         measurements.map(Measurement::fastest);
@@ -74,6 +76,51 @@ fn main() {
         "1,000 existing rules cost {:.2} times one rule",
         ratio(many_beside, one_beside)
     );
+}
+
+/// 40,000 devices with three clauses: at most 150 ms.
+fn choose_by_expression() {
+    let attributes = [
+        ("model", AttributeValue::String("H100 80GB HBM3".into())),
+        ("firmware", AttributeValue::Version("580.9.15".into())),
+        ("uuid", AttributeValue::String("GPU-18db0e85".into())),
+        ("index", AttributeValue::Int(3)),
+    ];
+    let device = Device {
+        name: "gpu-0".into(),
+        node: None,
+        taints: Vec::new(),
+        attributes: attributes.map(|(name, value)| (name.into(), value)).into(),
+        capacity: [("memory".into(), "80Gi".into())].into(),
+        allow_multiple_allocations: false,
+        terms: None,
+    };
+    let text = r#"cel.bind(gpu, device.attributes["gpu.example.com"], gpu.model.contains("H100")
+        && gpu.firmware.isLessThan(semver("580.12.0")))
+        && device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0"#;
+    for (what, text) in [
+        ("a whole domain", text.to_owned()),
+        (
+            "single attributes",
+            text.replace(
+                "cel.bind(gpu, device.attributes[\"gpu.example.com\"], ",
+                "(",
+            )
+            .replace("gpu.model", "device.attributes[\"gpu.example.com\"].model")
+            .replace(
+                "gpu.firmware",
+                "device.attributes[\"gpu.example.com\"].firmware",
+            ),
+        ),
+    ] {
+        let began = Instant::now();
+        let expression = DeviceExpression::compile(&text).unwrap();
+        let driver = DriverName::from(COMMON);
+        let chosen = (0..NODES * DEVICES_OF_A_NODE)
+            .filter(|_| expression.matches(&driver, black_box(&device)) == Ok(true))
+            .count();
+        println!("{chosen} devices chosen by {what} in {:?}", began.elapsed());
+    }
 }
 
 struct Measurement<'a> {
@@ -299,6 +346,8 @@ impl Names {
             containers: Containers::Running,
             sandbox: Sandbox::Up,
             is_ready: true,
+            containers: Containers::Running,
+            sandbox: Sandbox::Up,
             deletion: None,
             claims: vec![PodClaim {
                 name: self.request.clone(),

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::devices::SelectorArgs;
+use super::flags::picks::PickArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
@@ -55,6 +57,9 @@ pub(super) struct AddArgs {
 
     #[command(flatten)]
     selector: SelectorArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices")]
@@ -147,12 +152,22 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
 
 impl AddArgs {
     async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
-        let drafts = self.drafts().await?;
+        let (choice, manifests) = self.choice(context).await?;
+        // What is wrong with names is found before anybody is asked anything.
+        let named = match choice.picker() {
+            None => Some(self.inscription().drafts(&choice, manifests)?),
+            Some(_) => None,
+        };
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
         let scene = Scene::open(self.version.version(), context).await?;
+        let scene = scene.with_attributes_for(choice.picker()).await?;
         let look = &scene.look;
+        let drafts = match named {
+            Some(drafts) => drafts,
+            None => self.picked(&choice, &scene, context)?,
+        };
         let drafts = with_expiry(drafts, self.expires.as_ref(), look.now)?;
         if !self.allow_missing {
             refuse_unknown_devices(&drafts, &scene)?;
@@ -322,26 +337,48 @@ impl AddArgs {
     }
 
     /// What was typed to mean devices.
-    fn typed(&self) -> Result<Typed, Failure> {
+    fn typed(&self, context: &Context) -> Result<Typed, Failure> {
         Ok(Typed {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
+            picks: self.picks.picks(context.namespace.as_deref()),
             rules: Vec::new(),
             filenames: self.filename.clone(),
         })
     }
 
-    /// The rules that are asked for; everything that can be wrong without a cluster is found here.
-    async fn drafts(&self) -> Result<Vec<RuleDraft>, Failure> {
-        let choice = Choice::parse(&self.typed()?, Purpose::Add)?;
-        let manifests = source::manifests(&self.filename).await?;
-        let inscription = Inscription {
+    /// Which devices are meant, and the manifests; everything that can be wrong without a cluster is
+    /// found here.
+    async fn choice(
+        &self,
+        context: &Context,
+    ) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
+        let choice = Choice::parse(&self.typed(context)?, Purpose::Add)?;
+        Ok((choice, source::manifests(&self.filename).await?))
+    }
+
+    fn inscription(&self) -> Inscription {
+        Inscription {
             name: self.name.clone(),
             reason: self.reason.clone(),
             ticket: self.ticket.clone(),
             labels: self.labels.clone(),
-        };
-        inscription.drafts(&choice, manifests)
+        }
+    }
+
+    /// The rules for devices that are chosen by what they are: one for each, by its name.
+    fn picked(
+        &self,
+        choice: &Choice,
+        scene: &Scene,
+        context: &Context,
+    ) -> Result<Vec<RuleDraft>, Failure> {
+        let look = &scene.look;
+        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+        for note in notes {
+            context.printer.note(&note);
+        }
+        self.inscription().drafts(&choice, Vec::new())
     }
 }

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::flags::devices::SelectorArgs;
 use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
+use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
 use super::work::clusters;
 use super::work::events::{self, Results};
@@ -13,7 +14,7 @@ use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::wanted::Wanted;
-use crate::decide::choice::{self, Shown, Typed};
+use crate::decide::choice::{self, Picker, Picks, Shown, Typed};
 use crate::decide::narrowing::{Narrowing, Usage};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
@@ -34,9 +35,8 @@ pub(super) struct DevicesArgs {
     #[command(flatten)]
     selector: SelectorArgs,
 
-    /// Only devices that are local to this node
-    #[arg(long, help_heading = "Devices")]
-    node: Option<String>,
+    #[command(flatten)]
+    picks: PickArgs,
 
     /// Only devices with a taint, of whatever effect
     #[arg(long, help_heading = "Devices")]
@@ -126,7 +126,18 @@ impl DevicesArgs {
         shown: Shown,
         context: &Context,
     ) -> Result<(Look, Listed, Vec<String>), Failure> {
+        let picks = self.picks.picks(context.namespace.as_deref());
+        let node = picks.node.clone().filter(|_| !picks.with_partitions);
+        let picker = Picker::parse(&Picks {
+            node: picks.node.clone().filter(|_| node.is_none()),
+            ..picks
+        })?;
         let look = Look::open(&self.source.source(), context).await?;
+        let look = look.with_attributes_for(picker.as_ref()).await?;
+        let picked = match &picker {
+            Some(picker) => Some(picker.resolve(&look.reading, &[], &look.semantics)?),
+            None => None,
+        };
         let inventory = engine::devices(look.snapshot(), &look.semantics);
         let known = inventory.devices.iter().map(|state| &state.id);
         shown.refuse_missing(known)?;
@@ -135,13 +146,18 @@ impl DevicesArgs {
             && look.reading.without(Kind::ResourceSlice).is_none();
         let narrowing = Narrowing {
             shown,
-            node: self.node.clone(),
+            node,
+            picked: picked
+                .as_ref()
+                .map(|picked| picked.devices.iter().cloned().collect()),
             tainted: self.tainted,
             free: self.free,
             namespace: context.namespace.clone(),
         };
         let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
+        let notes = picked.into_iter().flat_map(|picked| picked.notes);
         let hints = bare.into_iter().chain(narrowing.nearest_node(&inventory));
+        let hints = notes.chain(hints);
         let hints = hints.collect();
         Ok((look, Listed { narrowing }, hints))
     }

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::flags::devices::SelectorArgs;
 use super::flags::guards;
 use super::flags::output::OutputArgs;
+use super::flags::picks::PickArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
 use super::signal::Signals;
@@ -45,6 +46,9 @@ pub(super) struct PreviewArgs {
 
     #[command(flatten)]
     selector: SelectorArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices")]
@@ -113,18 +117,21 @@ struct Request {
     policies: Policies,
 }
 
-impl Request {
+impl Answer {
     /// What to do next, where there is a cluster to do it in.
-    fn next(&self, look: &Look) -> Option<String> {
+    fn next(&self) -> Option<String> {
+        let Self { look, choice, .. } = self;
         look.live()?;
         let effect_of = |name: &str| Some(look.rule(name).ok()?.taint.effect.clone());
-        self.choice.next(effect_of)
+        choice.next(effect_of)
     }
 }
 
 /// What was asked, what was found, and the answer.
 struct Answer {
     look: Look,
+    /// The choice, with devices by their names.
+    choice: Choice,
     considered: Vec<ConsideredTaint>,
     report: ImpactReport,
 }
@@ -147,7 +154,7 @@ impl Answer {
 }
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let request = args.request().await?;
+    let request = args.request(context).await?;
     let wanted = args.output.wanted();
     if !context.contexts.is_empty() {
         let asked = async |context: &Context| {
@@ -165,8 +172,8 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
+        let next = answer.next().filter(|_| !args.publish.publish);
         let Answer { look, report, .. } = answer;
-        let next = request.next(&look).filter(|_| !args.publish.publish);
         let status = present(&report, &look.into_aside(), wanted, context)?;
         if let Some(next) = next.filter(|_| wanted.format.is_for_people()) {
             context.printer.note(&next);
@@ -234,8 +241,13 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         guards,
         policies,
     } = request;
-    let mut look = Look::open(&args.source.source(), context).await?;
+    let look = Look::open(&args.source.source(), context).await?;
+    let mut look = look.with_attributes_for(choice.picker()).await?;
     refuse_wide(manifests, &look.semantics)?;
+    let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+    for note in notes {
+        context.printer.note(&note);
+    }
     let rule = |name: &str| look.rule(name);
     let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
     if !args.allow_missing {
@@ -249,6 +261,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     report.violations = policies.violations(&asked, &look.semantics);
     Ok(Answer {
         look,
+        choice,
         considered,
         report,
     })
@@ -276,11 +289,12 @@ impl PreviewArgs {
     }
 
     /// What is asked; everything that can be wrong without reading a cluster is found here.
-    async fn request(&self) -> Result<Request, Failure> {
+    async fn request(&self, context: &Context) -> Result<Request, Failure> {
         let typed = Typed {
             arguments: self.targets.clone(),
             flags: self.selector.selector()?,
             all_devices: self.all_devices,
+            picks: self.picks.picks(context.namespace.as_deref()),
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::events::EventsArgs;
+use super::flags::picks::PickArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::work::accounts::accounted;
@@ -12,11 +13,13 @@ use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::{Live, connect};
 use super::work::consent::ask;
 use super::work::events;
+use super::work::look::Look;
 use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::decide::broad::{foreign, set_back};
-use crate::decide::chooser::Absence;
+use crate::decide::choice::Picker;
+use crate::decide::chooser::{Absence, devices_among};
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
@@ -39,6 +42,9 @@ use crate::report::life::release_lines;
 pub(super) struct RemoveArgs {
     #[command(flatten)]
     rules: RuleArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
 
     /// Rules that should be gone by now
     #[arg(long)]
@@ -106,11 +112,23 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let chooser = self.chooser()?;
+        let picker = Picker::parse(&self.picks.picks(context.namespace.as_deref()))?;
+        let named = match &picker {
+            None => Some(self.chooser(&self.rules.ways())?),
+            Some(_) => None,
+        };
         let live = connect(context).await?;
+        let chooser = match (named, &picker) {
+            (Some(chooser), _) => chooser,
+            (None, picker) => self.picked(picker.as_ref(), &live, context).await?,
+        };
         let rules = live.rules()?;
         let now = time_of(&chooser, &live)?;
         let mut found = meant(&chooser, &rules, now, context).await?;
+        if picker.is_some() && !found.rules.is_empty() {
+            // Of devices that were not named one by one, not every one has to be tainted.
+            found.missing.clear();
+        }
         // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
         // interrupted command can be run again.
         let missing = self.objection(&mut found, context);
@@ -138,11 +156,37 @@ impl RemoveArgs {
         ended
     }
 
-    fn chooser(&self) -> Result<Chooser, Failure> {
+    fn chooser(&self, ways: &Ways<'_>) -> Result<Chooser, Failure> {
         Chooser::parse(&Ways {
             expired: self.expired,
             all: self.all,
-            ..self.rules.ways()
+            ..*ways
+        })
+    }
+
+    /// The rules of devices that are chosen by what they are: of each by its name, with the taint that
+    /// was named.
+    async fn picked(
+        &self,
+        picker: Option<&Picker>,
+        live: &Live,
+        context: &Context,
+    ) -> Result<Chooser, Failure> {
+        let Some(picker) = picker else {
+            return self.chooser(&self.rules.ways());
+        };
+        let ways = self.rules.ways();
+        let (named, mut targets) = devices_among(ways.targets)?;
+        let look = Look::of(live.clone(), self.version.version()).await?;
+        let look = look.with_attributes_for(Some(picker)).await?;
+        let picked = picker.resolve(&look.reading, &named, &look.semantics)?;
+        for note in &picked.notes {
+            context.printer.note(note);
+        }
+        targets.extend(picked.devices.iter().map(ToString::to_string));
+        self.chooser(&Ways {
+            targets: &targets,
+            ..ways
         })
     }
 

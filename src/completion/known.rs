@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::values::Values;
-use crate::model::{DeviceId, DeviceTaintRule, ResourceClaim, ResourceSlice, Snapshot};
+use crate::model::{
+    DeviceClass, DeviceId, DeviceTaintRule, ResourceClaim, ResourceSlice, Snapshot,
+};
 use crate::naming::completion::{self, Candidate, beginning};
 use crate::report::guard::Signal;
 use crate::topics::Topic;
@@ -21,6 +23,8 @@ pub struct Known {
     pub rules: Vec<DeviceTaintRule>,
     /// Slices of the cluster.
     pub slices: Vec<ResourceSlice>,
+    /// Device classes of the cluster.
+    pub classes: Vec<DeviceClass>,
     /// Claims of the cluster.
     pub claims: Vec<ResourceClaim>,
 }
@@ -31,6 +35,7 @@ impl From<Snapshot> for Known {
             rules: snapshot.rules,
             slices: snapshot.slices,
             claims: snapshot.claims,
+            classes: snapshot.classes,
             ..Self::default()
         }
     }
@@ -44,6 +49,9 @@ impl Known {
         let rules = || completion::rules(&self.rules, typed);
         let keys = |ending| completion::keys(&self.rules, ending, typed);
         match values {
+            Values::Claims => self.holders(typed),
+            Values::Classes => words(self.classes.iter().map(|class| class.name.as_str()), typed),
+            Values::Pods => self.pods(typed),
             Values::Clusters => names(&self.clusters),
             Values::Contexts => names(&self.contexts),
             Values::Users => names(&self.users),
@@ -105,6 +113,29 @@ impl Known {
             devices.filter_map(|device| slice.node_of(device))
         });
         words(nodes.map(|node| node.as_str()), typed)
+    }
+
+    /// Claims that hold devices, as NAMESPACE/NAME.
+    fn holders(&self, typed: &str) -> Vec<Candidate> {
+        let holders = self
+            .claims
+            .iter()
+            .filter(|claim| claim.allocation.is_some());
+        let names: Vec<String> = holders.map(|claim| claim.name.to_string()).collect();
+        words(names.iter().map(String::as_str), typed)
+    }
+
+    /// Pods that claims are reserved for, as NAMESPACE/NAME.
+    fn pods(&self, typed: &str) -> Vec<Candidate> {
+        let mut names = Vec::new();
+        for claim in &self.claims {
+            let pods = claim
+                .reserved_for
+                .iter()
+                .filter(|user| &*user.resource == "pods");
+            names.extend(pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name)));
+        }
+        words(names.iter().map(String::as_str), typed)
     }
 
     /// Namespaces that have claims and begin with `typed`.

@@ -5,6 +5,10 @@ use crate::model::Kind;
 /// Words that an argument takes and that its definition does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
+    /// Claims that hold devices, with their namespaces.
+    Claims,
+    /// Device classes.
+    Classes,
     /// Clusters of the kubeconfig.
     Clusters,
     /// Contexts of the kubeconfig.
@@ -25,6 +29,8 @@ pub enum Values {
     Namespaces,
     /// Nodes that have devices.
     Nodes,
+    /// Pods that claims are reserved for, with their namespaces.
+    Pods,
     /// Pools of devices.
     Pools,
     /// Rules by name.
@@ -54,6 +60,9 @@ impl Values {
             (_, "pool") => Self::Pools,
             (_, "device") => Self::DeviceNames,
             (_, "node") => Self::Nodes,
+            (_, "class") => Self::Classes,
+            (_, "claim") => Self::Claims,
+            (_, "pod") => Self::Pods,
             (_, "selector") => Self::Labels,
             (_, "abort_if") => Self::Guards,
             (_, "context") => Self::Contexts,
@@ -82,7 +91,8 @@ impl Values {
             Self::DevicesThenTaint | Self::RulesOrDevices | Self::RulesOrDevicesToRemove => {
                 &[Kind::DeviceTaintRule, Kind::ResourceSlice]
             }
-            Self::Namespaces => &[Kind::ResourceClaim],
+            Self::Classes => &[Kind::DeviceClass],
+            Self::Claims | Self::Namespaces | Self::Pods => &[Kind::ResourceClaim],
         }
     }
 }

@@ -187,6 +187,22 @@ fn form(target: &str) -> Form {
     }
 }
 
+/// The devices among `targets`, and everything else as it was typed.
+///
+/// # Errors
+///
+/// What is written like a device and can be none.
+pub fn devices_among(targets: &[String]) -> Result<(Vec<DeviceSelector>, Vec<String>), Failure> {
+    let (mut devices, mut others) = (Vec::new(), Vec::new());
+    for target in targets {
+        match form(target) {
+            Form::Devices(text) => devices.push(device::parse(&text).map_err(Failure::usage)?),
+            Form::Name(_) | Form::Word(_) | Form::Taint(_) => others.push(target.clone()),
+        }
+    }
+    Ok((devices, others))
+}
+
 fn targets(targets: &[String]) -> Result<Chooser, Failure> {
     let (mut names, mut words, mut devices, mut taints) = (vec![], vec![], vec![], vec![]);
     for target in targets {

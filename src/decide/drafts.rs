@@ -38,7 +38,7 @@ impl Inscription {
     ) -> Result<Vec<RuleDraft>, Failure> {
         let drafts = match (&choice.by, &choice.taint) {
             (By::Selectors(selectors), Some(taint)) => self.by_selectors(selectors, taint)?,
-            (By::Selectors(_), None) | (By::Manifests(_) | By::Rules(_), _) => {
+            (By::Selectors(_), None) | (By::Picked(..) | By::Manifests(_) | By::Rules(_), _) => {
                 self.by_manifests(manifests)?
             }
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::choice::Shown;
 use crate::engine::{DeviceState, Inventory};
+use crate::model::DeviceId;
 use crate::naming::nearest::nearest;
 use crate::report::Basis;
 
@@ -14,6 +15,8 @@ pub struct Narrowing {
     pub shown: Shown,
     /// `--node`
     pub node: Option<String>,
+    /// Those that were chosen by what they are, where that was asked for.
+    pub picked: Option<BTreeSet<DeviceId>>,
     /// `--tainted`
     pub tainted: bool,
     /// `--free`
@@ -55,7 +58,9 @@ impl Narrowing {
             let mut claims = state.claims.iter();
             claims.any(|claim| claim.name.namespace.as_str() == namespace)
         });
-        self.shown.contains(&state.id) && local && tainted && free && held
+        let picked = self.picked.as_ref();
+        let picked = picked.is_none_or(|picked| picked.contains(&state.id));
+        self.shown.contains(&state.id) && picked && local && tainted && free && held
     }
 
     /// A node that was probably meant, where no device is local to the one that was asked for.
@@ -78,7 +83,7 @@ impl Narrowing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceId, NodeName};
+    use crate::model::NodeName;
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
         DeviceState {

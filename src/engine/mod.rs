@@ -37,6 +37,7 @@ pub mod hindrance;
 pub mod impact;
 pub mod inventory;
 pub mod life;
+pub mod pick;
 pub mod placement;
 mod preview;
 pub mod pulling;
@@ -59,6 +60,7 @@ pub use impact::{
     Origin, PodImpact, RuleImpact, Verdict,
 };
 pub use inventory::{Consumer, DeviceState, Inventory, devices};
+pub use pick::{Pick, Wanted, pick, with_siblings};
 pub use preview::preview;
 pub use reach::Reach;
 pub use selection::{Selection, selection};

@@ -187,3 +187,40 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     let run = folder.devicetaint("devices --free --from slices.json");
     assert!(!run.stdout.contains("gpu-0"), "{}", run.shown());
 }
+
+/// What the example's slices say of its devices is asked like any other.
+#[test]
+fn what_devices_are_chooses_them() {
+    let count = |flags: &str| {
+        let run = devices(&format!("{flags} -o name"));
+        assert_eq!(run.code, 0, "{}", run.shown());
+        run.stdout.lines().count()
+    };
+    let all = count("");
+    assert_eq!(count("--where true"), all);
+    assert!(count("--node node-7 --where device.driver==\"gpu.example.com\"") < all);
+}
+
+#[test]
+fn a_wrong_expression_is_pointed_at() {
+    let run = devices("--where device.drver==1");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.shown().contains("column 7: undefined field 'drver'"),
+        "{}",
+        run.shown()
+    );
+}
+
+#[test]
+fn devices_of_which_it_cannot_be_said_are_named() {
+    let asked = "--node node-7 --where device.attributes[\"nobody.example\"].model==\"x\"";
+    let run = devices(asked);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.shown().contains("no such key: model"),
+        "{}",
+        run.shown()
+    );
+    assert!(run.shown().contains("--skip-errors"), "{}", run.shown());
+}

@@ -4,6 +4,7 @@
 //! slices, claims, rules (side by side) ─▶ the claims that hold selected devices ─▶ their pods
 //! ```
 
+mod attributes;
 pub(in crate::cluster) mod bodies;
 mod devices;
 mod events;
@@ -19,6 +20,7 @@ mod remembered;
 mod told;
 pub(in crate::cluster) mod wanted;
 
+pub use attributes::read_attributes;
 pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};

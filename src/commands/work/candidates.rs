@@ -67,12 +67,13 @@ enum Extent {
 /// The objects of these kinds, as far as they can be read.
 async fn names(client: &ApiClient, served: &Served, kinds: &[Kind]) -> (Known, Extent) {
     let wants = |kind| kinds.contains(&kind);
-    let (rules, slices, claims) = futures::join!(
+    let (rules, slices, claims, classes) = futures::join!(
         optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
         optional(wants(Kind::ResourceSlice), read_names(client, served)),
         optional(wants(Kind::ResourceClaim), read_names(client, served)),
+        optional(wants(Kind::DeviceClass), read_names(client, served)),
     );
-    let extent = if rules.is_some() && slices.is_some() && claims.is_some() {
+    let extent = if rules.is_some() && slices.is_some() && claims.is_some() && classes.is_some() {
         Extent::Whole
     } else {
         Extent::Part
@@ -81,6 +82,7 @@ async fn names(client: &ApiClient, served: &Served, kinds: &[Kind]) -> (Known, E
         rules: rules.unwrap_or_default(),
         slices: slices.unwrap_or_default(),
         claims: claims.unwrap_or_default(),
+        classes: classes.unwrap_or_default(),
         ..Known::default()
     };
     (known, extent)

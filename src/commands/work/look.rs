@@ -14,6 +14,7 @@ use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_files};
 use crate::cluster::{self, ApiClient, Detail, discover};
 use crate::commands::context::Context;
+use crate::decide::choice::Picker;
 use crate::decide::known::{rule_named, rules_in};
 use crate::decide::risk::release_of;
 use crate::decide::version::{self, doubts_about};
@@ -182,6 +183,30 @@ impl Look {
         let rules = served.version_of(Kind::DeviceTaintRule);
         let rules = rules.map(|version| version.api_version);
         release_of(served.version, self.version.kubernetes, rules)
+    }
+
+    /// What devices are beside their names, as far as `picker` asks for it; files have all already.
+    pub(crate) async fn with_attributes_for(
+        self,
+        picker: Option<&Picker>,
+    ) -> Result<Self, Failure> {
+        let (Some(live), Some(picker)) = (&self.aside.live, picker) else {
+            return Ok(self);
+        };
+        if !picker.needs_attributes() {
+            return Ok(self);
+        }
+        let kinds: &[Kind] = if picker.needs_classes() {
+            &[Kind::DeviceClass]
+        } else {
+            &[]
+        };
+        let Live { client, served } = live;
+        let reading = cluster::read_attributes(client, served, self.reading, kinds).await;
+        Ok(Self {
+            reading: reading.map_err(failed)?,
+            ..self
+        })
     }
 
     /// The cluster, unless files were read.

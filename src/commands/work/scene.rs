@@ -7,6 +7,7 @@ use super::look::Look;
 use super::meant::by_name;
 use crate::cluster::Rules;
 use crate::commands::context::Context;
+use crate::decide::choice::Picker;
 use crate::decide::{Chooser, Meant, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
@@ -32,6 +33,17 @@ impl Scene {
         let rules = live.rules()?;
         let look = Look::of(live.clone(), version).await?;
         Ok(Self { live, rules, look })
+    }
+
+    /// With what devices are beside their names, as far as `picker` asks for it.
+    pub(crate) async fn with_attributes_for(
+        self,
+        picker: Option<&Picker>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            look: self.look.with_attributes_for(picker).await?,
+            ..self
+        })
     }
 
     /// Looks at the cluster again.

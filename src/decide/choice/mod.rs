@@ -6,6 +6,7 @@
 //! |---|---|
 //! | What was typed? | `typed` |
 //! | What does it mean by itself? | `parse` |
+//! | Which devices are that by what they are, and by who uses them? | [`picks`] |
 //! | Which taints are that, in what was looked at? | `taints` |
 //! | What comes next for whoever has looked at it? | `next` |
 //! | Which devices are shown? | [`mod@shown`] |
@@ -15,6 +16,7 @@
 
 mod next;
 mod parse;
+pub mod picks;
 pub mod shown;
 mod taints;
 mod typed;
@@ -23,6 +25,7 @@ pub mod wide;
 pub mod wrong;
 
 pub use parse::{By, Choice, Purpose, rule_names};
+pub use picks::{Picked, Picker, Picks};
 pub use shown::Shown;
 pub use typed::Typed;
 pub use unknown::{NO_DEVICES, refuse_missing};

@@ -12,7 +12,7 @@ impl Choice {
     #[must_use]
     pub fn next(&self, effect_of: impl Fn(&str) -> Option<Effect>) -> Option<String> {
         let targets = match (&self.by, &self.taint) {
-            (By::Selectors(_), None) => return None,
+            (By::Selectors(_), None) | (By::Picked(..), _) => return None,
             (By::Selectors(selectors), Some(taint)) => {
                 let devices = selectors.iter().map(named_for_add);
                 let devices = devices.collect::<Option<Vec<_>>>()?;

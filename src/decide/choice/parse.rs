@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use super::picks::{Picked, Picker, Picks, identity};
 use super::typed::Typed;
 use super::wrong::wrong_name;
+use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::{DeviceSelector, Effect, Taint};
+use crate::model::{DeviceId, DeviceSelector, Effect, Reading, Taint};
 use crate::naming::shell::word;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{NamingError, Targets, rule};
@@ -24,6 +26,9 @@ pub struct Choice {
 pub enum By {
     /// Their names; one selector a taint, each once.
     Selectors(Vec<DeviceSelector>),
+    /// What they are, and who uses them, of those that one of the selectors names; of all where there
+    /// are none. Becomes selectors once it is known what there is.
+    Picked(Box<Picker>, Vec<DeviceSelector>),
     /// Rules that exist, by name.
     Rules(Vec<String>),
     /// Rules that are written down in files.
@@ -46,7 +51,9 @@ impl Choice {
     ///
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
     pub fn parse(typed: &Typed, purpose: Purpose) -> Result<Self, Failure> {
+        let (hardware, typed) = &without_hardware(typed);
         let (named, taint) = arguments(typed, purpose)?;
+        let picker = Picker::parse(hardware)?;
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
             return Err(no_taint());
         }
@@ -69,6 +76,12 @@ impl Choice {
         .into_iter()
         .filter(|(_, by)| !by.is_empty())
         .collect();
+        if let Some(picker) = picker
+            && (picker.chooses() || !ways.is_empty())
+        {
+            let by = picked(picker, ways, purpose)?;
+            return Ok(Self { by, taint });
+        }
         let by = match <[_; 1]>::try_from(ways) {
             Ok([(way, by)]) => match (&by, &taint) {
                 (By::Rules(_) | By::Manifests(_), Some(_)) => {
@@ -76,7 +89,7 @@ impl Choice {
                         "a taint cannot be given beside {way}, which has its own"
                     )));
                 }
-                (By::Selectors(_) | By::Rules(_) | By::Manifests(_), _) => by,
+                (By::Selectors(_) | By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => by,
             },
             Err(ways) => return Err(not_one_way(&ways, purpose)),
         };
@@ -84,10 +97,82 @@ impl Choice {
     }
 }
 
+impl Choice {
+    /// What has to be known of devices to tell which are meant; nothing where names say it.
+    #[must_use]
+    pub fn picker(&self) -> Option<&Picker> {
+        match &self.by {
+            By::Picked(picker, _) => Some(picker),
+            By::Selectors(_) | By::Rules(_) | By::Manifests(_) => None,
+        }
+    }
+
+    /// The choice with the devices of `reading` by their names, and what there is to say about that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Picker::resolve`].
+    pub fn resolved(
+        &self,
+        reading: &Reading,
+        semantics: &Semantics,
+    ) -> Result<(Self, Vec<String>), Failure> {
+        let By::Picked(picker, named) = &self.by else {
+            return Ok((self.clone(), Vec::new()));
+        };
+        let Picked { devices, notes } = picker.resolve(reading, named, semantics)?;
+        let by = By::Selectors(devices.into_iter().map(exactly).collect());
+        let taint = self.taint.clone();
+        Ok((Self { by, taint }, notes))
+    }
+}
+
+/// The selector of one device by its name.
+fn exactly(id: DeviceId) -> DeviceSelector {
+    DeviceSelector {
+        driver: Some(id.driver),
+        pool: Some(id.pool),
+        device: Some(id.device),
+        ..DeviceSelector::default()
+    }
+}
+
+/// What was typed with arguments that name hardware among the other choices.
+fn without_hardware(typed: &Typed) -> (Picks, Typed) {
+    let mut picks = typed.picks.clone();
+    let mut arguments = Vec::new();
+    for argument in &typed.arguments {
+        match identity(argument) {
+            Some(identity) => picks.identities.push(identity),
+            None => arguments.push(argument.clone()),
+        }
+    }
+    let rest = Typed {
+        arguments,
+        ..typed.clone()
+    };
+    (picks, rest)
+}
+
+/// Devices by what they are, of those that were named.
+fn picked(picker: Picker, mut ways: Vec<(&str, By)>, purpose: Purpose) -> Result<By, Failure> {
+    if ways.len() > 1 {
+        return Err(not_one_way(&ways, purpose));
+    }
+    match ways.pop() {
+        None => Ok(By::Picked(Box::new(picker), Vec::new())),
+        Some((_, By::Selectors(named))) => Ok(By::Picked(Box::new(picker), named)),
+        Some((way, By::Picked(..) | By::Rules(_) | By::Manifests(_))) => Err(Failure::usage(
+            format!("{way} says which devices are meant, and cannot be narrowed"),
+        )),
+    }
+}
+
 impl By {
     fn is_empty(&self) -> bool {
         match self {
             Self::Selectors(selectors) => selectors.is_empty(),
+            Self::Picked(..) => false,
             Self::Rules(names) => names.is_empty(),
             Self::Manifests(files) => files.is_empty(),
         }
@@ -198,7 +283,9 @@ mod tests {
             Err(failure) => return failure.to_string(),
         };
         let by = match &choice.by {
-            By::Selectors(selectors) => selectors.iter().map(device::format).collect(),
+            By::Selectors(selectors) | By::Picked(_, selectors) => {
+                selectors.iter().map(device::format).collect()
+            }
             By::Rules(names) => names.clone(),
             By::Manifests(files) => files
                 .iter()

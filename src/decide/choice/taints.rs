@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::parse::{By, Choice};
 use super::wrong::wrong_name;
 use crate::engine::ConsideredTaint;
-use crate::error::Failure;
+use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning};
 use crate::naming::taint;
 
@@ -37,6 +37,10 @@ impl Choice {
                 };
                 Ok(selectors.iter().map(of).collect())
             }
+            By::Picked(..) => Err(Failure::new(
+                ExitStatus::Failed,
+                "which devices are meant has not been looked up",
+            )),
             By::Rules(names) => names
                 .iter()
                 .map(|name| Ok(ConsideredTaint::of_rule(rule(name)?, now)))
@@ -57,7 +61,7 @@ impl Choice {
             (By::Selectors(_), Some(taint)) => {
                 (taint.effect == Effect::None).then(looked_at_as_no_execute)
             }
-            (By::Rules(_) | By::Manifests(_), _) => None,
+            (By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => None,
         }
     }
 }

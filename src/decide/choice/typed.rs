@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::picks::Picks;
 use crate::model::DeviceSelector;
 
 /// What was typed to say which devices are meant.
@@ -13,6 +14,8 @@ pub struct Typed {
     pub flags: Option<DeviceSelector>,
     /// `--all-devices`
     pub all_devices: bool,
+    /// By what they are, and by who uses them.
+    pub picks: Picks,
     /// `--rule`
     pub rules: Vec<String>,
     /// `--filename`

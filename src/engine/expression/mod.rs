@@ -16,6 +16,7 @@
 
 mod calls;
 mod checker;
+mod condition;
 mod device;
 mod error;
 mod evaluate;
@@ -34,6 +35,7 @@ mod types;
 mod value;
 mod version;
 
+pub use condition::AttributeCondition;
 pub use device::DeviceExpression;
 pub use error::{ExpressionError, Position};
 

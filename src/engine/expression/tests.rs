@@ -413,6 +413,37 @@ fn endless_work_is_refused() {
     }
 }
 
+/// A bounded part of what `fuzz/` does without end: realistic expressions cut, joined and doubled neither
+/// panic nor take long.
+#[test]
+fn broken_expressions_end_at_once() {
+    let texts: Vec<&str> = include_str!("../../../tests/data/cel/realistic.txt")
+        .lines()
+        .collect();
+    let subjects = devices();
+    let mut seed = 1_usize;
+    let mut random = |end: usize| {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % end.max(1)
+    };
+    for round in 0..4_000 {
+        let (first, second) = (texts[random(texts.len())], texts[random(texts.len())]);
+        let cut = |text: &str, at: usize| text.chars().take(at).collect::<String>();
+        let mut text = cut(first, random(first.len()));
+        text.extend(second.chars().skip(random(second.len())));
+        if round % 4 == 0 {
+            text = format!("[1, 2].all(x, {text} || {text})");
+        }
+        let began = std::time::Instant::now();
+        for (driver, device) in subjects.values() {
+            let _ = verdict(&text, driver, device);
+        }
+        assert!(began.elapsed().as_secs() < 1, "{text}");
+    }
+}
+
 /// Every one took twice as long as the one before it, where something is checked twice.
 #[test]
 fn what_is_nested_is_checked_once() {

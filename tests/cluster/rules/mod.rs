@@ -6,6 +6,7 @@ mod agreed;
 mod asked;
 mod bad_input;
 mod changing;
+mod choosing;
 mod describing;
 mod events;
 mod every_step;

@@ -63,6 +63,7 @@ fn bare() -> Device {
         taints: Vec::new(),
         attributes: Default::default(),
         capacity: Default::default(),
+        terms: None,
         allow_multiple_allocations: false,
     }
 }

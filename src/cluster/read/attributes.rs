@@ -1,0 +1,44 @@
+//! What devices are: their attributes, capacities and counters.
+
+use super::kinds::{Notes, Reader};
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::{Kind, Reading};
+use crate::wire::Detail;
+
+/// The reading with the slices read again, with all that they say of devices, and with the classes if
+/// `kinds` names them.
+///
+/// Most commands do without: attributes are most of the bytes of a slice.
+///
+/// # Errors
+///
+/// When a list cannot be read completely.
+pub async fn read_attributes(
+    client: &ApiClient,
+    served: &Served,
+    mut reading: Reading,
+    kinds: &[Kind],
+) -> Result<Reading, ClusterError> {
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Attributes,
+    };
+    let mut notes = Notes::default();
+    reading.snapshot.slices = notes.take(Kind::ResourceSlice, reader.all().await?);
+    if kinds.contains(&Kind::DeviceClass) {
+        reading.snapshot.classes = notes.take(Kind::DeviceClass, reader.all().await?);
+    }
+    let is_new =
+        |kind: Option<Kind>| kind != Some(Kind::ResourceSlice) && kind != Some(Kind::DeviceClass);
+    reading.gaps.retain(|gap| is_new(gap.kind()));
+    reading.gaps.extend(notes.gaps);
+    reading.known.extend(notes.known);
+    reading.resource_versions.extend(notes.resource_versions);
+    for warning in notes.warnings {
+        if !reading.warnings.contains(&warning) {
+            reading.warnings.push(warning);
+        }
+    }
+    Ok(reading)
+}

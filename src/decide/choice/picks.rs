@@ -1,0 +1,488 @@
+//! Which devices are meant by what they are, and by who uses them?
+
+use std::collections::BTreeSet;
+
+use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
+use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
+use crate::naming::nearest::nearest;
+
+/// What was typed to choose devices by what they are, and by who uses them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picks {
+    /// `--where`
+    pub expressions: Vec<String>,
+    /// `--node`
+    pub node: Option<String>,
+    /// `--class`
+    pub class: Option<String>,
+    /// `--pod`
+    pub pod: Option<String>,
+    /// `--claim`
+    pub claim: Option<String>,
+    /// `--attribute`
+    pub attributes: Vec<String>,
+    /// Attributes that identify hardware with their values: `uuid=GPU-18db…`; any of them.
+    pub identities: Vec<(String, String)>,
+    /// `--skip-errors`
+    pub skips_errors: bool,
+    /// `--with-partitions`
+    pub with_partitions: bool,
+    /// The namespace of names that have none.
+    pub namespace: Option<String>,
+}
+
+/// Conditions on devices that have been understood.
+#[derive(Clone, Debug)]
+pub struct Picker {
+    conditions: Vec<Wanted>,
+    class: Option<String>,
+    typed: Picks,
+}
+
+/// What conditions choose, and what there is to say about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picked {
+    /// The devices, by name.
+    pub devices: Vec<DeviceId>,
+    /// What to know about the choice.
+    pub notes: Vec<String>,
+}
+
+/// Two pickers are the same if the same was typed.
+impl PartialEq for Picker {
+    fn eq(&self, other: &Self) -> bool {
+        self.typed == other.typed
+    }
+}
+
+impl Eq for Picker {}
+
+impl Picks {
+    /// Whether nothing was typed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.expressions.is_empty()
+            && self.identities.is_empty()
+            && self.attributes.is_empty()
+            && [&self.node, &self.class, &self.pod, &self.claim]
+                .iter()
+                .all(|way| way.is_none())
+    }
+}
+
+impl Picker {
+    /// Understands what was typed, and finds everything that can be wrong with it without a cluster;
+    /// absent where nothing was typed.
+    ///
+    /// # Errors
+    ///
+    /// An expression that an API server would refuse, or that this plugin cannot evaluate; a comparison
+    /// that is none; what only says how to choose where nothing is chosen.
+    pub fn parse(typed: &Picks) -> Result<Option<Self>, Failure> {
+        if typed.is_empty() {
+            if typed.skips_errors {
+                return Err(Failure::usage(
+                    "--skip-errors says something about --where, --class or --attribute",
+                ));
+            }
+            if !typed.with_partitions {
+                return Ok(None);
+            }
+        }
+        let mut conditions = Vec::new();
+        conditions.extend(typed.node.clone().map(Wanted::Node));
+        let default = typed.namespace.as_deref();
+        if let Some(claim) = &typed.claim {
+            conditions.push(Wanted::Claim(namespaced(claim, default)));
+        }
+        if let Some(pod) = &typed.pod {
+            let pod = pod.strip_prefix("pod/").unwrap_or(pod);
+            conditions.push(Wanted::Pod(namespaced(pod, default)));
+        }
+        for text in &typed.attributes {
+            let condition = AttributeCondition::parse(text).ok_or_else(|| {
+                Failure::usage(format!("--attribute {text:?} is no comparison")).hint(
+                    "write it as NAME=VALUE, or with >=, <=, > or <: --attribute 'memory>=40Gi'",
+                )
+            })?;
+            conditions.push(Wanted::Attribute(vec![condition]));
+        }
+        if !typed.identities.is_empty() {
+            let identities = typed.identities.iter();
+            let identities = identities.map(|(name, value)| AttributeCondition::is(name, value));
+            conditions.push(Wanted::Attribute(identities.collect()));
+        }
+        for text in &typed.expressions {
+            let expression = DeviceExpression::compile(text);
+            conditions.push(Wanted::Expression(
+                expression.map_err(|error| wrong_expression(text, &error))?,
+            ));
+        }
+        Ok(Some(Self {
+            conditions,
+            class: typed.class.clone(),
+            typed: typed.clone(),
+        }))
+    }
+
+    /// Whether it says which devices, and not only what else is meant with them.
+    #[must_use]
+    pub fn chooses(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
+    /// Whether the devices' attributes or counters have to be read for it.
+    #[must_use]
+    pub fn needs_attributes(&self) -> bool {
+        let mut conditions = self.conditions.iter();
+        self.class.is_some()
+            || self.typed.with_partitions
+            || conditions.any(Wanted::is_about_attributes)
+    }
+
+    /// Whether the classes have to be read for it.
+    #[must_use]
+    pub fn needs_classes(&self) -> bool {
+        self.class.is_some()
+    }
+
+    /// The devices of `reading` that meet all conditions and that one of `named` names; any where there
+    /// are none.
+    ///
+    /// # Errors
+    ///
+    /// When nothing does, with what may have been meant; when it cannot be said of a device and that
+    /// is not to be skipped; and when what is asked about could not be read.
+    pub fn resolve(
+        &self,
+        reading: &Reading,
+        named: &[DeviceSelector],
+        semantics: &Semantics,
+    ) -> Result<Picked, Failure> {
+        let snapshot = &reading.snapshot;
+        self.refuse_unread(reading)?;
+        let mut conditions = Vec::new();
+        if !named.is_empty() {
+            conditions.push(Wanted::Named(named.to_vec()));
+        }
+        conditions.extend(self.conditions.iter().cloned());
+        conditions.extend(self.of_class(snapshot)?);
+        let Pick {
+            mut devices,
+            failed,
+        } = pick(snapshot, &conditions, semantics);
+        let mut notes = Vec::new();
+        if !failed.is_empty() {
+            let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
+            if !self.typed.skips_errors || unsure {
+                return Err(undecided(&failed));
+            }
+            notes.push(format!(
+                "{} left out, of which it cannot be said whether they are meant",
+                counted(failed.len())
+            ));
+        }
+        if devices.is_empty() {
+            return Err(self.nothing(snapshot, semantics));
+        }
+        if self.typed.with_partitions {
+            let before = devices.len();
+            devices = with_siblings(snapshot, &devices, semantics);
+            let more = devices.len().saturating_sub(before);
+            if more > 0 {
+                notes.push(format!(
+                    "{} that share hardware with the chosen ones are meant, too",
+                    counted(more)
+                ));
+            }
+        }
+        Ok(Picked { devices, notes })
+    }
+
+    /// What is not known to be all is not chosen from.
+    fn refuse_unread(&self, reading: &Reading) -> Result<(), Failure> {
+        let by_claims = self.typed.pod.is_some() || self.typed.claim.is_some();
+        let mut kinds = Vec::new();
+        if by_claims {
+            kinds.push((Kind::ResourceClaim, "which devices a claim or a pod has"));
+        }
+        if self.typed.node.is_some() || self.needs_attributes() {
+            kinds.push((Kind::ResourceSlice, "what devices are"));
+        }
+        if self.needs_classes() {
+            kinds.push((Kind::DeviceClass, "what a class selects"));
+        }
+        for (kind, what) in kinds {
+            if let Some(gap) = reading.without(kind) {
+                let reason = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+                let gap = reason.unwrap_or(&gap);
+                return Err(Failure::new(
+                    ExitStatus::Failed,
+                    format!("{what} is not known: {}", gap.why),
+                )
+                .hint("name the devices as DRIVER/POOL/DEVICE"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The expressions of the class.
+    fn of_class(&self, snapshot: &Snapshot) -> Result<Vec<Wanted>, Failure> {
+        let Some(name) = &self.class else {
+            return Ok(Vec::new());
+        };
+        let mut classes = snapshot.classes.iter();
+        let Some(class) = classes.find(|class| class.name.as_str() == name) else {
+            let known = snapshot.classes.iter().map(|class| class.name.to_string());
+            return Err(no_such("device class", name, known.collect()));
+        };
+        let expressions = class.expressions.iter().map(|text| {
+            let compiled = DeviceExpression::compile(text);
+            compiled.map(Wanted::Expression).map_err(|error| {
+                Failure::new(
+                    ExitStatus::Failed,
+                    format!("the selector of class {name} cannot be used: {error}"),
+                )
+            })
+        });
+        expressions.collect()
+    }
+
+    /// Nothing meets the conditions: most likely one of them names what is not there.
+    fn nothing(&self, snapshot: &Snapshot, semantics: &Semantics) -> Failure {
+        for condition in &self.conditions {
+            let alone = pick(snapshot, std::slice::from_ref(condition), semantics);
+            if !alone.devices.is_empty() || !alone.failed.is_empty() {
+                continue;
+            }
+            return match condition {
+                Wanted::Node(node) => no_such("node with devices", node, nodes(snapshot)),
+                Wanted::Claim(claim) => {
+                    let known = snapshot.claims.iter().map(|claim| claim.name.to_string());
+                    no_such(
+                        "claim that holds devices",
+                        &claim.to_string(),
+                        known.collect(),
+                    )
+                }
+                Wanted::Pod(pod) => no_such("pod with devices", &pod.to_string(), pods(snapshot)),
+                Wanted::Attribute(conditions) => {
+                    let shown: Vec<String> = conditions.iter().map(ToString::to_string).collect();
+                    let known = conditions.iter().map(|condition| condition.name());
+                    let known = known.flat_map(|name| attributes(snapshot, name));
+                    no_such("device with", &shown.join(" or "), known.collect())
+                }
+                Wanted::Named(_) | Wanted::Expression(_) => no_match(),
+            };
+        }
+        no_match()
+    }
+}
+
+fn no_match() -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        "no device meets all of what was asked for",
+    )
+    .hint("leave some of it out, or look with `kubectl devicetaint devices --show-attributes`")
+}
+
+fn counted(count: usize) -> String {
+    crate::report::table::counted(count, "device")
+}
+
+/// There is nothing of that name, but perhaps something like it.
+fn no_such(what: &str, name: &str, known: Vec<String>) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
+    let known: BTreeSet<String> = known.into_iter().collect();
+    let wanted = name.split(['=', '<', '>']).next().unwrap_or(name);
+    match nearest(wanted, known).as_slice() {
+        [] => failure.hint("list what there is with `kubectl devicetaint devices`"),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// It cannot be said of some devices whether they are meant.
+fn undecided(failed: &[(DeviceId, ExpressionError)]) -> Failure {
+    const FEW: usize = 5;
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!(
+            "it cannot be said of {} whether they are meant",
+            counted(failed.len())
+        ),
+    );
+    let shown = failed.iter().take(FEW);
+    let failure = shown.fold(failure, |failure, (id, error)| {
+        failure.hint(format!("{id}: {error}"))
+    });
+    let more = failed.len().saturating_sub(FEW);
+    let failure = if more > 0 {
+        failure.hint(format!("and {more} more"))
+    } else {
+        failure
+    };
+    if failed.iter().all(|(_, error)| error.is_of_the_device()) {
+        failure.hint(
+            "ask for less, as with has(…) or .?x.orValue(…), or leave them out: --skip-errors",
+        )
+    } else {
+        failure.hint("ask for it in another way")
+    }
+}
+
+/// The expression with the place that is wrong in it.
+fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
+    let failure = Failure::usage(format!("--where: {error}"));
+    let Some(at) = error.position() else {
+        return failure;
+    };
+    let line = text
+        .lines()
+        .nth(at.line.saturating_sub(1))
+        .unwrap_or_default();
+    // As much of a long line as stands around it.
+    let from = at.column.saturating_sub(40);
+    let shown: String = line.chars().skip(from).take(70).collect();
+    let gap = " ".repeat(at.column.saturating_sub(from).saturating_sub(1));
+    failure.hint(shown).hint(format!("{gap}^"))
+}
+
+/// NAMESPACE/NAME, or NAME in the namespace that is meant elsewhere.
+fn namespaced(text: &str, default: Option<&str>) -> NamespacedName {
+    let default = default.unwrap_or("default");
+    let (namespace, name) = text.split_once('/').unwrap_or((default, text));
+    NamespacedName {
+        namespace: namespace.into(),
+        name: name.into(),
+    }
+}
+
+fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
+    snapshot.slices.iter().flat_map(|slice| &slice.devices)
+}
+
+fn nodes(snapshot: &Snapshot) -> Vec<String> {
+    let nodes = snapshot.slices.iter().flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(|device| slice.node_of(device))
+    });
+    nodes.map(ToString::to_string).collect()
+}
+
+fn pods(snapshot: &Snapshot) -> Vec<String> {
+    let pods = snapshot.claims.iter().flat_map(|claim| {
+        let consumers = claim.reserved_for.iter();
+        let pods = consumers.filter(|consumer| &*consumer.resource == "pods");
+        pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name))
+    });
+    pods.collect()
+}
+
+/// The attributes of that name with their values, or where there are none, all by their names.
+fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    let of_device = |device: &Device| -> Vec<String> {
+        let names = device.attributes.keys().chain(device.capacity.keys());
+        names
+            .map(|name| name.rsplit('/').next().unwrap_or(name).to_owned())
+            .collect()
+    };
+    let names: BTreeSet<String> = devices(snapshot).flat_map(of_device).collect();
+    if names.contains(id) {
+        return Vec::new();
+    }
+    names.into_iter().collect()
+}
+
+/// Names of attributes that identify hardware, as known drivers publish them.
+///
+/// `uuid` is NVIDIA's, Intel's and the example driver's, `pciBusID` and `pcieRoot` are Kubernetes' own, `pciAddress` is
+/// that of drivers of network interfaces, `serial` and `serialNumber` those of accelerators, `mac` of interfaces.
+pub const IDENTITIES: &[&str] = &[
+    "mac",
+    "pciAddress",
+    "pciBusID",
+    "pcieRoot",
+    "serial",
+    "serialNumber",
+    "uuid",
+];
+
+/// An argument that names hardware, such as `uuid=GPU-18db…`.
+#[must_use]
+pub fn identity(argument: &str) -> Option<(String, String)> {
+    let (name, value) = argument.split_once('=')?;
+    let id = name.rsplit('/').next()?;
+    let known = IDENTITIES.contains(&id) && !value.is_empty();
+    known.then(|| (name.to_owned(), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_found_without_a_cluster() {
+        let expression = |text: &str| Picks {
+            expressions: vec![text.to_owned()],
+            ..Picks::default()
+        };
+        let attribute = Picks {
+            attributes: vec!["model".to_owned()],
+            ..Picks::default()
+        };
+        let skips = Picks {
+            skips_errors: true,
+            ..Picks::default()
+        };
+        for (name, typed, said) in [
+            (
+                "no comparison",
+                attribute,
+                "--attribute \"model\" is no comparison",
+            ),
+            (
+                "a type",
+                expression("device.driver == 1"),
+                "--where: compilation failed at column 15: found no matching overload for '_==_' applied to '(string, int)'",
+            ),
+            (
+                "nothing to skip",
+                skips,
+                "--skip-errors says something about --where, --class or --attribute",
+            ),
+        ] {
+            let failure = Picker::parse(&typed).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Usage);
+            assert_eq!(failure.to_string(), said, "{name}");
+        }
+        assert_eq!(Picker::parse(&Picks::default()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_wrong_expression_is_pointed_at() {
+        let text = format!("{}nope", " ".repeat(60));
+        let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
+        let [shown, mark] = failure.hints() else {
+            panic!("two lines");
+        };
+        assert_eq!(shown.find("nope"), mark.find('^'));
+    }
+
+    #[test]
+    fn hardware_is_named_by_what_drivers_call_it() {
+        let named = |text: &str| identity(text).map(|(name, _)| name);
+        assert_eq!(named("uuid=GPU-1").as_deref(), Some("uuid"));
+        assert_eq!(
+            named("resource.kubernetes.io/pcieRoot=pci0000:00").as_deref(),
+            Some("resource.kubernetes.io/pcieRoot")
+        );
+        for taint in ["uuid", "uuid=", "example.com/maintenance=firmware"] {
+            assert_eq!(named(taint), None, "{taint}");
+        }
+    }
+}

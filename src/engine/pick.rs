@@ -1,0 +1,395 @@
+//! Which devices meet conditions on what they are, and on who uses them?
+//!
+//! Takes a [`Snapshot`] whose slices were read with attributes and counters, and names devices. What
+//! cannot be said of a device is told beside them, never taken for "no".
+
+use std::collections::BTreeSet;
+
+use foldhash::{HashMap, HashMapExt};
+
+use super::Semantics;
+use super::devices::{DeviceEntry, DeviceTable};
+use super::expression::{AttributeCondition, DeviceExpression, ExpressionError};
+use super::select::RuleIndex;
+use crate::model::{DeviceId, DeviceSelector, NamespacedName, ResourceClaim, Snapshot};
+
+/// Something that a device has to meet.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// One of these selectors names it.
+    Named(Vec<DeviceSelector>),
+    /// It is local to this node.
+    Node(String),
+    /// This claim holds it.
+    Claim(NamespacedName),
+    /// A claim holds it that is reserved for this pod.
+    Pod(NamespacedName),
+    /// It has one of these values.
+    Attribute(Vec<AttributeCondition>),
+    /// The expression says so.
+    Expression(DeviceExpression),
+}
+
+/// The devices that conditions choose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pick {
+    /// Those that meet all conditions, by name.
+    pub devices: Vec<DeviceId>,
+    /// Those of which that cannot be said, by name, and why.
+    pub failed: Vec<(DeviceId, ExpressionError)>,
+}
+
+/// The devices of `snapshot` that meet all `conditions`.
+///
+/// Costs O(devices × conditions).
+#[must_use]
+pub fn pick(snapshot: &Snapshot, conditions: &[Wanted], semantics: &Semantics) -> Pick {
+    let table = all_devices(snapshot, semantics);
+    let mut holders: HashMap<u32, Vec<&ResourceClaim>> = HashMap::new();
+    for allocated in &table.allocated {
+        let claims = holders.entry(allocated.device).or_default();
+        claims.push(allocated.claim);
+    }
+    let mut pick = Pick::default();
+    for place in table.sorted(|_| true) {
+        let entry = table.entry(place);
+        let claims = holders.get(&place).map_or(&[][..], Vec::as_slice);
+        match meets(conditions, entry, claims) {
+            Ok(true) => pick.devices.push(entry.id()),
+            Ok(false) => {}
+            Err(error) => pick.failed.push((entry.id(), error)),
+        }
+    }
+    pick
+}
+
+/// `chosen` and every device that shares counters with one of them: the other parts of the same
+/// hardware. By name, each once.
+///
+/// Upstream: `sharedCounters` and `consumesCounters` of a pool.
+#[must_use]
+pub fn with_siblings(
+    snapshot: &Snapshot,
+    chosen: &[DeviceId],
+    semantics: &Semantics,
+) -> Vec<DeviceId> {
+    let table = all_devices(snapshot, semantics);
+    let names: BTreeSet<&DeviceId> = chosen.iter().collect();
+    let mut shared = BTreeSet::new();
+    let mut devices: BTreeSet<DeviceId> = chosen.iter().cloned().collect();
+    // Counter sets have names within their pool.
+    for entry in &table.entries {
+        if names.contains(&entry.id()) {
+            for set in counter_sets(entry) {
+                shared.insert((entry.key.driver, entry.key.pool, set));
+            }
+        }
+    }
+    for entry in &table.entries {
+        let mut sets = counter_sets(entry);
+        if sets.any(|set| shared.contains(&(entry.key.driver, entry.key.pool, set))) {
+            devices.insert(entry.id());
+        }
+    }
+    devices.into_iter().collect()
+}
+
+fn counter_sets<'a>(entry: &DeviceEntry<'a>) -> impl Iterator<Item = &'a str> {
+    let published = entry.published.into_iter();
+    let terms = published.filter_map(|published| published.device.terms.as_deref());
+    terms.flat_map(|terms| terms.consumes.iter().map(|used| used.set.as_ref()))
+}
+
+fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
+    let nobody = RuleIndex::new(Vec::new(), &[], semantics);
+    DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody, semantics)
+}
+
+/// Whether the device meets all conditions. One that it does not meet decides, whatever cannot be said
+/// of others.
+fn meets(
+    conditions: &[Wanted],
+    entry: &DeviceEntry<'_>,
+    claims: &[&ResourceClaim],
+) -> Result<bool, ExpressionError> {
+    let mut failure = None;
+    for condition in conditions {
+        match condition.is_met(entry, claims) {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(true), Err)
+}
+
+impl Wanted {
+    /// Whether it is about what only a published device shows.
+    #[must_use]
+    pub fn is_about_attributes(&self) -> bool {
+        match self {
+            Self::Attribute(_) | Self::Expression(_) => true,
+            Self::Named(_) | Self::Node(_) | Self::Claim(_) | Self::Pod(_) => false,
+        }
+    }
+
+    fn is_met(
+        &self,
+        entry: &DeviceEntry<'_>,
+        claims: &[&ResourceClaim],
+    ) -> Result<bool, ExpressionError> {
+        match self {
+            Self::Named(selectors) => Ok(selectors.iter().any(|selector| names(selector, entry))),
+            Self::Node(node) => Ok(entry.node().is_some_and(|found| found.as_str() == node)),
+            Self::Claim(name) => Ok(claims.iter().any(|claim| claim.name == *name)),
+            Self::Pod(name) => Ok(claims.iter().any(|claim| is_reserved_for(claim, name))),
+            Self::Attribute(_) | Self::Expression(_) => {
+                let Some(published) = entry.published else {
+                    return Err(unpublished());
+                };
+                let (driver, device) = (&published.slice.driver, published.device);
+                match self {
+                    Self::Attribute(conditions) => any(conditions
+                        .iter()
+                        .map(|condition| condition.holds(driver, device))),
+                    Self::Expression(expression) => expression.matches(driver, device),
+                    Self::Named(_) | Self::Node(_) | Self::Claim(_) | Self::Pod(_) => Ok(false),
+                }
+            }
+        }
+    }
+}
+
+/// Whether one of the verdicts is yes, whatever cannot be said by the others.
+fn any(
+    verdicts: impl Iterator<Item = Result<bool, ExpressionError>>,
+) -> Result<bool, ExpressionError> {
+    let mut failure = None;
+    for verdict in verdicts {
+        match verdict {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    failure.map_or(Ok(false), Err)
+}
+
+fn unpublished() -> ExpressionError {
+    ExpressionError::Runtime {
+        detail: "its attributes are unknown: no driver publishes it".to_owned(),
+    }
+}
+
+fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
+    let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
+    is(
+        selector.driver.as_ref().map(|name| name.as_str()),
+        entry.key.driver,
+    ) && is(
+        selector.pool.as_ref().map(|name| name.as_str()),
+        entry.key.pool,
+    ) && is(
+        selector.device.as_ref().map(|name| name.as_str()),
+        entry.key.device,
+    )
+}
+
+fn is_reserved_for(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
+    let mut consumers = claim.reserved_for.iter();
+    claim.name.namespace == pod.namespace
+        && consumers.any(|consumer| &*consumer.resource == "pods" && consumer.name == pod.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Allocation, AllocationResult, AttributeValue, ConsumerReference, CounterUse, Device,
+        DeviceTerms, Minor, Pool, ResourceSlice, SliceNodes,
+    };
+
+    fn device(name: &str, model: Option<&str>, set: Option<&str>) -> Device {
+        let model = model.map(|model| ("model".into(), AttributeValue::String(model.into())));
+        Device {
+            name: name.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: model.into_iter().collect(),
+            capacity: [].into(),
+            allow_multiple_allocations: false,
+            terms: set.map(|set| {
+                let used = CounterUse {
+                    set: set.into(),
+                    ..CounterUse::default()
+                };
+                Box::new(DeviceTerms {
+                    consumes: vec![used],
+                    ..DeviceTerms::default()
+                })
+            }),
+        }
+    }
+
+    fn slice(pool: &str, devices: Vec<Device>) -> ResourceSlice {
+        ResourceSlice {
+            name: pool.into(),
+            driver: "gpu.example.com".into(),
+            pool: Pool {
+                name: pool.into(),
+                generation: 1,
+                slice_count: 1,
+            },
+            nodes: SliceNodes::One(pool.into()),
+            devices,
+            terms: None,
+        }
+    }
+
+    fn id(pool: &str, device: &str) -> DeviceId {
+        DeviceId {
+            driver: "gpu.example.com".into(),
+            pool: pool.into(),
+            device: device.into(),
+        }
+    }
+
+    /// Two nodes with parts of GPUs, and a claim that holds a part and what is not published any more.
+    fn snapshot() -> Snapshot {
+        let result = |device| AllocationResult {
+            request: "gpu".into(),
+            device,
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        };
+        Snapshot {
+            slices: vec![
+                slice(
+                    "a",
+                    vec![
+                        device("part-0", Some("h100"), Some("gpu-0")),
+                        device("part-1", Some("h100"), Some("gpu-0")),
+                        device("part-2", Some("a100"), Some("gpu-1")),
+                    ],
+                ),
+                slice("b", vec![device("part-0", None, Some("gpu-0"))]),
+            ],
+            claims: vec![ResourceClaim {
+                name: NamespacedName {
+                    namespace: "ml".into(),
+                    name: "claim".into(),
+                },
+                uid: "1".into(),
+                controller: None,
+                spec: None,
+                allocation: Some(Allocation {
+                    results: vec![result(id("a", "part-0")), result(id("a", "gone"))],
+                }),
+                reserved_for: vec![ConsumerReference {
+                    api_group: "".into(),
+                    resource: "pods".into(),
+                    name: "train".into(),
+                    uid: "2".into(),
+                }],
+            }],
+            ..Snapshot::default()
+        }
+    }
+
+    fn semantics() -> Semantics {
+        let newest = Minor {
+            minor: 37,
+            patch: None,
+        };
+        Semantics::of(newest).unwrap()
+    }
+
+    fn picked(wanted: &[Wanted]) -> (Vec<String>, Vec<String>) {
+        let snapshot = snapshot();
+        let pick = pick(&snapshot, wanted, &semantics());
+        let name = |id: &DeviceId| format!("{}/{}", id.pool, id.device);
+        let failed = pick.failed.iter().map(|(id, _)| name(id));
+        (pick.devices.iter().map(name).collect(), failed.collect())
+    }
+
+    fn expression(text: &str) -> Wanted {
+        Wanted::Expression(DeviceExpression::compile(text).unwrap())
+    }
+
+    #[test]
+    fn all_conditions_have_to_be_met_and_what_cannot_be_said_is_told() {
+        let ml = |name: &str| NamespacedName {
+            namespace: "ml".into(),
+            name: name.into(),
+        };
+        let h100 = || expression("device.attributes['gpu.example.com'].model == 'h100'");
+        for (name, wanted, devices, failed) in [
+            (
+                "a node",
+                vec![Wanted::Node("b".into())],
+                &["b/part-0"][..],
+                &[][..],
+            ),
+            (
+                "a claim",
+                vec![Wanted::Claim(ml("claim"))],
+                &["a/gone", "a/part-0"],
+                &[],
+            ),
+            (
+                "a pod",
+                vec![Wanted::Pod(ml("train"))],
+                &["a/gone", "a/part-0"],
+                &[],
+            ),
+            ("nobody's", vec![Wanted::Pod(ml("claim"))], &[], &[]),
+            (
+                "an expression",
+                vec![h100()],
+                &["a/part-0", "a/part-1"],
+                &["a/gone", "b/part-0"],
+            ),
+            (
+                "what another rules out cannot fail",
+                vec![h100(), Wanted::Node("a".into())],
+                &["a/part-0", "a/part-1"],
+                &[],
+            ),
+            (
+                "what is not published has no attributes that are known",
+                vec![Wanted::Claim(ml("claim")), h100()],
+                &["a/part-0"],
+                &["a/gone"],
+            ),
+            (
+                "either value",
+                vec![
+                    Wanted::Attribute(vec![
+                        AttributeCondition::is("model", "a100"),
+                        AttributeCondition::is("model", "b100"),
+                    ]),
+                    Wanted::Node("a".into()),
+                ],
+                &["a/part-2"],
+                &[],
+            ),
+        ] {
+            let found = picked(&wanted);
+            let expected = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            assert_eq!(found, (expected(devices), expected(failed)), "{name}");
+        }
+    }
+
+    #[test]
+    fn siblings_share_counters_within_their_pool() {
+        let siblings = |device| with_siblings(&snapshot(), &[device], &semantics());
+        assert_eq!(
+            siblings(id("a", "part-1")),
+            [id("a", "part-0"), id("a", "part-1")]
+        );
+        assert_eq!(siblings(id("b", "part-0")), [id("b", "part-0")]);
+        assert_eq!(siblings(id("a", "gone")), [id("a", "gone")]);
+    }
+}

@@ -1,0 +1,199 @@
+//! Devices that are chosen by what they are, and by who uses them.
+
+use serde_json::{Value, json};
+
+use super::support::{KEY, World};
+use crate::harness::objects::{class, slice};
+use crate::harness::{ControlPlane, Reference, block_on, driver_name, random_suffix};
+
+/// A node with three parts of two GPUs, a pod on the first of them, and a class of what has much memory.
+async fn world(plane: &ControlPlane) -> World<'_> {
+    let node = format!("node-{}", random_suffix());
+    let mut world = World::bare(plane, driver_name(), node);
+    world.namespace = plane.namespace().await;
+    let (driver, node) = (world.driver.as_str(), world.node.as_str());
+    let counters = |name: &str| json!({"name": name, "counters": {"memory": {"value": "80Gi"}}});
+    let mut parts = slice(driver, node, &["part-0", "part-1", "part-2"]);
+    parts["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    for (place, (uuid, gpu, memory)) in [
+        ("GPU-1", "gpu-0", "40Gi"),
+        ("GPU-2", "gpu-0", "20Gi"),
+        ("GPU-3", "gpu-1", "80Gi"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let part = &mut parts["spec"]["devices"][place];
+        part["attributes"] = json!({
+            "uuid": {"string": format!("{uuid}-{node}")}, "firmware": {"version": format!("580.{place}.0")},
+        });
+        part["capacity"] = json!({"memory": {"value": memory}});
+        part["consumesCounters"] =
+            json!([{"counterSet": gpu, "counters": {"memory": {"value": "20Gi"}}}]);
+    }
+    let mut sets = slice(driver, node, &[]);
+    sets["metadata"]["name"] = json!(format!("{node}-{driver}-sets"));
+    sets["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    sets["spec"]
+        .as_object_mut()
+        .expect("an object")
+        .remove("devices");
+    sets["spec"]["sharedCounters"] = json!([counters("gpu-0"), counters("gpu-1")]);
+    let mut large = class(driver);
+    large["metadata"]["name"] = json!(format!("large-{node}"));
+    large["spec"]["selectors"][0]["cel"]["expression"] = json!(format!(
+        "device.driver == '{driver}' && device.capacity['{driver}'].memory.compareTo(quantity('40Gi')) >= 0"
+    ));
+    plane.create(&[sets, parts, large]).await;
+    world.pod("train", "part-0").await;
+    world
+}
+
+/// The devices that the flags choose, by their names within the pool.
+fn chosen(world: &World<'_>, flags: &[&str]) -> Vec<String> {
+    let arguments = [&["devices", "-o", "name"], flags].concat();
+    let output = world.plane.plugin(&arguments);
+    assert!(output.status.success(), "{flags:?}: {output:?}");
+    let names = String::from_utf8(output.stdout).expect("text");
+    names
+        .lines()
+        .map(|name| name.rsplit('/').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn every_way_to_choose_is_one_way_for_every_command() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let (driver, node) = (world.driver.clone(), world.node.clone());
+    let pod = format!("{}/train", world.namespace);
+    let firmware = format!(
+        "device.driver == '{driver}' && device.attributes['{driver}'].firmware.isLessThan(semver('580.2.0'))"
+    );
+    let class = format!("large-{node}");
+    let uuid = format!("uuid=GPU-2-{node}");
+    let cases: Vec<(Vec<&str>, &[&str])> = vec![
+        (vec!["--node", &node], &["part-0", "part-1", "part-2"]),
+        (vec!["--pod", &pod], &["part-0"]),
+        (vec!["--claim", &pod], &["part-0"]),
+        (vec!["--where", &firmware], &["part-0", "part-1"]),
+        (vec!["--class", &class], &["part-0", "part-2"]),
+        (
+            vec!["--node", &node, "--attribute", "memory<=20Gi"],
+            &["part-1"],
+        ),
+        (vec!["--attribute", &uuid], &["part-1"]),
+        (vec!["--class", &class, "--where", &firmware], &["part-0"]),
+        (
+            vec!["--pod", &pod, "--with-partitions"],
+            &["part-0", "part-1"],
+        ),
+    ];
+    for (flags, expected) in cases {
+        assert_eq!(chosen(&world, &flags), expected, "{flags:?}");
+        let taint = format!("{KEY}:NoSchedule");
+        let preview = [&["preview", taint.as_str(), "-o", "json"], flags.as_slice()].concat();
+        let report: Value = serde_json::from_slice(&plane.plugin(&preview).stdout).expect("JSON");
+        let count = report["devices"].as_array().expect("devices").len();
+        assert_eq!(count, expected.len(), "{flags:?}: {report}");
+
+        let add = [&["add", taint.as_str(), "--yes"], flags.as_slice()].concat();
+        let added = plane.plugin(&add);
+        assert!(added.status.success(), "{flags:?}: {added:?}");
+        let mut names: Vec<String> = block_on(world.rules())
+            .iter()
+            .map(|rule| {
+                rule["spec"]["deviceSelector"]["device"]
+                    .as_str()
+                    .expect("a device")
+                    .to_owned()
+            })
+            .collect();
+        names.sort();
+        assert_eq!(names, expected, "{flags:?}");
+
+        let key = format!("{KEY}-");
+        let remove = [&["remove", key.as_str(), "--yes"], flags.as_slice()].concat();
+        let removed = plane.plugin(&remove);
+        assert!(removed.status.success(), "{flags:?}: {removed:?}");
+        assert_eq!(block_on(world.rules()), Vec::<Value>::new(), "{flags:?}");
+    }
+}
+
+#[test]
+fn hardware_is_chosen_by_its_number() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let uuid = format!("uuid=GPU-3-{}", world.node);
+    let output = plane.plugin(&["preview", &uuid, "-o", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        report["devices"].as_array().expect("devices").len(),
+        1,
+        "{report}"
+    );
+}
+
+/// A part is tainted while its sibling is in use: who uses the sibling is hit, once all of it is meant.
+#[test]
+fn partitions_mean_everybody_on_the_hardware() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let part = world.device("part-1");
+    let taint = format!("{KEY}:NoExecute");
+    let alone = plane.plugin(&["preview", &part, &taint, "-o", "name"]);
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "");
+    let whole = plane.plugin(&["preview", &part, &taint, "--with-partitions", "-o", "name"]);
+    assert!(
+        String::from_utf8_lossy(&whole.stdout).contains("pod/train"),
+        "{whole:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_told_of_a_device_is_not_guessed() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let slice = format!("{}-{}", world.node, world.driver);
+    let slice = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &slice);
+    block_on(plane.delete(&slice));
+    let pod = format!("{}/train", world.namespace);
+    assert_eq!(chosen(&world, &["--pod", &pod]), ["part-0"]);
+    let model = format!(
+        "device.attributes['{}'].firmware.major() == 580",
+        world.driver
+    );
+    world
+        .run(&format!("preview --pod {pod} --attribute firmware=580.0.0"))
+        .ended(1)
+        .saying("its attributes are unknown: no driver publishes it");
+    let output = plane.plugin(&["preview", "--pod", &pod, "--where", &model]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no driver publishes it"));
+}
+
+#[test]
+fn who_mistypes_is_told_what_there_is() {
+    let world = block_on(world(ControlPlane::shared()));
+    let near = &world.node[..world.node.len() - 1];
+    world
+        .run(&format!("preview --node {near}"))
+        .ended(1)
+        .saying(&format!("did you mean {}?", world.node));
+    world
+        .run(&format!("preview --class large-{near}"))
+        .ended(1)
+        .saying(&format!("did you mean large-{}?", world.node));
+    world
+        .run(&format!("preview --pod {}/trian", world.namespace))
+        .ended(1)
+        .saying("did you mean");
+    world
+        .run("preview --where device.drver")
+        .ended(2)
+        .saying("column 7: undefined field 'drver'");
+    world
+        .run("preview --attribute model")
+        .ended(2)
+        .saying("is no comparison");
+}
