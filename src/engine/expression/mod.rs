@@ -5,8 +5,8 @@
 //! as in Kubernetes is refused as [`ExpressionError::Unsupported`], never answered with "no".
 //!
 //! ```text
-//! text ──▶ words ──▶ what is written ──▶ checked ──▶ evaluated for one device
-//!         lexer     parser, macros      checker      evaluate
+//! text ──▶ words ──▶ numbered names ──▶ parsed ──▶ what is written ──▶ checked ──▶ evaluated for one device
+//!         lexer          scan         (cel) parser       macros       checker     evaluate
 //! ```
 //!
 //! Types are checked as upstream does, since an expression that an API server refuses has no verdict.
@@ -29,6 +29,7 @@ mod network;
 mod parser;
 mod pattern;
 mod quantity;
+mod scan;
 mod syntax;
 mod tree;
 mod types;

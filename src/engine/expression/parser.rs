@@ -1,14 +1,23 @@
 //! What does the text of an expression say?
 //!
-//! Upstream: `parser.go` of cel-go with the macros of the libraries that Kubernetes enables.
+//! Parsing is that of the crate `cel`; its tree is taken apart here, with macros for all that Kubernetes
+//! enables and with the places that errors point to.
+
+use cel_interpreter::IdedExpr;
+use cel_interpreter::common::ast::{CallExpr, EntryExpr, Expr as Parsed, LiteralValue, operators};
+use cel_interpreter::parser::{ParseError, Parser};
 
 use super::error::Wrong;
 use super::lexer::{Token, TokenKind, tokens};
 use super::macros;
+use super::scan::{Scanned, scan, sign_of};
 use super::syntax::{Access, Call, Element, Entry, Expr, ExprKind, Field};
 
-/// How deep anything may be nested, as upstream.
-const MAXIMUM_NESTING: usize = 250;
+/// Stack for the parser, which takes up to 160 KiB for a bracket; only what is used takes memory.
+const STACK: usize = 64 << 20;
+
+/// How deep the tree may be; what is deeper is refused before it is checked.
+const MAXIMUM_DEPTH: usize = 400;
 
 /// Words that are no names, though they can be fields.
 const RESERVED: &[&str] = &[
@@ -31,441 +40,317 @@ const RESERVED: &[&str] = &[
     "while",
 ];
 
-/// Operators from those that bind least, with the names that cel-go gives them.
-const RELATIONS: &[(&str, &str)] = &[
-    ("==", "_==_"),
-    ("!=", "_!=_"),
-    ("<=", "_<=_"),
-    (">=", "_>=_"),
-    ("<", "_<_"),
-    (">", "_>_"),
-    ("in", "@in"),
-];
-const SUMS: &[(&str, &str)] = &[("+", "_+_"), ("-", "_-_")];
-const PRODUCTS: &[(&str, &str)] = &[("*", "_*_"), ("/", "_/_"), ("%", "_%_")];
-const LEVELS: &[&[(&str, &str)]] = &[RELATIONS, SUMS, PRODUCTS];
-
 /// Reads an expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let tokens = tokens(text)?;
-    let mut parser = Parser {
-        tokens: &tokens,
-        next: 0,
-        nesting: 0,
+    let scanned = scan(&tokens)?;
+    let deep = || Wrong::unsupported("deep nesting");
+    std::thread::scope(|scope| {
+        let parser = std::thread::Builder::new().stack_size(STACK);
+        let parsed = parser.spawn_scoped(scope, || read(&tokens, &scanned));
+        let parsed = parsed.map_err(|_| deep())?;
+        parsed.join().map_err(|_| deep())?
+    })
+}
+
+fn read(tokens: &[Token], scanned: &Scanned) -> Result<Expr, Wrong> {
+    let parsed = Parser::default()
+        .enable_optional_syntax(true)
+        .max_recursion_depth(300)
+        .parse(&scanned.text);
+    let parsed = parsed.map_err(|errors| {
+        // Those of the grammar say where it stops, the others where a part begins.
+        let of_grammar = |error: &&ParseError| error.msg.starts_with("Syntax error");
+        let found = errors.errors.iter();
+        let first = found.clone().find(of_grammar).or(found.clone().next());
+        let first = first.map_or(1, |error| error.pos.1);
+        unexpected(tokens, scanned, usize::try_from(first).unwrap_or(1))
+    })?;
+    let mut reader = Reader {
+        tokens,
+        scanned,
+        cursor: 0,
+        depth: 0,
     };
-    let expr = parser.expression()?;
-    if *parser.peek() == TokenKind::End {
-        Ok(expr)
-    } else {
-        Err(parser.unexpected())
-    }
+    reader.expr(&parsed)
 }
 
-struct Parser<'a> {
+/// The word at a column of what the parser was given is not what is expected there.
+fn unexpected(tokens: &[Token], scanned: &Scanned, column: usize) -> Wrong {
+    let offset = column.saturating_sub(1);
+    let place = scanned
+        .starts
+        .partition_point(|start| *start <= offset)
+        .saturating_sub(1);
+    let Some(token) = tokens.get(place) else {
+        return Wrong::at(0, "syntax error");
+    };
+    let shown = match &token.kind {
+        TokenKind::Sign(sign) => format!("'{sign}'"),
+        TokenKind::Name(name) => format!("'{name}'"),
+        TokenKind::QuotedName(name) => format!("`{name}`"),
+        TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
+        TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
+        TokenKind::End => "the end".to_owned(),
+    };
+    Wrong::at(token.at, format!("syntax error: unexpected {shown}"))
+}
+
+struct Reader<'a> {
     tokens: &'a [Token],
-    next: usize,
-    nesting: usize,
+    scanned: &'a Scanned,
+    /// The word that was met last; the tree is read in the order of the text.
+    cursor: usize,
+    depth: usize,
 }
 
-impl<'a> Parser<'a> {
-    fn peek(&self) -> &'a TokenKind {
-        self.tokens
-            .get(self.next)
-            .map_or(&TokenKind::End, |token| &token.kind)
-    }
-
-    fn at(&self) -> usize {
-        let token = self.tokens.get(self.next).or(self.tokens.last());
-        token.map_or(0, |token| token.at)
-    }
-
-    fn advance(&mut self) {
-        self.next = self.next.saturating_add(1);
-    }
-
-    fn is(&self, sign: &str) -> bool {
-        match self.peek() {
-            TokenKind::Sign(found) => *found == sign,
-            TokenKind::Name(name) => name == "in" && sign == "in",
-            TokenKind::Int(_)
-            | TokenKind::Uint(_)
-            | TokenKind::Double(_)
-            | TokenKind::Text(_)
-            | TokenKind::Bytes(_)
-            | TokenKind::QuotedName(_)
-            | TokenKind::End => false,
+impl Reader<'_> {
+    fn expr(&mut self, parsed: &IdedExpr) -> Result<Expr, Wrong> {
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > MAXIMUM_DEPTH {
+            return Err(Wrong::unsupported("deep nesting"));
         }
-    }
-
-    fn accept(&mut self, sign: &str) -> bool {
-        let found = self.is(sign);
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
-        if self.accept(sign) {
-            Ok(())
-        } else {
-            Err(Wrong::at(
-                self.at(),
-                format!("syntax error: {} where '{sign}' is expected", self.shown()),
-            ))
-        }
-    }
-
-    /// The next word, as an error names it.
-    fn shown(&self) -> String {
-        match self.peek() {
-            TokenKind::Sign(sign) => format!("'{sign}'"),
-            TokenKind::Name(name) => format!("'{name}'"),
-            TokenKind::QuotedName(name) => format!("`{name}`"),
-            TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
-            TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
-            TokenKind::End => "the end".to_owned(),
-        }
-    }
-
-    fn unexpected(&self) -> Wrong {
-        Wrong::at(
-            self.at(),
-            format!("syntax error: unexpected {}", self.shown()),
-        )
-    }
-
-    fn too_deep(&self) -> Wrong {
-        Wrong::at(
-            self.at(),
-            format!("expression recursion limit exceeded: {MAXIMUM_NESTING}"),
-        )
-    }
-
-    fn expression(&mut self) -> Result<Expr, Wrong> {
-        if self.nesting >= MAXIMUM_NESTING {
-            return Err(self.too_deep());
-        }
-        self.nesting = self.nesting.saturating_add(1);
-        let expr = self.condition()?;
-        self.nesting = self.nesting.saturating_sub(1);
+        let expr = self.part(parsed)?;
+        self.depth = self.depth.saturating_sub(1);
         Ok(expr)
     }
 
-    fn condition(&mut self) -> Result<Expr, Wrong> {
-        let first = self.alternatives()?;
-        let at = self.at();
-        if !self.accept("?") {
-            return Ok(first);
-        }
-        let then = self.alternatives()?;
-        self.expect(":")?;
-        let otherwise = self.expression()?;
-        Ok(operator(at, "_?_:_", vec![first, then, otherwise]))
-    }
-
-    fn alternatives(&mut self) -> Result<Expr, Wrong> {
-        let at = self.at();
-        let mut terms = vec![self.conjunction()?];
-        while self.accept("||") {
-            terms.push(self.conjunction()?);
-        }
-        Ok(chain(at, terms, ExprKind::Or))
-    }
-
-    fn conjunction(&mut self) -> Result<Expr, Wrong> {
-        let at = self.at();
-        let mut terms = vec![self.binary(0)?];
-        while self.accept("&&") {
-            terms.push(self.binary(0)?);
-        }
-        Ok(chain(at, terms, ExprKind::And))
-    }
-
-    /// Operators of `level` and of those that bind more, from left to right.
-    fn binary(&mut self, level: usize) -> Result<Expr, Wrong> {
-        let mut stack: Vec<(usize, &'static str, usize, Expr)> = Vec::new();
-        let mut links = [0_usize; 3];
-        loop {
-            let mut operand = self.unary()?;
-            let found = self.operator();
-            let bind = found.map_or(level, |(level, _)| level);
-            // Whatever binds as much or more on the left is complete now.
-            while let Some((left_level, name, at, left)) =
-                stack.pop_if(|(left, ..)| found.is_none() || *left >= bind)
-            {
-                let _ = left_level;
-                operand = operator(at, name, vec![left, operand]);
+    fn part(&mut self, parsed: &IdedExpr) -> Result<Expr, Wrong> {
+        match &parsed.expr {
+            Parsed::Ident(name) => self.word(name),
+            Parsed::Select(select) => {
+                let operand = self.expr(&select.operand)?;
+                self.field(operand, &select.field, Access::Value)
             }
-            let Some((found, name)) = found else {
-                return Ok(operand);
-            };
-            // Sums and products are one rule of upstream's grammar, relations another.
-            let rule = usize::from(found > 0);
-            links[rule] = links[rule].saturating_add(1);
-            if links[rule] >= MAXIMUM_NESTING.saturating_add(usize::from(found == 0)) {
-                return Err(self.too_deep());
+            Parsed::Call(call) => self.call(call),
+            Parsed::List(list) => {
+                let at = self.next("[");
+                let mut elements = Vec::new();
+                for (place, element) in list.elements.iter().enumerate() {
+                    elements.push(Element {
+                        optional: list.optional_indices.contains(&place),
+                        value: self.expr(element)?,
+                    });
+                }
+                self.next("]");
+                Ok(expr(at, ExprKind::List(elements)))
             }
-            let at = self.at();
-            self.advance();
-            stack.push((found, name, at, operand));
-        }
-    }
-
-    fn operator(&self) -> Option<(usize, &'static str)> {
-        LEVELS.iter().enumerate().find_map(|(level, operators)| {
-            let found = operators.iter().find(|(sign, _)| self.is(sign));
-            found.map(|(_, name)| (level, *name))
-        })
-    }
-
-    fn unary(&mut self) -> Result<Expr, Wrong> {
-        let at = self.at();
-        let negative_number = self.is("-")
-            && matches!(
-                self.tokens
-                    .get(self.next.saturating_add(1))
-                    .map(|token| &token.kind),
-                Some(TokenKind::Int(_) | TokenKind::Double(_))
-            );
-        if negative_number {
-            return self.member();
-        }
-        for (sign, name) in [("!", "!_"), ("-", "-_")] {
-            let mut odd = false;
-            let mut any = false;
-            // A minus right before a number is part of it.
-            while self.accept(sign) {
-                odd = !odd;
-                any = true;
+            Parsed::Map(map) => {
+                let at = self.next("{");
+                let mut entries = Vec::new();
+                for entry in &map.entries {
+                    let EntryExpr::MapEntry(entry) = &entry.expr else {
+                        return Err(Wrong::unsupported("a message"));
+                    };
+                    entries.push(Entry {
+                        optional: entry.optional,
+                        key: self.expr(&entry.key)?,
+                        value: self.expr(&entry.value)?,
+                    });
+                }
+                self.next("}");
+                Ok(expr(at, ExprKind::Map(entries)))
             }
-            if any {
-                let operand = self.member()?;
-                return Ok(if odd {
-                    operator(at, name, vec![operand])
-                } else {
-                    operand
-                });
-            }
-        }
-        self.member()
-    }
-
-    fn member(&mut self) -> Result<Expr, Wrong> {
-        let mut expr = self.primary()?;
-        let mut links = 0_usize;
-        loop {
-            let at = self.at();
-            if self.accept(".") {
-                let optional = self.accept("?");
-                expr = self.field(at, expr, optional)?;
-            } else if self.accept("[") {
-                let name = if self.accept("?") { "_[?_]" } else { "_[_]" };
-                let key = self.expression()?;
-                self.expect("]")?;
-                expr = operator(at, name, vec![expr, key]);
-            } else if self.is("{") && matches!(expr.kind, ExprKind::Field(_)) {
-                return Err(Wrong::unsupported("a message"));
-            } else {
-                return Ok(expr);
-            }
-            links = links.saturating_add(1);
-            if links >= MAXIMUM_NESTING {
-                return Err(self.too_deep());
+            Parsed::Struct(_) => Err(Wrong::unsupported("a message")),
+            // Words are given to the parser as names, and its macros with them.
+            Parsed::Comprehension(_) | Parsed::Literal(_) | Parsed::Unspecified => {
+                Err(Wrong::unsupported("that expression"))
             }
         }
     }
 
-    fn field(&mut self, at: usize, operand: Expr, optional: bool) -> Result<Expr, Wrong> {
-        let (name, quoted) = if let TokenKind::Name(name) = self.peek()
-            && !is_literal(name)
-        {
-            (name, false)
-        } else if let TokenKind::QuotedName(name) = self.peek() {
-            (name, true)
-        } else {
-            return Err(self.unexpected());
+    /// Where the next `sign` stands.
+    fn next(&mut self, sign: &str) -> usize {
+        let rest = self.tokens.iter().enumerate().skip(self.cursor);
+        let found = rest.into_iter().find(|(_, token)| sign_of(token) == sign);
+        let Some((place, token)) = found else {
+            return 0;
         };
-        self.advance();
-        let open = self.at();
-        if !quoted && !optional && self.accept("(") {
-            let arguments = self.arguments()?;
-            return macros::method(open, name, operand, arguments);
-        }
-        let access = if optional {
-            Access::Optional
-        } else {
-            Access::Value
-        };
-        Ok(Expr {
-            at,
-            kind: ExprKind::Field(Box::new(Field {
-                operand,
-                name: name.as_str().into(),
-                access,
-            })),
-        })
+        self.cursor = place.saturating_add(1);
+        token.at
     }
 
-    /// What follows a bracket, up to the one that closes it.
-    fn arguments(&mut self) -> Result<Vec<Expr>, Wrong> {
-        let mut arguments = Vec::new();
-        if self.accept(")") {
-            return Ok(arguments);
+    /// The word that a numbered name stands for.
+    fn token(&mut self, name: &str) -> Result<(usize, &Token), Wrong> {
+        if name.starts_with('.') {
+            return Err(Wrong::unsupported("a name that begins with a dot"));
         }
-        loop {
-            arguments.push(self.expression()?);
-            if self.accept(")") {
-                return Ok(arguments);
-            }
-            if !self.is(",") {
-                return Err(Wrong::at(
-                    self.at(),
-                    format!(
-                        "syntax error: {} where ',' or ')' is expected",
-                        self.shown()
-                    ),
-                ));
-            }
-            self.advance();
-        }
+        let number = name
+            .strip_prefix('t')
+            .and_then(|number| number.parse().ok());
+        let found = number.and_then(|place: usize| Some((place, self.tokens.get(place)?)));
+        let (place, token) = found.ok_or_else(|| Wrong::unsupported("that expression"))?;
+        self.cursor = place.saturating_add(1);
+        Ok((place, token))
     }
 
-    fn primary(&mut self) -> Result<Expr, Wrong> {
-        let at = self.at();
-        let kind = match self.peek() {
-            TokenKind::Int(number) => {
-                let number = i64::try_from(*number);
-                ExprKind::Int(number.map_err(|_| Wrong::at(at, "invalid int literal"))?)
+    fn word(&mut self, name: &str) -> Result<Expr, Wrong> {
+        let scanned = self.scanned;
+        let (place, token) = self.token(name)?;
+        let (at, negative) = (token.at, scanned.negative.contains(&place));
+        let invalid = || Wrong::at(at, "invalid int literal");
+        let kind = match &token.kind {
+            TokenKind::Int(number) if negative => {
+                ExprKind::Int(0_i64.checked_sub_unsigned(*number).ok_or_else(invalid)?)
             }
+            TokenKind::Int(number) => ExprKind::Int(i64::try_from(*number).map_err(|_| invalid())?),
             TokenKind::Uint(number) => ExprKind::Uint(*number),
+            TokenKind::Double(number) if negative => ExprKind::Double(-number),
             TokenKind::Double(number) => ExprKind::Double(*number),
             TokenKind::Text(text) => ExprKind::Text(text.clone()),
             TokenKind::Bytes(bytes) => ExprKind::Bytes(bytes.clone()),
-            TokenKind::Name(name) => return self.name(at, name),
-            TokenKind::Sign("(") => {
-                self.advance();
-                let expr = self.expression()?;
-                self.expect(")")?;
-                return Ok(expr);
-            }
-            TokenKind::Sign("[") => return self.list(at),
-            TokenKind::Sign("{") => return self.map(at),
-            TokenKind::Sign("-") => return self.negative(at),
-            TokenKind::Sign(".") => {
-                return Err(Wrong::unsupported("a name that begins with a dot"));
-            }
-            TokenKind::Sign(_) | TokenKind::QuotedName(_) | TokenKind::End => {
-                return Err(self.unexpected());
+            TokenKind::Name(name) => match name.as_str() {
+                "true" => ExprKind::Bool(true),
+                "false" => ExprKind::Bool(false),
+                "null" => ExprKind::Null,
+                name => ExprKind::Name(named(at, name)?),
+            },
+            TokenKind::QuotedName(_) | TokenKind::Sign(_) | TokenKind::End => {
+                return Err(Wrong::at(at, "syntax error: unexpected word"));
             }
         };
-        self.advance();
-        Ok(Expr { at, kind })
+        Ok(expr(at, kind))
     }
 
-    fn negative(&mut self, at: usize) -> Result<Expr, Wrong> {
-        self.advance();
-        let kind = if let TokenKind::Int(number) = self.peek() {
-            let number = 0_i64.checked_sub_unsigned(*number);
-            ExprKind::Int(number.ok_or_else(|| Wrong::at(at, "invalid int literal"))?)
-        } else if let TokenKind::Double(number) = self.peek() {
-            ExprKind::Double(-number)
+    fn field(&mut self, operand: Expr, name: &str, access: Access) -> Result<Expr, Wrong> {
+        let at = self.next(".");
+        let (_, token) = self.token(name)?;
+        let name = if let TokenKind::Name(name) = &token.kind
+            && !matches!(name.as_str(), "true" | "false" | "null")
+        {
+            name.as_str().into()
+        } else if let TokenKind::QuotedName(name) = &token.kind {
+            name.as_str().into()
         } else {
-            return Err(self.unexpected());
+            return Err(Wrong::at(
+                token.at,
+                "syntax error: unexpected word after '.'",
+            ));
         };
-        self.advance();
-        Ok(Expr { at, kind })
+        let field = Field {
+            operand,
+            name,
+            access,
+        };
+        Ok(expr(at, ExprKind::Field(Box::new(field))))
     }
 
-    fn name(&mut self, at: usize, name: &str) -> Result<Expr, Wrong> {
-        let literal = match name {
-            "true" => Some(ExprKind::Bool(true)),
-            "false" => Some(ExprKind::Bool(false)),
-            "null" => Some(ExprKind::Null),
-            "in" => return Err(self.unexpected()),
-            _ => None,
-        };
-        if RESERVED.contains(&name) {
-            return Err(Wrong::at(at, format!("reserved identifier: {name}")));
+    fn call(&mut self, call: &CallExpr) -> Result<Expr, Wrong> {
+        let name = call.func_name.as_str();
+        if let Some(target) = &call.target {
+            let target = self.expr(target)?;
+            let (at, name) = self.function(name)?;
+            let arguments = self.arguments(&call.args)?;
+            self.next(")");
+            return macros::method(at, &name, target, arguments);
         }
-        self.advance();
-        if let Some(kind) = literal {
-            return Ok(Expr { at, kind });
-        }
-        let open = self.at();
-        if self.accept("(") {
-            let arguments = self.arguments()?;
-            return macros::function(open, name, arguments);
-        }
-        if self.is("{") {
-            return Err(Wrong::unsupported(format!("a message of type {name}")));
-        }
-        let kind = ExprKind::Name(name.to_owned());
-        Ok(Expr { at, kind })
-    }
-
-    fn list(&mut self, at: usize) -> Result<Expr, Wrong> {
-        self.advance();
-        let mut elements = Vec::new();
-        while !self.accept("]") {
-            let optional = self.accept("?");
-            let value = self.expression()?;
-            elements.push(Element { optional, value });
-            if !self.is("]") {
-                self.expect(",")?;
+        match (name, call.args.as_slice()) {
+            (operators::LOGICAL_AND | operators::LOGICAL_OR, _) => {
+                let mut terms = Vec::new();
+                self.terms(call, &mut terms)?;
+                let at = terms.first().map_or(0, |term| term.at);
+                let kind = if name == operators::LOGICAL_AND {
+                    ExprKind::And(terms)
+                } else {
+                    ExprKind::Or(terms)
+                };
+                Ok(expr(at, kind))
+            }
+            (operators::OPT_SELECT, [operand, field]) => {
+                let operand = self.expr(operand)?;
+                let Parsed::Literal(LiteralValue::String(field)) = &field.expr else {
+                    return Err(Wrong::unsupported("that expression"));
+                };
+                self.field(operand, field.inner(), Access::Optional)
+            }
+            (operators::LOGICAL_NOT | operators::NEGATE, [operand]) => {
+                let at = self.next(&name[..1]);
+                let operand = self.expr(operand)?;
+                Ok(operator(at, name, vec![operand]))
+            }
+            (operators::INDEX | operators::OPT_INDEX, [operand, key]) => {
+                let operand = self.expr(operand)?;
+                let at = self.next("[");
+                let key = self.expr(key)?;
+                self.next("]");
+                Ok(operator(at, name, vec![operand, key]))
+            }
+            (operators::CONDITIONAL, [test, then, otherwise]) => {
+                let test = self.expr(test)?;
+                let at = self.next("?");
+                let parts = vec![test, self.expr(then)?, self.expr(otherwise)?];
+                Ok(operator(at, name, parts))
+            }
+            (_, [left, right]) if name.starts_with(['_', '@']) => {
+                let left = self.expr(left)?;
+                let at = self.next(name.trim_matches(['_', '@']));
+                let right = self.expr(right)?;
+                Ok(operator(at, name, vec![left, right]))
+            }
+            (_, arguments) => {
+                let (at, name) = self.function(name)?;
+                let arguments = self.arguments(arguments)?;
+                self.next(")");
+                macros::function(at, &name, arguments)
             }
         }
-        let kind = ExprKind::List(elements);
-        Ok(Expr { at, kind })
     }
 
-    fn map(&mut self, at: usize) -> Result<Expr, Wrong> {
-        self.advance();
-        let mut entries = Vec::new();
-        while !self.accept("}") {
-            let optional = self.accept("?");
-            let key = self.expression()?;
-            self.expect(":")?;
-            let value = self.expression()?;
-            entries.push(Entry {
-                optional,
-                key,
-                value,
-            });
-            if !self.is("}") {
-                self.expect(",")?;
+    /// All terms of a chain, which the parser has balanced.
+    fn terms(&mut self, call: &CallExpr, terms: &mut Vec<Expr>) -> Result<(), Wrong> {
+        for term in &call.args {
+            if let Parsed::Call(inner) = &term.expr
+                && inner.func_name == call.func_name
+            {
+                self.terms(inner, terms)?;
+            } else {
+                terms.push(self.expr(term)?);
             }
         }
-        let kind = ExprKind::Map(entries);
-        Ok(Expr { at, kind })
+        Ok(())
+    }
+
+    /// The name of a function that is called, and where its bracket opens.
+    fn function(&mut self, name: &str) -> Result<(usize, String), Wrong> {
+        let (_, token) = self.token(name)?;
+        let at = token.at;
+        let TokenKind::Name(name) = &token.kind else {
+            return Err(Wrong::at(at, "syntax error: no name of a function"));
+        };
+        let name = named(at, name)?;
+        Ok((self.next("("), name))
+    }
+
+    fn arguments(&mut self, arguments: &[IdedExpr]) -> Result<Vec<Expr>, Wrong> {
+        arguments
+            .iter()
+            .map(|argument| self.expr(argument))
+            .collect()
     }
 }
 
-fn is_literal(name: &str) -> bool {
-    matches!(name, "true" | "false" | "null" | "in")
+/// A name, unless it is a word that can be none.
+fn named(at: usize, name: &str) -> Result<String, Wrong> {
+    if RESERVED.contains(&name) {
+        return Err(Wrong::at(at, format!("reserved identifier: {name}")));
+    }
+    if matches!(name, "true" | "false" | "null") {
+        return Err(Wrong::at(at, format!("syntax error: unexpected '{name}'")));
+    }
+    Ok(name.to_owned())
+}
+
+fn expr(at: usize, kind: ExprKind) -> Expr {
+    Expr { at, kind }
 }
 
 fn operator(at: usize, name: &str, arguments: Vec<Expr>) -> Expr {
-    Expr {
+    expr(
         at,
-        kind: ExprKind::Call(Box::new(Call {
+        ExprKind::Call(Box::new(Call {
             name: name.to_owned(),
             target: None,
             arguments,
         })),
-    }
-}
-
-/// Several terms as a chain, one as itself.
-fn chain(at: usize, mut terms: Vec<Expr>, kind: impl Fn(Vec<Expr>) -> ExprKind) -> Expr {
-    match terms.pop() {
-        Some(only) if terms.is_empty() => only,
-        last => {
-            terms.extend(last);
-            Expr {
-                at,
-                kind: kind(terms),
-            }
-        }
-    }
+    )
 }

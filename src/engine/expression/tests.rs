@@ -366,7 +366,7 @@ fn wrong_text_is_pointed_at() {
         ),
         (
             "f(1",
-            "compilation failed at column 4: syntax error: the end where ',' or ')' is expected",
+            "compilation failed at column 4: syntax error: unexpected the end",
         ),
         (
             "[1, 'a'] == []",
