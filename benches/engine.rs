@@ -346,8 +346,6 @@ impl Names {
             containers: Containers::Running,
             sandbox: Sandbox::Up,
             is_ready: true,
-            containers: Containers::Running,
-            sandbox: Sandbox::Up,
             deletion: None,
             claims: vec![PodClaim {
                 name: self.request.clone(),
