@@ -342,6 +342,7 @@ impl Names {
             uid: uid(place),
             node: Some(self.nodes[place % NODES].clone()),
             labels: Vec::new(),
+            annotations: Vec::new(),
             phase: Phase::Running,
             containers: Containers::Running,
             sandbox: Sandbox::Up,
@@ -358,6 +359,7 @@ impl Names {
             priority: 0,
             priority_class_name: self.empty.clone(),
             grace_period_seconds: 30,
+            has_local_data: false,
         }
     }
 }

@@ -56,7 +56,7 @@ pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, Told, eviction_events, node_health, read_attributes, read_devices,
     read_devices_with_objects, read_everything, read_for_preview, read_names, read_optional,
-    read_pods, read_pods_and_budgets, read_remembered, rule_events, slices_of_nodes,
+    read_pods, read_pods_and_stakes, read_remembered, rule_events, slices_of_nodes,
 };
 pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};

@@ -53,6 +53,7 @@ enum What {
     Nodes,
     Events,
     Budgets,
+    Workloads,
 }
 
 /// Lists of everything, and pods by their names.
@@ -64,6 +65,8 @@ const NODES: Need = Need(&["get", "list"], What::Nodes);
 
 /// Which budgets the loss of pods would overdraw.
 const BUDGETS: Need = Need(&["list"], What::Budgets);
+/// What pods belong to: few each by its name, of many all.
+const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 
 impl Purpose {
     /// Every purpose.
@@ -139,10 +142,10 @@ impl Purpose {
     #[rustfmt::skip] // One line per purpose.
     fn row(self) -> (&'static str, &'static [Need]) {
         match self {
-            Self::Preview    => ("preview",    &[FACTS, PODS, BUDGETS]),
-            Self::Publish    => ("publish",    &[FACTS, PODS, BUDGETS, Need(&["get", "create", "patch", "delete"], What::Rules)]),
-            Self::Add        => ("add",        &[FACTS, PODS, BUDGETS, Need(&["get", "create", "patch"], What::Rules)]),
-            Self::Escalate   => ("escalate",   &[FACTS, PODS, BUDGETS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
+            Self::Preview    => ("preview",    &[FACTS, PODS, BUDGETS, WORKLOADS, NODES]),
+            Self::Publish    => ("publish",    &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)]),
+            Self::Add        => ("add",        &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch"], What::Rules)]),
+            Self::Escalate   => ("escalate",   &[FACTS, PODS, BUDGETS, WORKLOADS, Need(&["get", "patch"], What::Rules), WATCH, NODES]),
             Self::Deescalate => ("deescalate", &[FACTS, PODS, Need(&["get", "patch"], What::Rules)]),
             Self::Remove     => ("remove",     &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
             Self::List       => ("list",       &[FACTS, PODS, WATCH]),
@@ -173,6 +176,7 @@ impl What {
             Self::Nodes => vec![of(Kind::Node)],
             Self::Events => vec![of(Kind::Event)],
             Self::Budgets => vec![of(Kind::PodDisruptionBudget)],
+            Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
 }
@@ -230,6 +234,9 @@ mod tests {
                 .map(|permission| permission.resource)
                 .collect();
             let nodes = [
+                Purpose::Preview,
+                Purpose::Publish,
+                Purpose::Add,
                 Purpose::Escalate,
                 Purpose::Remove,
                 Purpose::Describe,
@@ -246,8 +253,10 @@ mod tests {
                 Purpose::Escalate,
                 Purpose::Snapshot,
             ];
-            let has = resources.contains("poddisruptionbudgets");
-            assert_eq!(has, budgets.contains(&purpose), "{purpose:?}");
+            for what in ["poddisruptionbudgets", "deployments", "jobsets"] {
+                let has = resources.contains(what);
+                assert_eq!(has, budgets.contains(&purpose), "{purpose:?}: {what}");
+            }
         }
     }
 }

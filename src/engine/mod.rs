@@ -15,6 +15,7 @@
 //! | Which devices do taints select? | [`selection()`] |
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
 //! | Could claims be placed again, and who sits on the same hardware? | [`placement`] |
+//! | What do the evicted pods belong to, and what is left of it? | [`workloads()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
 //! | What would the controller's condition say? | [`condition`] |
 //! | What keeps a pod whose containers have ended? | [`hindrance`] |
@@ -51,6 +52,7 @@ pub mod settle;
 mod tests;
 pub mod tolerate;
 mod usage;
+pub mod workloads;
 
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
@@ -66,3 +68,4 @@ pub use reach::Reach;
 pub use selection::{Selection, selection};
 pub use semantics::Semantics;
 pub use usage::{Usage, drivers_of, usage};
+pub use workloads::{WorkloadImpact, Workloads, workloads};

@@ -102,6 +102,69 @@ macro_rules! for_each_kind {
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which budgets evictions would overdraw is unknown",
             }
+            /// The replica sets above pods of interest.
+            ReplicaSet in replica_sets {
+                versions: [ "apps/v1", 9, None, Usual; ],
+                plural: "replicasets", group: "apps", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The deployments above pods of interest.
+            Deployment in deployments {
+                versions: [ "apps/v1", 9, None, Usual; ],
+                plural: "deployments", group: "apps", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The stateful sets above pods of interest.
+            StatefulSet in stateful_sets {
+                versions: [ "apps/v1", 9, None, Usual; ],
+                plural: "statefulsets", group: "apps", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The daemon sets above pods of interest.
+            DaemonSet in daemon_sets {
+                versions: [ "apps/v1", 9, None, Usual; ],
+                plural: "daemonsets", group: "apps", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The jobs above pods of interest.
+            Job in jobs {
+                versions: [ "batch/v1", 2, None, Usual; ],
+                plural: "jobs", group: "batch", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The cron jobs above pods of interest.
+            CronJob in cron_jobs {
+                versions: [ "batch/v1", 21, None, Usual; ],
+                plural: "cronjobs", group: "batch", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The leader worker sets above pods of interest.
+            LeaderWorkerSet in leader_worker_sets {
+                versions: [ "leaderworkerset.x-k8s.io/v1", 0, None, Usual; ],
+                plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The job sets above pods of interest.
+            JobSet in job_sets {
+                versions: [ "jobset.x-k8s.io/v1alpha2", 0, None, Usual; ],
+                plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+            }
+            /// The groups of pods of interest; only since 1.37.
+            PodGroup in pod_groups {
+                versions: [ "scheduling.k8s.io/v1beta1", 37, None, Usual; ],
+                plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "whether groups of pods lose members that they cannot do without is unknown",
+            }
         }
     };
 }

@@ -28,6 +28,7 @@ mod snapshot;
 mod taint;
 mod terms;
 mod toleration;
+mod workload;
 mod written;
 
 pub use affects::Affects;
@@ -64,4 +65,8 @@ pub use terms::{
     NodeSelector, NodeTerm, SliceTerms,
 };
 pub use toleration::{Operator, Toleration};
+pub use workload::{
+    CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job, JobSet, LeaderWorkerSet,
+    PodGroup, ReplicaSet, StatefulSet, Workload,
+};
 pub use written::{Content, Field, Written};

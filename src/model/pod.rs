@@ -17,6 +17,8 @@ pub struct Pod {
     pub node: Option<NodeName>,
     /// For selecting, by key.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
+    /// Those of [`Pod::ANNOTATIONS`] that it has, by key.
+    pub annotations: Vec<(Arc<str>, Arc<str>)>,
     /// How far it is.
     pub phase: Phase,
     /// Whether its condition `Ready` is true; false while nothing is said.
@@ -43,6 +45,41 @@ pub struct Pod {
     pub priority_class_name: Arc<str>,
     /// Seconds it gets to stop, when it is deleted without saying otherwise.
     pub grace_period_seconds: i64,
+    /// Whether it keeps data on its node that are gone with it: a volume of type `emptyDir`.
+    pub has_local_data: bool,
+}
+
+impl Pod {
+    /// The annotations that say something about whether it may be evicted; others are not kept.
+    pub const ANNOTATIONS: [&str; 4] = [
+        "cluster-autoscaler.kubernetes.io/safe-to-evict",
+        "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+        "karpenter.sh/do-not-disrupt",
+        "scheduler.alpha.kubernetes.io/critical-pod",
+    ];
+
+    /// The value of a label.
+    #[must_use]
+    pub fn label(&self, key: &str) -> Option<&str> {
+        let mut found = self.labels.iter().filter(|(name, _)| **name == *key);
+        found.next().map(|(_, value)| &**value)
+    }
+
+    /// The LeaderWorkerSet that it is of, in its namespace: owner references lead from a worker to its
+    /// leader, and no further.
+    ///
+    /// Upstream: `SetNameLabelKey` in `api/leaderworkerset/v1` of kubernetes-sigs/lws.
+    #[must_use]
+    pub fn leader_worker_set(&self) -> Option<&str> {
+        self.label("leaderworkerset.sigs.k8s.io/name")
+    }
+
+    /// The value of one of [`Pod::ANNOTATIONS`].
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        let mut found = self.annotations.iter().filter(|(name, _)| **name == *key);
+        found.next().map(|(_, value)| &**value)
+    }
 }
 
 /// An entry of a pod's `spec.resourceClaims`.

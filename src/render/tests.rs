@@ -30,7 +30,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     };
     let report = Example::new().report_within(&limits);
     assert!(report.is_refused());
-    insta::assert_snapshot!(shown(&report, Format::Table), @"
+    insta::assert_snapshot!(shown(&report, Format::Table), @r"
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
@@ -51,7 +51,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
 
     Hazards:
       unmanaged (team-b/bare-0): has no controller: nothing creates it again
-      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
       foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
 
     Guards:
@@ -63,17 +63,17 @@ fn the_table_says_who_is_hit_when_and_by_what() {
 #[test]
 fn wide_adds_what_an_owner_wants_to_know() {
     let report = Example::new().report();
-    insta::assert_snapshot!(shown(&report, Format::Wide), @"
+    insta::assert_snapshot!(shown(&report, Format::Wide), @r"
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
-    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                      OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                UID
-    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver     ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint          uid-of-infer-0
-    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago   ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                 uid-of-old-0
-    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                            ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                 uid-of-queued-0
-    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                 ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    <none>                 uid-of-train-0
-    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7              ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    foreign-taint          uid-of-train-1
-    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                 <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace   uid-of-bare-0
+    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                      OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                    UID
+    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver     ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint              uid-of-infer-0
+    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago   ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                     uid-of-old-0
+    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                            ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                     uid-of-queued-0
+    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                 ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    long-grace                 uid-of-train-0
+    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7              ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    long-grace,foreign-taint   uid-of-train-1
+    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                 <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace       uid-of-bare-0
 
     TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
@@ -83,7 +83,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
 
     Hazards:
       unmanaged (team-b/bare-0): has no controller: nothing creates it again
-      long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+      long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
       foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
     ");
 }
@@ -107,8 +107,8 @@ fn a_document_carries_the_warnings_too() {
     | team-a | infer-0 | node-7 | Tolerates | \<none\> | gpu.example.com/node-7/gpu-0 | tolerates the taint, evicted by driver | ReplicaSet/train-6d | Burstable | 0 | 30s | infer-0-gpu | foreign-taint | uid-of-infer-0 |
     | team-a | old-0 | node-7 | Terminating | \<none\> | gpu.example.com/node-7/gpu-0 | terminating, should have stopped 10m ago | ReplicaSet/train-6d | Burstable | 0 | 30s | old-0-gpu | \<none\> | uid-of-old-0 |
     | team-a | queued-0 | \<none\> | NotEvicted | \<none\> | gpu.example.com/node-7/gpu-0 | has no node yet | ReplicaSet/train-6d | Burstable | 0 | 30s | queued-0-gpu | \<none\> | uid-of-queued-0 |
-    | team-a | train-0 | node-7 | EvictedNow | now | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-0-gpu | \<none\> | uid-of-train-0 |
-    | team-a | train-1 | node-7 | EvictedLater | 5m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0, rule drain-node-7 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-1-gpu | foreign-taint | uid-of-train-1 |
+    | team-a | train-0 | node-7 | EvictedNow | now | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-0-gpu | long-grace | uid-of-train-0 |
+    | team-a | train-1 | node-7 | EvictedLater | 5m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0, rule drain-node-7 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-1-gpu | long-grace,foreign-taint | uid-of-train-1 |
     | team-b | bare-0 | node-7 | EvictedLater | 150m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | \<none\> | \<none\> | 0 | 3600s | bare-0-gpu | unmanaged,long-grace | uid-of-bare-0 |
 
     | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
@@ -122,7 +122,7 @@ fn a_document_carries_the_warnings_too() {
     ### Hazards
 
     - unmanaged (team-b/bare-0): has no controller: nothing creates it again
-    - long-grace (team-b/bare-0): has more than 300s to stop, and holds the device meanwhile
+    - long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
     - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
 
     ### Warnings
@@ -189,6 +189,12 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       nodes: 1
       workloads: 2
       budgetsViolated: 0
+      workloadsDown: 0
+      severities:
+        ok: 0
+        notice: 2
+        warning: 1
+        danger: 0
       firstEviction: "2026-11-21T01:00:34Z"
       lastEviction: "2026-11-21T03:30:34Z"
     pods:
@@ -223,6 +229,11 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       gracePeriodSeconds: 30
       hazards:
       - foreign-taint
+      severity: notice
+      findings:
+      - code: foreign-taint
+        severity: notice
+        message: is also evicted by another rule or by a taint of the driver
       notes:
       - code: tolerates
         message: tolerates the taint
@@ -251,6 +262,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards: []
+      severity: ok
       notes:
       - code: terminating
         message: terminating, should have stopped 10m ago
@@ -277,6 +289,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards: []
+      severity: ok
       notes:
       - code: not-scheduled
         message: has no node yet
@@ -304,12 +317,20 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       owner:
         kind: ReplicaSet
         name: train-6d
-      workload: null
+      workload:
+        kind: ReplicaSet
+        name: train-6d
       qosClass: Burstable
       priority: 0
       priorityClassName: ""
       gracePeriodSeconds: 30
-      hazards: []
+      hazards:
+      - long-grace
+      severity: notice
+      findings:
+      - code: long-grace
+        severity: notice
+        message: has 30s to stop, and holds the device meanwhile
       notes: []
     - namespace: team-a
       name: train-1
@@ -342,13 +363,24 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       owner:
         kind: ReplicaSet
         name: train-6d
-      workload: null
+      workload:
+        kind: ReplicaSet
+        name: train-6d
       qosClass: Burstable
       priority: 0
       priorityClassName: ""
       gracePeriodSeconds: 30
       hazards:
+      - long-grace
       - foreign-taint
+      severity: notice
+      findings:
+      - code: long-grace
+        severity: notice
+        message: has 30s to stop, and holds the device meanwhile
+      - code: foreign-taint
+        severity: notice
+        message: is also evicted by another rule or by a taint of the driver
       notes:
       - code: evicted-anyway
         message: rule drain-node-7 evicts it too, at 2026-11-21T01:10:34Z
@@ -382,6 +414,14 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       hazards:
       - unmanaged
       - long-grace
+      severity: warning
+      findings:
+      - code: unmanaged
+        severity: warning
+        message: "has no controller: nothing creates it again"
+      - code: long-grace
+        severity: notice
+        message: has 3600s to stop, and holds the device meanwhile
       notes: []
     devices:
     - device: gpu.example.com/node-7/gpu-0
@@ -401,6 +441,14 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         value: high
         effect: NoExecute
     budgets: []
+    workloads:
+    - namespace: team-a
+      kind: ReplicaSet
+      name: train-6d
+      replicas: 5
+      ready: 5
+      evictedPods: 2
+      left: 3
     guards: []
     warnings: []
     incomplete: []

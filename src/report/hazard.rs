@@ -1,10 +1,9 @@
 //! What makes the eviction of a pod worse than most?
 
-use crate::engine::disruption::Answer;
-use crate::engine::{PodImpact, Verdict};
+use super::severity::Severity;
 
-/// A grace period above this many seconds makes a pod `long-grace`.
-pub const LONG_GRACE_SECONDS: i64 = 300;
+/// A grace period above this many seconds makes a pod `long-grace`, as in the Rescheduler's tiers.
+pub const LONG_GRACE_SECONDS: i64 = 10;
 
 /// Priority from which a pod is `critical`: that of `system-cluster-critical`.
 pub const CRITICAL_PRIORITY: i32 = 2_000_000_000;
@@ -18,12 +17,28 @@ pub enum Hazard {
     PdbViolated,
     /// Several budgets are about it.
     PdbAmbiguous,
+    /// None of its workload's pods would be left.
+    LastReplica,
+    /// Its group cannot do without it.
+    Gang,
+    /// Its Job counts it as a failure, or fails.
+    JobRestart,
+    /// Its owner asked that it be left alone.
+    DoNotDisrupt,
+    /// Its node cannot end it.
+    NodeNotReady,
+    /// The driver of its device is away from its node.
+    DriverDown,
+    /// Its node is on its way out already.
+    NodeMaintenance,
     /// It has no controller.
     Unmanaged,
     /// A DaemonSet manages it.
     DaemonSet,
     /// Its priority is that of the system.
     Critical,
+    /// It has data on its node that go with it.
+    LocalData,
     /// It may take long to stop.
     LongGrace,
     /// It uses the device through an extended resource.
@@ -38,12 +53,20 @@ pub enum Hazard {
 
 impl Hazard {
     /// Every hazard, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 18] = [
         Self::PdbViolated,
         Self::PdbAmbiguous,
+        Self::LastReplica,
+        Self::Gang,
+        Self::JobRestart,
+        Self::DoNotDisrupt,
+        Self::NodeNotReady,
+        Self::DriverDown,
+        Self::NodeMaintenance,
         Self::Unmanaged,
         Self::DaemonSet,
         Self::Critical,
+        Self::LocalData,
         Self::LongGrace,
         Self::ExtendedResource,
         Self::TerminalStillReserved,
@@ -57,9 +80,17 @@ impl Hazard {
         match self {
             Self::PdbViolated => "pdb-violated",
             Self::PdbAmbiguous => "pdb-ambiguous",
+            Self::LastReplica => "last-replica",
+            Self::Gang => "gang",
+            Self::JobRestart => "job-restart",
+            Self::DoNotDisrupt => "do-not-disrupt",
+            Self::NodeNotReady => "node-not-ready",
+            Self::DriverDown => "driver-down",
+            Self::NodeMaintenance => "node-maintenance",
             Self::Unmanaged => "unmanaged",
             Self::DaemonSet => "daemonset",
             Self::Critical => "critical",
+            Self::LocalData => "local-data",
             Self::LongGrace => "long-grace",
             Self::ExtendedResource => "extended-resource",
             Self::TerminalStillReserved => "terminal-still-reserved",
@@ -68,23 +99,87 @@ impl Hazard {
         }
     }
 
-    /// How bad it is, the worst first: what the cluster needs, what its owners asked to keep, what
-    /// nobody makes again, what goes on for long or for ever, what others do to the pod too, and what
-    /// is only worth knowing.
+    /// How bad it is. The measures are those of the Rescheduler's design (budgets first, pods that
+    /// nobody makes again, long grace periods) and of the kubelet's evictions (critical pods, pods of
+    /// DaemonSets come right back).
+    #[must_use]
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::Critical
+            | Self::PdbViolated
+            | Self::PdbAmbiguous
+            | Self::LastReplica
+            | Self::Gang => Severity::Danger,
+            Self::Unmanaged
+            | Self::JobRestart
+            | Self::DoNotDisrupt
+            | Self::NodeNotReady
+            | Self::DriverDown
+            | Self::ToleratesScheduleOnly => Severity::Warning,
+            Self::LocalData
+            | Self::LongGrace
+            | Self::NodeMaintenance
+            | Self::DaemonSet
+            | Self::ForeignTaint
+            | Self::TerminalStillReserved
+            | Self::ExtendedResource => Severity::Notice,
+        }
+    }
+
+    /// Which of two hazards of one severity is told first, the worst first: what the cluster needs, what
+    /// its owners asked to keep, what nobody makes again, what goes on for long or for ever, what others
+    /// do to the pod too, and what is only worth knowing.
     #[must_use]
     pub fn rank(self) -> u8 {
         match self {
             Self::Critical => 0,
             Self::PdbViolated => 1,
             Self::PdbAmbiguous => 2,
-            Self::Unmanaged => 3,
-            Self::LongGrace => 4,
-            Self::ToleratesScheduleOnly => 5,
-            Self::DaemonSet => 6,
-            Self::ForeignTaint => 7,
-            Self::TerminalStillReserved => 8,
-            Self::ExtendedResource => 9,
+            Self::LastReplica => 3,
+            Self::Gang => 4,
+            Self::Unmanaged => 5,
+            Self::JobRestart => 6,
+            Self::DoNotDisrupt => 7,
+            Self::NodeNotReady => 8,
+            Self::DriverDown => 9,
+            Self::ToleratesScheduleOnly => 10,
+            Self::LocalData => 11,
+            Self::LongGrace => 12,
+            Self::NodeMaintenance => 13,
+            Self::DaemonSet => 14,
+            Self::ForeignTaint => 15,
+            Self::TerminalStillReserved => 16,
+            Self::ExtendedResource => 17,
         }
+    }
+
+    /// Whether it is told of pods that would not be evicted too.
+    #[must_use]
+    pub fn is_of_those_that_stay(self) -> bool {
+        match self {
+            Self::ExtendedResource | Self::TerminalStillReserved | Self::ForeignTaint => true,
+            Self::PdbViolated
+            | Self::PdbAmbiguous
+            | Self::LastReplica
+            | Self::Gang
+            | Self::JobRestart
+            | Self::DoNotDisrupt
+            | Self::NodeNotReady
+            | Self::DriverDown
+            | Self::NodeMaintenance
+            | Self::Unmanaged
+            | Self::DaemonSet
+            | Self::Critical
+            | Self::LocalData
+            | Self::LongGrace
+            | Self::ToleratesScheduleOnly => false,
+        }
+    }
+
+    /// The hazard of that code, if there is one.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hazard| hazard.code() == code)
     }
 
     /// What the code means, in one line.
@@ -97,10 +192,18 @@ impl Hazard {
             Self::PdbAmbiguous => {
                 "two or more disruption budgets are about it: the eviction API refuses to say"
             }
+            Self::LastReplica => "the last ready pod of its workload, or one of the last",
+            Self::Gang => "its group of pods is of no use without it, or starts again as a whole",
+            Self::JobRestart => "its Job counts it as a failure, starts it again, or fails",
+            Self::DoNotDisrupt => "its owner asked by an annotation that it be left alone",
+            Self::NodeNotReady => "its node cannot end it: it would hang in Terminating",
+            Self::DriverDown => "its device's driver is away: it would hang in Terminating",
+            Self::NodeMaintenance => "its node is cordoned, or a maintenance of it is under way",
             Self::Unmanaged => "has no controller: nothing creates it again",
             Self::DaemonSet => "its DaemonSet creates it again on the same node",
             Self::Critical => "is critical to the system: priority 2000000000 or more",
-            Self::LongGrace => "has more than 300s to stop, and holds the device meanwhile",
+            Self::LocalData => "has data in emptyDir volumes, which are gone with it",
+            Self::LongGrace => "has more than 10s to stop, and holds the device meanwhile",
             Self::ExtendedResource => {
                 "uses the device through an extended resource: not evicted up to 1.37.1"
             }
@@ -111,191 +214,26 @@ impl Hazard {
             Self::ForeignTaint => "is also evicted by another rule or by a taint of the driver",
         }
     }
-
-    /// The hazards of one pod, in the order of [`Hazard::ALL`].
-    ///
-    /// What makes an eviction costly is told only of pods that would be evicted; `answers` are those of
-    /// the budgets that are about the pod.
-    #[must_use]
-    pub fn of(impact: &PodImpact<'_>, answers: &[Answer]) -> Vec<Self> {
-        Self::ALL
-            .into_iter()
-            .filter(|hazard| hazard.applies_to(impact, answers))
-            .collect()
-    }
-
-    fn applies_to(self, impact: &PodImpact<'_>, answers: &[Answer]) -> bool {
-        let pod = impact.pod;
-        let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
-        match self {
-            Self::PdbViolated => answers.contains(&Answer::Refused),
-            Self::PdbAmbiguous => answers.contains(&Answer::Ambiguous),
-            Self::Unmanaged => evicted && pod.controller.is_none(),
-            Self::DaemonSet => {
-                let controller = pod.controller.as_ref();
-                evicted && controller.is_some_and(|owner| &*owner.kind == "DaemonSet")
-            }
-            Self::Critical => {
-                let class = &*pod.priority_class_name;
-                evicted
-                    && (pod.priority >= CRITICAL_PRIORITY
-                        || class == "system-node-critical"
-                        || class == "system-cluster-critical")
-            }
-            Self::LongGrace => evicted && pod.grace_period_seconds > LONG_GRACE_SECONDS,
-            Self::ExtendedResource => uses_extended_resource(impact),
-            Self::TerminalStillReserved => {
-                pod.phase.is_terminal() && !matches!(impact.verdict, Verdict::NotEvicted(_))
-            }
-            Self::ToleratesScheduleOnly => evicted && impact.tolerates_schedule_only,
-            Self::ForeignTaint => {
-                impact.verdict != Verdict::Terminating && impact.has_foreign_cause()
-            }
-        }
-    }
-}
-
-fn uses_extended_resource(impact: &PodImpact<'_>) -> bool {
-    let extended = impact.pod.extended_resource_claim.as_ref();
-    extended.is_some_and(|name| impact.claims.iter().any(|used| used.claim.name == *name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{ClaimUse, NotEvicted, Origin};
-    use crate::model::Phase;
-    use crate::report::testing;
-
-    fn codes(impact: &PodImpact<'_>) -> Vec<&'static str> {
-        Hazard::of(impact, &[])
-            .into_iter()
-            .map(Hazard::code)
-            .collect()
-    }
 
     #[test]
-    fn hazards_are_read_off_the_pod() {
-        let plain = testing::pod("team-a", "train-0");
-        let controlled = |kind| Some(testing::controller(kind, "owner"));
-        for (name, pod, expected) in [
-            ("managed", plain.clone(), &[][..]),
-            (
-                "bare",
-                testing::Pod {
-                    controller: None,
-                    ..plain.clone()
-                },
-                &["unmanaged"],
-            ),
-            (
-                "daemon",
-                testing::Pod {
-                    controller: controlled("DaemonSet"),
-                    ..plain.clone()
-                },
-                &["daemonset"],
-            ),
-            (
-                "priority",
-                testing::Pod {
-                    priority: CRITICAL_PRIORITY,
-                    ..plain.clone()
-                },
-                &["critical"],
-            ),
-            (
-                "priority below",
-                testing::Pod {
-                    priority: CRITICAL_PRIORITY - 1,
-                    ..plain.clone()
-                },
-                &[],
-            ),
-            (
-                "class",
-                testing::Pod {
-                    priority_class_name: "system-node-critical".into(),
-                    ..plain.clone()
-                },
-                &["critical"],
-            ),
-            (
-                "grace",
-                testing::Pod {
-                    grace_period_seconds: 301,
-                    ..plain.clone()
-                },
-                &["long-grace"],
-            ),
-            (
-                "grace at the limit",
-                testing::Pod {
-                    grace_period_seconds: 300,
-                    ..plain.clone()
-                },
-                &[],
-            ),
-            (
-                "ended",
-                testing::Pod {
-                    phase: Phase::Failed,
-                    ..plain
-                },
-                &["terminal-still-reserved"],
-            ),
-        ] {
-            assert_eq!(codes(&testing::evicted(&pod, 0)), expected, "{name}");
+    fn no_two_hazards_are_equally_bad_and_a_worse_severity_ranks_first() {
+        let mut all = Hazard::ALL.to_vec();
+        all.sort_by_key(|hazard| hazard.rank());
+        for pair in all.windows(2) {
+            let [worse, better] = pair else { continue };
+            assert!(worse.rank() < better.rank(), "{worse:?} {better:?}");
+            assert!(
+                worse.severity() >= better.severity(),
+                "{worse:?} {better:?}"
+            );
         }
-    }
-
-    #[test]
-    fn a_pod_that_stays_has_no_costs_of_eviction() {
-        let pod = testing::Pod {
-            controller: None,
-            grace_period_seconds: 3_600,
-            ..testing::pod("team-a", "bare")
-        };
-        assert!(codes(&testing::with_verdict(&pod, Verdict::Tolerates)).is_empty());
-        let unscheduled = Verdict::NotEvicted(NotEvicted::NotScheduled);
-        assert!(codes(&testing::with_verdict(&pod, unscheduled)).is_empty());
-    }
-
-    #[test]
-    fn a_claim_of_an_extended_resource_is_told_by_the_pods_status() {
-        let mut pod = testing::pod("team-a", "train-0");
-        pod.extended_resource_claim = Some("train-0-extended".into());
-        let claim = testing::name("team-a", "train-0-extended");
-        let other = testing::name("team-a", "train-0-gpu");
-        let reason = Verdict::NotEvicted(NotEvicted::ExtendedResource);
-        for (claim, expected) in [(&claim, &["extended-resource"][..]), (&other, &[])] {
-            let mut impact = testing::with_verdict(&pod, reason.clone());
-            impact.claims = vec![ClaimUse {
-                claim,
-                results: Vec::new(),
-            }];
-            assert_eq!(codes(&impact), expected, "{claim}");
-        }
-    }
-
-    #[test]
-    fn an_eviction_that_repeats_or_has_other_causes_is_marked() {
-        let pod = testing::pod("team-a", "train-0");
-        let rule = "drain-node-7".into();
-        let mut impact = testing::evicted(&pod, 0);
-        impact.tolerates_schedule_only = true;
-        impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
-        assert_eq!(codes(&impact), ["tolerates-schedule-only", "foreign-taint"]);
-        impact.verdict = Verdict::Terminating;
-        assert!(codes(&impact).is_empty());
-    }
-
-    #[test]
-    fn no_two_hazards_are_equally_bad() {
-        let ranks: std::collections::BTreeSet<u8> =
-            Hazard::ALL.into_iter().map(Hazard::rank).collect();
-        assert_eq!(ranks.len(), Hazard::ALL.len());
-        assert_eq!(Hazard::Critical.rank(), 0);
+        assert_eq!(all[0], Hazard::Critical);
+        assert!(all.iter().all(|hazard| hazard.severity() > Severity::Ok));
     }
 
     #[test]
@@ -308,6 +246,8 @@ mod tests {
                     .all(|letter| letter.is_ascii_lowercase() || letter == '-')
             );
             assert!(hazard.meaning().len() <= 80, "{}", hazard.code());
+            assert_eq!(Hazard::of_code(hazard.code()), Some(hazard));
         }
+        assert_eq!(Hazard::of_code("weather"), None);
     }
 }

@@ -21,6 +21,8 @@ pub enum Subject {
     Pods,
     /// The budgets that their loss would overdraw.
     Budgets,
+    /// The workloads that they belong to, and which of these have none left.
+    Workloads,
     /// When the evicted ones leave: other taints may drive them off earlier.
     Times,
     /// Which devices are published, and on which nodes they are.
@@ -127,7 +129,8 @@ impl<'a> Knowledge<'a> {
                     Subject::Budgets,
                     Subject::Inventory,
                     Subject::Taints,
-                ]) || (subject == Subject::Pods && self.affects(gap) == Affects::Evictions)
+                ]) || (is(&[Subject::Pods, Subject::Workloads])
+                    && self.affects(gap) == Affects::Evictions)
             }
             (Some(Kind::ResourceClaim), _) => {
                 !is(&[Subject::Published, Subject::Inventory, Subject::Taints])
@@ -135,8 +138,22 @@ impl<'a> Knowledge<'a> {
             (Some(Kind::DeviceTaintRule), _) => {
                 is(&[Subject::Times, Subject::Budgets, Subject::Taints])
             }
-            (Some(Kind::Pod), _) => is(&[Subject::Pods, Subject::Budgets]),
+            (Some(Kind::Pod), _) => is(&[Subject::Pods, Subject::Budgets, Subject::Workloads]),
             (Some(Kind::PodDisruptionBudget), _) => subject == Subject::Budgets,
+            (
+                Some(
+                    Kind::ReplicaSet
+                    | Kind::Deployment
+                    | Kind::StatefulSet
+                    | Kind::DaemonSet
+                    | Kind::Job
+                    | Kind::CronJob
+                    | Kind::LeaderWorkerSet
+                    | Kind::JobSet
+                    | Kind::PodGroup,
+                ),
+                _,
+            ) => subject == Subject::Workloads,
             // Nothing is counted from what answers can do without.
             (Some(Kind::Event | Kind::Node), _) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),

@@ -1,5 +1,6 @@
 //! Literal verdicts for tests.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,8 +11,8 @@ use crate::engine::{
 };
 use crate::model::{
     Allocation, AllocationResult, Containers, Controller, Deletion, DeviceId, DeviceSelector,
-    Effect, Kind, Minor, NamespacedName, ObjectName, Phase, QosClass, Reading, ResourceClaim,
-    Sandbox, Snapshot, Source, Taint,
+    Effect, Kind, Minor, NamespacedName, Node, NodeCondition, ObjectName, Phase, QosClass, Reading,
+    ReplicaSet, ResourceClaim, Sandbox, Snapshot, Source, Taint, Workload,
 };
 use crate::report::impact::Limits;
 use crate::report::{Basis, ImpactReport};
@@ -69,6 +70,7 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         uid: format!("uid-of-{pod}").as_str().into(),
         node: Some("node-7".into()),
         labels: Vec::new(),
+        annotations: Vec::new(),
         phase: Phase::Running,
         is_ready: true,
         containers: Containers::Running,
@@ -82,6 +84,7 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         priority: 0,
         priority_class_name: "".into(),
         grace_period_seconds: 30,
+        has_local_data: false,
     }
 }
 
@@ -121,6 +124,46 @@ pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
     PodImpact {
         causes: vec![cause(Origin::Considered(0), seconds)],
         ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
+    }
+}
+
+/// A workload of team-a with so many ready pods.
+pub fn workload(workload: &str, ready: i32) -> Workload {
+    Workload {
+        name: name("team-a", workload),
+        uid: format!("uid-of-{workload}").as_str().into(),
+        controller: None,
+        replicas: Some(ready),
+        ready: Some(ready),
+        min_members: None,
+        failure: None,
+    }
+}
+
+/// A node that is ready.
+pub fn node(name: &str) -> Node {
+    Node {
+        name: name.into(),
+        labels: BTreeMap::new(),
+        unschedulable: false,
+        conditions: vec![NodeCondition {
+            kind: "Ready".to_owned(),
+            status: "True".to_owned(),
+            reason: "KubeletReady".to_owned(),
+            last_transition: Some(after(-3_600)),
+            last_heartbeat: Some(after(-10)),
+        }],
+        taints: Vec::new(),
+    }
+}
+
+pub fn impact(pods: Vec<PodImpact<'_>>) -> Impact<'_> {
+    Impact {
+        rules: Vec::new(),
+        devices: Vec::new(),
+        pods,
+        warnings: Vec::new(),
+        gaps: Vec::new(),
     }
 }
 
@@ -169,9 +212,12 @@ impl Example {
         });
         pods[5].node = None;
         let claims = std::array::from_fn(|index| claim(&pods[index]));
+        let mut reading = reading();
+        reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 5))];
+        reading.snapshot.nodes = vec![node("node-7")];
         Self {
             considered: considered(None),
-            reading: reading(),
+            reading,
             pods,
             claims,
             other_rule: "drain-node-7".into(),

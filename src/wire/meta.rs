@@ -43,6 +43,10 @@ pub struct ObjectMeta {
     #[prost(btree_map = "string, string", tag = "11")]
     #[serde(default, deserialize_with = "or_default")]
     pub labels: BTreeMap<String, String>,
+    /// For tools; only some of those of pods are used.
+    #[prost(btree_map = "string, string", tag = "12")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub annotations: BTreeMap<String, String>,
     /// Who has to go before it goes.
     #[prost(message, repeated, tag = "13")]
     #[serde(default, deserialize_with = "or_default")]

@@ -62,6 +62,7 @@ mod unambiguous;
 mod versions;
 mod walk;
 mod watch;
+mod workload;
 mod written;
 mod yaml;
 

@@ -66,6 +66,32 @@ macro_rules! objects {
 
 for_each_kind!(objects);
 
+impl Object {
+    /// The workload that it is, if it is one.
+    #[must_use]
+    pub fn workload(&self) -> Option<&model::Workload> {
+        match self {
+            Self::ReplicaSet(set) => Some(set),
+            Self::Deployment(deployment) => Some(deployment),
+            Self::StatefulSet(set) => Some(set),
+            Self::DaemonSet(set) => Some(set),
+            Self::Job(job) => Some(job),
+            Self::CronJob(job) => Some(job),
+            Self::LeaderWorkerSet(set) => Some(set),
+            Self::JobSet(set) => Some(set),
+            Self::PodGroup(group) => Some(group),
+            Self::ResourceSlice(_)
+            | Self::ResourceClaim(_)
+            | Self::DeviceTaintRule(_)
+            | Self::Pod(_)
+            | Self::DeviceClass(_)
+            | Self::Event(_)
+            | Self::Node(_)
+            | Self::PodDisruptionBudget(_) => None,
+        }
+    }
+}
+
 /// A fact of one kind, which a list of that kind is made of.
 pub trait Fact: Sized {
     /// The kind.

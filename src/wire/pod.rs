@@ -33,11 +33,15 @@ pub struct Pod {
     pub status: Option<PodStatus>,
 }
 
-/// What a pod wants; containers and volumes are not needed.
+/// What a pod wants; containers are not needed.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
+    /// Where it keeps data.
+    #[prost(message, repeated, tag = "1")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub volumes: Vec<Volume>,
     /// How long it gets to stop.
     #[prost(int64, optional, tag = "4")]
     pub termination_grace_period_seconds: Option<i64>,
@@ -57,6 +61,36 @@ pub struct PodSpec {
     /// With whom it is scheduled; since 1.36, behind a feature gate.
     #[prost(message, optional, tag = "43")]
     pub scheduling_group: Option<PodSchedulingGroup>,
+}
+
+/// Where a pod keeps data, as far as that is its node.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct Volume {
+    /// JSON has the fields of this message where the message would be.
+    #[prost(message, optional, tag = "2")]
+    #[serde(default, rename = "emptyDir", deserialize_with = "empty_dir")]
+    #[cfg_attr(test, serde(serialize_with = "super::testing::empty_dir"))]
+    pub source: Option<VolumeSource>,
+}
+
+/// What a volume is.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct VolumeSource {
+    /// A folder that is gone with the pod.
+    #[prost(message, optional, tag = "2")]
+    pub empty_dir: Option<EmptyDir>,
+}
+
+/// A folder that is gone with the pod.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct EmptyDir {}
+
+fn empty_dir<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<VolumeSource>, D::Error> {
+    let found = Option::<serde::de::IgnoredAny>::deserialize(from)?;
+    Ok(found.map(|_| VolumeSource {
+        empty_dir: Some(EmptyDir {}),
+    }))
 }
 
 /// What a pod uses: one of the two names is set.
@@ -186,6 +220,7 @@ impl ToObject for Pod {
             uid: metadata.required_uid()?,
             node: context.optional(spec.node_name.as_deref()),
             labels: labels(metadata, context),
+            annotations: annotations(metadata, context),
             phase: phase(status, context),
             is_ready: is_ready(status),
             containers: status.map_or(model::Containers::Unknown, PodStatus::containers),
@@ -202,6 +237,10 @@ impl ToObject for Pod {
             grace_period_seconds: spec
                 .termination_grace_period_seconds
                 .unwrap_or(DEFAULT_GRACE_PERIOD_SECONDS),
+            has_local_data: spec.volumes.iter().any(|volume| {
+                let source = volume.source.as_ref();
+                source.is_some_and(|source| source.empty_dir.is_some())
+            }),
         })))
     }
 }
@@ -257,6 +296,14 @@ impl Pod {
 fn labels(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<str>)> {
     let labels = metadata.labels.iter();
     labels
+        .map(|(key, value)| (context.intern(key), context.intern(value)))
+        .collect()
+}
+
+fn annotations(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<str>)> {
+    let annotations = metadata.annotations.iter();
+    annotations
+        .filter(|(key, _)| model::Pod::ANNOTATIONS.contains(&key.as_str()))
         .map(|(key, value)| (context.intern(key), context.intern(value)))
         .collect()
 }

@@ -94,6 +94,7 @@ impl RuleMeta {
             deletion_timestamp: self.deletion_timestamp,
             deletion_grace_period_seconds: self.deletion_grace_period_seconds,
             labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
             owner_references: Vec::new(),
             finalizers: Vec::new(),
         }

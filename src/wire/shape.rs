@@ -16,6 +16,9 @@ use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
 use super::versions::{Layout, Version};
+use super::workload::{
+    CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet,
+};
 use super::{claim_status, claim_v1beta1, slice_names, slice_v1beta1};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;

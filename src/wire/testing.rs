@@ -4,6 +4,7 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 
 use super::attribute::{AttributeEntry, CapacityEntry};
+use super::pod::VolumeSource;
 use super::shape::WireObject;
 use super::versions::{Version, versions_of};
 
@@ -29,6 +30,17 @@ pub(super) fn capacity<S: Serializer>(
         map.serialize_entry(entry.name.as_deref().unwrap_or_default(), &entry.value)?;
     }
     map.end()
+}
+
+/// Writes what kind of volume it is as the field that says so in JSON.
+pub(super) fn empty_dir<S: Serializer>(
+    source: &Option<VolumeSource>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match source {
+        Some(VolumeSource { empty_dir: Some(_) }) => serializer.serialize_map(Some(0))?.end(),
+        Some(VolumeSource { empty_dir: None }) | None => serializer.serialize_none(),
+    }
 }
 
 /// The version of `object` that this plugin prefers.

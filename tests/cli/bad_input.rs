@@ -82,9 +82,9 @@ fn malformed_object_among_good_ones_is_named() {
 kind: List
 ";
     let (items, _) = example_items();
-    assert_snapshot!(preview_of("cluster.yaml", items + broken).shown(), @"
+    assert_snapshot!(preview_of("cluster.yaml", items + broken).shown(), @r"
     [stderr]
-    error: cannot read cluster.yaml: ResourceClaim team-a/broken: status.allocation.devices.results[0].device: invalid type: sequence, expected a string at line 3248, column 88
+    error: cannot read cluster.yaml: ResourceClaim team-a/broken: status.allocation.devices.results[0].device: invalid type: sequence, expected a string at line 3564, column 88
     [exit status: 1]
     ");
     let pods = json!({"apiVersion": "v1", "kind": "PodList", "items": [

@@ -22,7 +22,7 @@ fn devices(flags: &str) -> Run {
 
 #[test]
 fn preview_as_table() {
-    assert_snapshot!(preview("-o table").shown(), @"
+    assert_snapshot!(preview("-o table").shown(), @r"
     1 pod in 1 namespace would be evicted now.
 
     NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
@@ -36,6 +36,7 @@ fn preview_as_table() {
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing creates it again
+      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }
@@ -48,11 +49,11 @@ fn table_is_the_default() {
 
 #[test]
 fn preview_as_wide_table() {
-    assert_snapshot!(preview("-o wide").shown(), @"
+    assert_snapshot!(preview("-o wide").shown(), @r"
     1 pod in 1 namespace would be evicted now.
 
-    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE        OWNER    QOS         PRIORITY   GRACE   CLAIM        HAZARDS     UID
-    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint   <none>   Burstable          0     30s   xid-triage   unmanaged   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
+    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE        OWNER    QOS         PRIORITY   GRACE   CLAIM        HAZARDS                UID
+    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint   <none>   Burstable          0     30s   xid-triage   unmanaged,long-grace   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
 
     TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
@@ -62,6 +63,7 @@ fn preview_as_wide_table() {
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing creates it again
+      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }
@@ -120,6 +122,13 @@ fn preview_as_json() {
         "nodes": 1,
         "workloads": 1,
         "budgetsViolated": 0,
+        "workloadsDown": 0,
+        "severities": {
+          "ok": 0,
+          "notice": 0,
+          "warning": 1,
+          "danger": 0
+        },
         "firstEviction": "2026-11-20T10:15:00Z",
         "lastEviction": "2026-11-20T10:15:00Z"
       },
@@ -162,7 +171,21 @@ fn preview_as_json() {
           "priorityClassName": "",
           "gracePeriodSeconds": 30,
           "hazards": [
-            "unmanaged"
+            "unmanaged",
+            "long-grace"
+          ],
+          "severity": "warning",
+          "findings": [
+            {
+              "code": "unmanaged",
+              "severity": "warning",
+              "message": "has no controller: nothing creates it again"
+            },
+            {
+              "code": "long-grace",
+              "severity": "notice",
+              "message": "has 30s to stop, and holds the device meanwhile"
+            }
           ],
           "notes": []
         }
@@ -187,6 +210,7 @@ fn preview_as_json() {
         }
       ],
       "budgets": [],
+      "workloads": [],
       "guards": [],
       "warnings": [],
       "incomplete": []
@@ -241,6 +265,12 @@ fn preview_as_yaml() {
       nodes: 1
       workloads: 1
       budgetsViolated: 0
+      workloadsDown: 0
+      severities:
+        ok: 0
+        notice: 0
+        warning: 1
+        danger: 0
       firstEviction: "2026-11-20T10:15:00Z"
       lastEviction: "2026-11-20T10:15:00Z"
     pods:
@@ -273,6 +303,15 @@ fn preview_as_yaml() {
       gracePeriodSeconds: 30
       hazards:
       - unmanaged
+      - long-grace
+      severity: warning
+      findings:
+      - code: unmanaged
+        severity: warning
+        message: "has no controller: nothing creates it again"
+      - code: long-grace
+        severity: notice
+        message: has 30s to stop, and holds the device meanwhile
       notes: []
     devices:
     - device: gpu.example.com/node-9/gpu-1
@@ -287,6 +326,7 @@ fn preview_as_yaml() {
         value: xid-79
         effect: NoExecute
     budgets: []
+    workloads: []
     guards: []
     warnings: []
     incomplete: []
@@ -301,7 +341,7 @@ fn preview_as_markdown() {
 
     | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
-    | research | xid-triage | node-9 | EvictedNow | now | gpu.example.com/node-9/gpu-1 | this taint | \<none\> | Burstable | 0 | 30s | xid-triage | unmanaged | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
+    | research | xid-triage | node-9 | EvictedNow | now | gpu.example.com/node-9/gpu-1 | this taint | \<none\> | Burstable | 0 | 30s | xid-triage | unmanaged,long-grace | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
 
     | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
     | --- | --- | --- | ---: | ---: | ---: | ---: |
@@ -314,6 +354,7 @@ fn preview_as_markdown() {
     ### Hazards
 
     - unmanaged (research/xid-triage): has no controller: nothing creates it again
+    - long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }

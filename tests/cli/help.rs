@@ -170,10 +170,22 @@ fn hazards_are_explained() {
                              taints do not ask
     pdb-ambiguous            two or more disruption budgets are about it: the
                              eviction API refuses to say
+    last-replica             the last ready pod of its workload, or one of the last
+    gang                     its group of pods is of no use without it, or starts
+                             again as a whole
+    job-restart              its Job counts it as a failure, starts it again, or
+                             fails
+    do-not-disrupt           its owner asked by an annotation that it be left alone
+    node-not-ready           its node cannot end it: it would hang in Terminating
+    driver-down              its device's driver is away: it would hang in
+                             Terminating
+    node-maintenance         its node is cordoned, or a maintenance of it is under
+                             way
     unmanaged                has no controller: nothing creates it again
     daemonset                its DaemonSet creates it again on the same node
     critical                 is critical to the system: priority 2000000000 or more
-    long-grace               has more than 300s to stop, and holds the device
+    local-data               has data in emptyDir volumes, which are gone with it
+    long-grace               has more than 10s to stop, and holds the device
                              meanwhile
     extended-resource        uses the device through an extended resource: not
                              evicted up to 1.37.1
@@ -200,7 +212,9 @@ fn guards_are_explained() {
       pods.critical         evicted pods that the system needs; % of the same pods
       pods.unmanaged        evicted pods that nothing creates again; % of the same
                             pods
+      pods.severity.danger  evicted pods of severity danger; % of the same pods
       workloads.affected    owners of the evicted pods; a pod without one is its own
+      workloads.down        workloads of which no ready pod would be left
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
       budgets.violated      disruption budgets that the evictions would overdraw

@@ -34,7 +34,10 @@ fn one_device_is_asked_about_without_a_taint() {
 
     Hazards:
       pdb-violated (serving/rerank-6b4d9f8c5-wxh7f): a disruption budget says that it has to stay, and taints do not ask
+      last-replica (serving/rerank-6b4d9f8c5-wxh7f): the last ready pod of its workload, or one of the last
       unmanaged (research/notebook-anna): has no controller: nothing creates it again
+      local-data (research/notebook-anna): has data in emptyDir volumes, which are gone with it
+      long-grace (research/notebook-anna, 2 more): has more than 10s to stop, and holds the device meanwhile
       extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
@@ -84,7 +87,7 @@ fn pool_may_have_a_slash_in_its_name() {
 
     Hazards:
       pdb-violated (training/llm-0): a disruption budget says that it has to stay, and taints do not ask
-      long-grace (training/llm-0): has more than 300s to stop, and holds the device meanwhile
+      long-grace (training/llm-0): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }
@@ -144,9 +147,11 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Hazards:
       pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
+      job-restart (training/sweep-49jxh, 1 more): its Job counts it as a failure, starts it again, or fails
       daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
       critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
-      long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
+      local-data (training/sweep-49jxh, 1 more): has data in emptyDir volumes, which are gone with it
+      long-grace (monitoring/gpu-monitor-ztccc, 3 more): has more than 10s to stop, and holds the device meanwhile
       terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
     [exit status: 0]
     ");
@@ -212,7 +217,7 @@ fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
 
 #[test]
 fn existing_rule_is_asked_about_by_name() {
-    assert_snapshot!(preview("--rule node-6-firmware").shown(), @"
+    assert_snapshot!(preview("--rule node-6-firmware").shown(), @r"
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
 
@@ -227,6 +232,7 @@ fn existing_rule_is_asked_about_by_name() {
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
+      long-grace (serving/chat-7d9c6b5f4d-bg695): has more than 10s to stop, and holds the device meanwhile
       tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
     [exit status: 0]
     ");
@@ -234,7 +240,7 @@ fn existing_rule_is_asked_about_by_name() {
 
 #[test]
 fn several_rules_are_one_question() {
-    assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
+    assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses these devices: 1 tolerating the taint.
 
@@ -248,6 +254,8 @@ fn several_rules_are_one_question() {
     example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
 
     Hazards:
+      job-restart (research/fold-jsg5p): its Job counts it as a failure, starts it again, or fails
+      long-grace (research/fold-jsg5p, 1 more): has more than 10s to stop, and holds the device meanwhile
       tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
     [exit status: 0]
     ");
@@ -276,9 +284,11 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Hazards:
       pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
+      job-restart (training/sweep-49jxh, 1 more): its Job counts it as a failure, starts it again, or fails
       daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
       critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
-      long-grace (training/llm-1): has more than 300s to stop, and holds the device meanwhile
+      local-data (training/sweep-49jxh, 1 more): has data in emptyDir volumes, which are gone with it
+      long-grace (monitoring/gpu-monitor-ztccc, 3 more): has more than 10s to stop, and holds the device meanwhile
       terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
     [exit status: 0]
     ");
@@ -333,9 +343,9 @@ fn manifest_that_would_taint_everything_is_refused() {
 
 #[test]
 fn manifest_of_another_kind_is_refused() {
-    assert_snapshot!(preview(&format!("-f {EXAMPLE}")).shown(), @"
+    assert_snapshot!(preview(&format!("-f {EXAMPLE}")).shown(), @r"
     [stderr]
-    error: examples/cluster.yaml holds a PodDisruptionBudget, where only DeviceTaintRules are expected
+    error: examples/cluster.yaml holds a DaemonSet, where only DeviceTaintRules are expected
     [exit status: 1]
     ");
 }
@@ -408,7 +418,7 @@ fn unknown_device_may_be_asked_about_all_the_same() {
 
 #[test]
 fn guards_that_hold_are_told_and_change_nothing() {
-    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @"
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @r"
     1 pod in 1 namespace would be evicted now.
 
     NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
@@ -422,6 +432,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing creates it again
+      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
 
     Guards:
       pods.evicted>1: not tripped, the value is 1
@@ -490,13 +501,13 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
     [stderr]
     error: unknown signal "pods.evictd"
-    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, workloads.affected, namespaces.affected, devices.selected, budgets.violated
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
     [stderr]
     error: unknown signal "load"
-    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, workloads.affected, namespaces.affected, devices.selected, budgets.violated
+    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"

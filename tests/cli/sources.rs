@@ -141,11 +141,13 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
 
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing creates it again
+      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
       poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
+      nodes: the input holds no Node: whether nodes can end their pods is unknown
     [exit status: 0]
     ");
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
@@ -259,9 +261,11 @@ fn newer_api_is_kept_shown_and_warned_about() {
 
     Hazards:
       unmanaged (n/p): has no controller: nothing creates it again
+      long-grace (n/p): has more than 10s to stop, and holds the device meanwhile
 
     Incomplete:
       poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
+      nodes: the input holds no Node: whether nodes can end their pods is unknown
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

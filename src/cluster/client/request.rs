@@ -13,6 +13,12 @@ pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protob
 /// The encoding that every resource has.
 pub(in crate::cluster) const JSON: &str = "application/json";
 
+/// A list of which only the metadata of the objects are wanted.
+///
+/// Upstream: `metav1.PartialObjectMetadataList`.
+pub(in crate::cluster) const METADATA: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 /// A question that changes nothing.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Read {

@@ -12,8 +12,24 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         Kind::ResourceSlice | Kind::ResourceClaim | Kind::DeviceClass => {
             how_to_serve_devices(minor)
         }
-        Kind::Pod | Kind::Event | Kind::Node | Kind::PodDisruptionBudget => {
+        Kind::Pod
+        | Kind::Event
+        | Kind::Node
+        | Kind::PodDisruptionBudget
+        | Kind::ReplicaSet
+        | Kind::Deployment
+        | Kind::StatefulSet
+        | Kind::DaemonSet
+        | Kind::Job
+        | Kind::CronJob => {
             "every Kubernetes serves them: look at --runtime-config of kube-apiserver".to_owned()
+        }
+        Kind::LeaderWorkerSet | Kind::JobSet => {
+            "they are served where their controller is installed".to_owned()
+        }
+        Kind::PodGroup => {
+            "in 1.37, start kube-apiserver with --runtime-config=scheduling.k8s.io/v1beta1=true"
+                .to_owned()
         }
     }
 }
@@ -77,7 +93,13 @@ mod tests {
         });
         for kind in Kind::ALL {
             let advice = how_to_serve(kind, version);
-            assert!(advice.contains("--runtime-config"), "{kind}: {advice}");
+            let is_installed = kind.group().contains(".x-k8s.io");
+            let way = if is_installed {
+                "installed"
+            } else {
+                "--runtime-config"
+            };
+            assert!(advice.contains(way), "{kind}: {advice}");
             let about_rules = advice.contains("DRADeviceTaintRules");
             assert_eq!(about_rules, kind == Kind::DeviceTaintRule, "{kind}");
         }

@@ -105,6 +105,64 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Texts<'_, F> {
     }
 }
 
+/// What is made of the objects of a list of which only the metadata were asked for.
+pub(super) struct Metadata<'a, F> {
+    texts: Texts<'a, F>,
+}
+
+impl<'a, F> Metadata<'a, F> {
+    pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
+        Self {
+            texts: Texts::new(version, choose),
+        }
+    }
+}
+
+/// A list of `metav1.PartialObjectMetadata`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Partial {
+    kind: String,
+    api_version: String,
+    metadata: Value,
+    items: Option<Vec<PartialItem>>,
+}
+
+#[derive(Deserialize)]
+struct PartialItem {
+    metadata: Value,
+}
+
+impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
+    type Output = List<T>;
+
+    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.texts.push(bytes)
+    }
+
+    /// The metadata as objects of the kind that was asked for, which they do not say themselves.
+    fn finish(mut self) -> Result<List<T>, Failure> {
+        let version = self.texts.version;
+        let broken = |reason: String| Failure::Broken(reason);
+        let body: Partial = serde_json::from_slice(self.texts.body.bytes())
+            .map_err(|error| broken(error.to_string()))?;
+        if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
+            return Err(broken("it is not one list of metadata".to_owned()));
+        }
+        let items = body.items.unwrap_or_default().into_iter();
+        let items = items.map(|item| serde_json::json!({ "metadata": item.metadata }));
+        let list = serde_json::json!({
+            "apiVersion": version.api_version,
+            "kind": format!("{}List", version.kind),
+            "metadata": body.metadata,
+            "items": items.collect::<Vec<Value>>(),
+        });
+        self.texts.body = Collector::of_page();
+        self.texts.push(list.to_string().as_bytes())?;
+        self.texts.finish()
+    }
+}
+
 /// A single object, which must be the one that was asked for.
 pub(super) struct Single<'a> {
     version: &'static Version,

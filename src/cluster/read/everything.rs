@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::above::{Above, without_templates};
 use super::bodies::Fields;
 use super::kinds::{Notes, Outcome, Reader};
 use super::lists::Selection;
@@ -54,7 +55,8 @@ pub struct SavedList {
     pub items: Vec<Box<RawValue>>,
 }
 
-/// Reads all objects of every kind that is saved, and of pods those that use a claim, with all fields.
+/// Reads all objects of every kind that is saved: of pods those that use a claim, with all fields, and of
+/// workloads those that are above such pods, without templates.
 ///
 /// # Errors
 ///
@@ -71,6 +73,7 @@ pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Save
     };
     let mut lists = Vec::new();
     let mut denied = BTreeMap::new();
+    let mut above = Above::default();
     let saved = Kind::ALL.into_iter();
     for kind in saved.filter(|kind| kind.saving() == Saving::Always) {
         let Some(listing) = reader.listing(kind, Selection::All) else {
@@ -82,7 +85,7 @@ pub async fn read_everything(client: &ApiClient, served: &Served) -> Result<Save
                 kind,
                 api_version: listing.version.api_version,
                 resource_version: list.metadata.resource_version,
-                items: list.items,
+                items: above.pass(kind, list.items),
             }),
             Outcome::Absent => notes.absent(kind),
             Outcome::Denied(error) => {
@@ -110,6 +113,7 @@ fn wanted(kind: Kind, object: &mut Fields) -> bool {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
+    without_templates(kind, object);
     kind != Kind::Pod || uses_claim(object)
 }
 

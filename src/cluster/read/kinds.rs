@@ -139,6 +139,10 @@ impl Notes {
             Need::WhereServed => {
                 self.known.insert(kind);
             }
+            // So it is with workloads of an API that has to be installed.
+            Need::Optional if Kind::WORKLOADS.contains(&kind) => {
+                self.known.insert(kind);
+            }
             Need::Always | Need::WhenReferredTo | Need::Optional => {
                 self.gaps
                     .push(Gap::of(kind, "the server does not serve them"));

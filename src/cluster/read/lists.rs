@@ -8,10 +8,10 @@ use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use super::bodies::{Fields, Objects, Served, Single, Texts};
+use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts};
 use super::list::List;
 use crate::cluster::client::consume::Consume;
-use crate::cluster::client::request::{JSON, PROTOBUF, Read};
+use crate::cluster::client::request::{JSON, METADATA, PROTOBUF, Read};
 use crate::cluster::client::retry::{ATTEMPTS, Failure};
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::{ApiClient, ClusterError, Permission};
@@ -82,6 +82,19 @@ impl Listing<'_> {
                 self.paged(JSON, start).await
             }
         }
+    }
+
+    /// What `choose` makes of the metadata of each object, which are all that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listing::facts`].
+    pub(in crate::cluster) async fn metadata<T>(
+        &self,
+        choose: impl Fn(Object) -> Option<T>,
+    ) -> Result<List<T>, ClusterError> {
+        let start = || Metadata::new(self.version, &choose);
+        self.paged(METADATA, start).await
     }
 
     /// The objects as they are served, with all fields and keys sorted, each with its `apiVersion` and

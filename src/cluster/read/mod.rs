@@ -4,6 +4,7 @@
 //! slices, claims, rules (side by side) ─▶ the claims that hold selected devices ─▶ their pods
 //! ```
 
+mod above;
 mod attributes;
 pub(in crate::cluster) mod bodies;
 mod devices;
@@ -19,6 +20,7 @@ pub(in crate::cluster) mod pods;
 mod remembered;
 mod told;
 pub(in crate::cluster) mod wanted;
+mod workloads;
 
 pub use attributes::read_attributes;
 pub use devices::{read_devices, read_devices_with_objects, read_for_preview};
@@ -26,7 +28,7 @@ pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use names::read_names;
 pub use nodes::{node_health, slices_of_nodes};
-pub use optional::{read_optional, read_pods_and_budgets};
+pub use optional::{read_optional, read_pods_and_stakes};
 pub use pods::read_pods;
 pub use remembered::read_remembered;
 pub use told::Told;

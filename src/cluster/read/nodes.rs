@@ -29,6 +29,20 @@ pub async fn node_health(
     served: &Served,
     names: &BTreeSet<NodeName>,
 ) -> Result<Told<BTreeMap<NodeName, NodeHealth>>, ClusterError> {
+    let nodes = nodes(client, served, names).await?;
+    Ok(health_of(&nodes, names))
+}
+
+/// The nodes called `names`, as far as there are such; of many, all nodes that there are.
+///
+/// # Errors
+///
+/// As any read.
+pub(super) async fn nodes(
+    client: &ApiClient,
+    served: &Served,
+    names: &BTreeSet<NodeName>,
+) -> Result<List<Node>, ClusterError> {
     let reader = Reader {
         client,
         served,
@@ -36,7 +50,7 @@ pub async fn node_health(
     };
     if names.len() > ONE_BY_ONE {
         match reader.required(Selection::All).await {
-            Ok(nodes) => return Ok(health_of(&nodes, names)),
+            Ok(nodes) => return Ok(nodes),
             // Whoever may not list them may still be allowed to look at one.
             Err(ClusterError::Forbidden { .. }) => {}
             Err(error) => return Err(error),
@@ -57,7 +71,7 @@ pub async fn node_health(
         nodes.items.extend(node.items);
         nodes.warnings.extend(node.warnings);
     }
-    Ok(health_of(&nodes, names))
+    Ok(nodes)
 }
 
 /// All slices of the nodes called `names`, and those that belong to no single node.

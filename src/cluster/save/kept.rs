@@ -18,6 +18,8 @@ pub(super) enum Part {
     Kind,
     /// Labels, by key.
     Labels,
+    /// Those annotations that say whether a pod may be evicted.
+    Annotations,
     /// The key of a taint of a node; kept where Kubernetes gives it.
     Key,
     /// An object, of which these are kept.
@@ -38,6 +40,15 @@ pub(super) fn kept(kind: Kind) -> Option<Fields> {
         Kind::Pod => POD,
         Kind::Node => NODE,
         Kind::PodDisruptionBudget => BUDGET,
+        Kind::ReplicaSet => REPLICA_SET,
+        Kind::Deployment => DEPLOYMENT,
+        Kind::StatefulSet => STATEFUL_SET,
+        Kind::DaemonSet => DAEMON_SET,
+        Kind::Job => JOB,
+        Kind::CronJob => CRON_JOB,
+        Kind::LeaderWorkerSet => LEADER_WORKER_SET,
+        Kind::JobSet => JOB_SET,
+        Kind::PodGroup => POD_GROUP,
         Kind::DeviceClass | Kind::Event => return None,
     })
 }
@@ -56,9 +67,9 @@ macro_rules! items {
     };
 }
 
-/// An object of the server that has this word for a name, and perhaps labels that count.
+/// An object of the server that has this word for a name, and perhaps labels and annotations that count.
 macro_rules! object {
-    ($what:literal $($labels:literal)?, $($name:literal: $part:expr,)*) => {
+    ($what:literal $($labels:literal $annotations:literal)?, $($name:literal: $part:expr,)*) => {
         &[
             ("apiVersion", Part::Keep),
             ("kind", Part::Keep),
@@ -67,7 +78,7 @@ macro_rules! object {
                 "name": Part::Name($what),
                 "namespace": Part::Name("namespace"),
                 "uid": Part::Uid,
-                $($labels: Part::Labels,)?
+                $($labels: Part::Labels, $annotations: Part::Annotations,)?
                 "ownerReferences": items!(
                     ["controller"]
                     "apiVersion": Part::Group,
@@ -151,7 +162,7 @@ const CONTAINERS: Part = items!([] "state": fields!(
 ),);
 
 const POD: Fields = object!(
-    "pod" "labels",
+    "pod" "labels" "annotations",
     "spec": fields!(
         ["priority", "terminationGracePeriodSeconds"]
         "nodeName": Part::Name("node"),
@@ -163,6 +174,7 @@ const POD: Fields = object!(
             "resourceClaimTemplateName": Part::Name("template"),
         ),
         "schedulingGroup": fields!([] "podGroupName": Part::Name("podgroup"),),
+        "volumes": items!([] "emptyDir": fields!([]),),
     ),
     "status": fields!(
         ["phase", "qosClass"]
@@ -220,3 +232,39 @@ const BUDGET: Fields = object!(
         "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
     ),
 );
+
+/// What makes pods, or groups them: templates of pods are nobody's business.
+macro_rules! workload {
+    ($what:literal) => {
+        object!(
+            $what,
+            "spec": fields!(
+                ["replicas", "parallelism", "backoffLimit"]
+                "podFailurePolicy": fields!([] "rules": items!(
+                    ["action"]
+                    "onExitCodes": fields!(["operator"]),
+                    "onPodConditions": items!(["type", "status"]),
+                ),),
+                "leaderWorkerTemplate": fields!(["size"]),
+                "schedulingPolicy": fields!([] "gang": fields!(["minCount"]),),
+            ),
+            "status": fields!([
+                "readyReplicas",
+                "desiredNumberScheduled",
+                "numberReady",
+                "ready",
+                "failed"
+            ]),
+        )
+    };
+}
+
+const REPLICA_SET: Fields = workload!("replicaset");
+const DEPLOYMENT: Fields = workload!("deployment");
+const STATEFUL_SET: Fields = workload!("statefulset");
+const DAEMON_SET: Fields = workload!("daemonset");
+const JOB: Fields = workload!("job");
+const CRON_JOB: Fields = workload!("cronjob");
+const LEADER_WORKER_SET: Fields = workload!("leaderworkerset");
+const JOB_SET: Fields = workload!("jobset");
+const POD_GROUP: Fields = workload!("podgroup");

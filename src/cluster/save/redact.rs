@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::{Fields, Part, kept};
 use crate::cluster::{Saved, SavedList};
+use crate::model::Pod;
 
 /// Why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +125,12 @@ impl Redaction {
                 }
             }
             (Part::Labels, Value::Object(labels)) => self.labels(labels),
+            (Part::Annotations, Value::Object(annotations)) => annotations
+                .iter()
+                .filter(|(key, _)| Pod::ANNOTATIONS.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect::<Map<String, Value>>()
+                .into(),
             (Part::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
             (Part::Key, Value::String(key)) => self.name("label", key).into(),
             (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),
@@ -138,6 +145,7 @@ impl Redaction {
                 | Part::Group
                 | Part::Kind
                 | Part::Labels
+                | Part::Annotations
                 | Part::Key
                 | Part::Fields(_)
                 | Part::Items(_),
@@ -186,7 +194,7 @@ impl Redaction {
 /// Whether a group, with its version or without, is Kubernetes' own.
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
-    !group.contains('.') || group.ends_with(".k8s.io")
+    !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
 }
 
 /// Whether a key of a taint is one that Kubernetes gives.
@@ -207,9 +215,13 @@ fn word_for(kind: &str) -> &'static str {
         "Pod" | "pods" => "pod",
         "PodGroup" | "podgroups" => "podgroup",
         "Job" => "job",
+        "CronJob" => "cronjob",
+        "JobSet" => "jobset",
         "ReplicaSet" => "replicaset",
+        "Deployment" => "deployment",
         "StatefulSet" => "statefulset",
         "DaemonSet" => "daemonset",
+        "LeaderWorkerSet" => "leaderworkerset",
         _ => "object",
     }
 }

@@ -262,8 +262,8 @@ impl Look {
         self.with_pods(|id| selected.contains(id)).await
     }
 
-    /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of, and with the
-    /// budgets that are about pods.
+    /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of, and with what is
+    /// at stake: budgets, what pods belong to, and their nodes.
     pub(crate) async fn with_pods_for(
         self,
         considered: &[ConsideredTaint],
@@ -275,7 +275,7 @@ impl Look {
         let devices = self.basis().devices_of_question(considered, guards);
         let selects = |id: &DeviceId| devices.contains(id);
         let Live { client, served } = live;
-        let reading = cluster::read_pods_and_budgets(client, served, self.reading, selects).await;
+        let reading = cluster::read_pods_and_stakes(client, served, self.reading, selects).await;
         Ok(Self {
             reading: reading.map_err(failed)?,
             ..self

@@ -132,6 +132,7 @@ impl Snapshot {
             uid: called.into(),
             node: Some("a".into()),
             labels: Vec::new(),
+            annotations: Vec::new(),
             phase: Phase::Running,
             is_ready: true,
             containers: crate::model::Containers::default(),
@@ -148,6 +149,7 @@ impl Snapshot {
             priority: 0,
             priority_class_name: "".into(),
             grace_period_seconds: 30,
+            has_local_data: false,
         });
         self
     }

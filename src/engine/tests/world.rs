@@ -208,6 +208,7 @@ impl World {
             uid: format!("uid-{pod}").as_str().into(),
             node: Some("node-a".into()),
             labels: Vec::new(),
+            annotations: Vec::new(),
             phase: Phase::Running,
             is_ready: true,
             containers: Containers::Running,
@@ -227,6 +228,7 @@ impl World {
             priority: 0,
             priority_class_name: "".into(),
             grace_period_seconds: 30,
+            has_local_data: false,
         });
         self
     }

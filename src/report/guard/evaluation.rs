@@ -45,7 +45,15 @@ impl Guard {
                 Some(knowledge.count(self.signal.subject(), wholes.number(of)))
             }
         };
-        let missing = || knowledge.missing(self.signal.subjects());
+        let missing = || {
+            let missing = knowledge.missing(self.signal.subjects());
+            // Some workloads do not say how many pods they have; that is no gap of what was read.
+            if missing.is_empty() {
+                "replicas of workloads".to_owned()
+            } else {
+                missing
+            }
+        };
         self.result(value, whole, missing)
     }
 
@@ -90,7 +98,9 @@ fn value_of(signal: Signal, summary: &Summary) -> Count {
         Signal::PodsEvictedNow => summary.evicted_now(),
         Signal::PodsCritical => summary.critical(),
         Signal::PodsUnmanaged => summary.unmanaged(),
+        Signal::PodsSeverityDanger => summary.in_danger(),
         Signal::WorkloadsAffected => summary.affected_workloads(),
+        Signal::WorkloadsDown => summary.lost_workloads(),
         Signal::NamespacesAffected => summary.affected_namespaces(),
         Signal::DevicesSelected => summary.selected_devices(),
         Signal::BudgetsViolated => summary.violated_budgets(),
@@ -101,7 +111,7 @@ fn value_of(signal: Signal, summary: &Summary) -> Count {
 mod tests {
     use super::*;
     use crate::model::{Gap, Kind};
-    use crate::report::impact::Limits;
+    use crate::report::impact::{Limits, Severities};
     use crate::report::testing::{self, Example};
     use crate::report::{Basis, ImpactReport};
 
@@ -113,6 +123,11 @@ mod tests {
             pods_critical: 1,
             pods_unmanaged: 2,
             workloads: 2,
+            workloads_down: 1,
+            severities: Severities {
+                danger: 2,
+                ..Severities::default()
+            },
             namespaces: 1,
             ..Summary::default()
         };
@@ -148,6 +163,12 @@ mod tests {
             ("pods.unmanaged>1", true),
             ("pods.unmanaged>2", false),
             ("pods.unmanaged>10%", false),
+            ("workloads.down>0", true),
+            ("workloads.down>1", false),
+            ("pods.severity.danger>1", true),
+            ("pods.severity.danger>2", false),
+            ("pods.severity.danger>=10%", true),
+            ("pods.severity.danger>10%", false),
             ("workloads.affected>1", true),
             ("workloads.affected>2", false),
             ("devices.selected>4", true),

@@ -15,8 +15,12 @@ pub enum Signal {
     PodsCritical,
     /// Pods that would be evicted, and that nothing creates again.
     PodsUnmanaged,
+    /// Pods that would be evicted, and whose eviction breaks something for others.
+    PodsSeverityDanger,
     /// Owners of the pods that would be evicted.
     WorkloadsAffected,
+    /// Workloads of which no ready pod would be left.
+    WorkloadsDown,
     /// Namespaces of the pods that would be evicted.
     NamespacesAffected,
     /// Devices that the taints select.
@@ -27,12 +31,14 @@ pub enum Signal {
 
 impl Signal {
     /// Every signal.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::PodsEvicted,
         Self::PodsEvictedNow,
         Self::PodsCritical,
         Self::PodsUnmanaged,
+        Self::PodsSeverityDanger,
         Self::WorkloadsAffected,
+        Self::WorkloadsDown,
         Self::NamespacesAffected,
         Self::DevicesSelected,
         Self::BudgetsViolated,
@@ -46,7 +52,9 @@ impl Signal {
             Self::PodsEvictedNow => "pods.evicted.now",
             Self::PodsCritical => "pods.critical",
             Self::PodsUnmanaged => "pods.unmanaged",
+            Self::PodsSeverityDanger => "pods.severity.danger",
             Self::WorkloadsAffected => "workloads.affected",
+            Self::WorkloadsDown => "workloads.down",
             Self::NamespacesAffected => "namespaces.affected",
             Self::DevicesSelected => "devices.selected",
             Self::BudgetsViolated => "budgets.violated",
@@ -63,7 +71,9 @@ impl Signal {
             Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
             Self::PodsCritical => "evicted pods that the system needs; % of the same pods",
             Self::PodsUnmanaged => "evicted pods that nothing creates again; % of the same pods",
+            Self::PodsSeverityDanger => "evicted pods of severity danger; % of the same pods",
             Self::WorkloadsAffected => "owners of the evicted pods; a pod without one is its own",
+            Self::WorkloadsDown => "workloads of which no ready pod would be left",
             Self::NamespacesAffected => "namespaces of the evicted pods",
             Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
             Self::BudgetsViolated => "disruption budgets that the evictions would overdraw",
@@ -93,6 +103,8 @@ impl Signal {
             | Self::WorkloadsAffected
             | Self::NamespacesAffected => &[Subject::Pods],
             Self::PodsEvictedNow => &[Subject::Pods, Subject::Times],
+            Self::PodsSeverityDanger => &[Subject::Pods, Subject::Budgets, Subject::Workloads],
+            Self::WorkloadsDown => &[Subject::Workloads],
             Self::DevicesSelected => &[Subject::Selected],
             Self::BudgetsViolated => &[Subject::Budgets],
         }
@@ -105,8 +117,10 @@ impl Signal {
             | Self::PodsEvictedNow
             | Self::PodsCritical
             | Self::PodsUnmanaged
+            | Self::PodsSeverityDanger
             | Self::WorkloadsAffected
             | Self::NamespacesAffected => Subject::Pods,
+            Self::WorkloadsDown => Subject::Workloads,
             Self::DevicesSelected => Subject::Selected,
             Self::BudgetsViolated => Subject::Budgets,
         }
@@ -114,11 +128,16 @@ impl Signal {
 
     pub(super) fn whole(self) -> Option<Whole> {
         match self {
-            Self::PodsEvicted | Self::PodsEvictedNow | Self::PodsCritical | Self::PodsUnmanaged => {
-                Some(Whole::Pods)
-            }
+            Self::PodsEvicted
+            | Self::PodsEvictedNow
+            | Self::PodsCritical
+            | Self::PodsUnmanaged
+            | Self::PodsSeverityDanger => Some(Whole::Pods),
             Self::DevicesSelected => Some(Whole::Devices),
-            Self::WorkloadsAffected | Self::NamespacesAffected | Self::BudgetsViolated => None,
+            Self::WorkloadsAffected
+            | Self::WorkloadsDown
+            | Self::NamespacesAffected
+            | Self::BudgetsViolated => None,
         }
     }
 }

@@ -1,12 +1,10 @@
 //! Which disruption budgets would the evictions overdraw?
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::disruption::{Answer, BudgetImpact, Disruption};
-use crate::model::{PodDisruptionBudget, Uid};
+use crate::engine::disruption::{Answer, BudgetImpact};
+use crate::model::PodDisruptionBudget;
 use crate::report::table::counted;
 
 /// A PodDisruptionBudget that is about pods which would be evicted. Eviction by taint does not ask it.
@@ -114,18 +112,6 @@ fn reason(budget: &PodDisruptionBudget) -> Option<String> {
         ),
         status.current_healthy
     ))
-}
-
-/// What the budgets answered about each pod, each with its name.
-pub(super) fn by_pod<'a>(disruption: &Disruption<'a>) -> BTreeMap<&'a Uid, Vec<(&'a str, Answer)>> {
-    let mut answers: BTreeMap<&Uid, Vec<(&str, Answer)>> = BTreeMap::new();
-    for impact in &disruption.budgets {
-        for (pod, answer) in &impact.pods {
-            let name = impact.budget.name.name.as_str();
-            answers.entry(&pod.uid).or_default().push((name, *answer));
-        }
-    }
-    answers
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::budgets::{self, Budget};
+use super::budgets::Budget;
 use super::digest::digest;
+use super::findings::{Evidence, severity_of};
 use super::note::{self, NoteCode};
-use super::summary::{bounds, summary};
+use super::summary::{Parts, bounds, summary};
 use super::view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
-    Pod, Selector, TaintImpact,
+    Pod, Selector, TaintImpact, Workload,
 };
-use crate::engine::disruption::Answer;
 use crate::engine::{
     self, ConsideredTaint, Defect, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
 };
@@ -19,7 +19,6 @@ use crate::report::answer;
 use crate::report::count::{Bounds, Count};
 use crate::report::defects;
 use crate::report::guard::{Guard, GuardResult, Wholes};
-use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
 use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, Warning, views};
 use crate::report::policy::Violation;
@@ -44,33 +43,30 @@ impl ImpactReport {
         impacts.sort_by(|left, right| {
             (&left.pod.name, &left.pod.uid).cmp(&(&right.pod.name, &right.pod.uid))
         });
-        let disruption = engine::disruption(impact, &basis.reading.snapshot.budgets, basis.now);
-        let answers = budgets::by_pod(&disruption);
+        let reading = basis.reading;
+        let disruption = engine::disruption(impact, &reading.snapshot.budgets, basis.now);
+        let workloads = engine::workloads(impact, reading);
+        let evidence = Evidence::new(impact, reading, &disruption, &workloads, basis.now);
         let evicts = impacts.iter().any(|pod| is_evicted(pod));
-        let unread = unread_budgets(basis.reading).filter(|_| evicts);
+        let unread = unread(impact, reading);
         let pods: Vec<_> = impacts
             .iter()
-            .map(|impact| {
-                let answers = answers.get(&impact.pod.uid);
-                pod(
-                    impact,
-                    &considered,
-                    answers.map_or(&[], Vec::as_slice),
-                    basis.now,
-                )
-            })
+            .map(|impact| pod(impact, &considered, &evidence, basis.now))
             .collect();
         let budgets: Vec<_> = disruption.budgets.iter().map(Budget::new).collect();
+        let lost: Vec<_> = workloads.workloads.iter().map(Workload::new).collect();
         let mut devices: Vec<_> = impact.devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         let devices: Vec<_> = devices
             .into_iter()
             .map(|impact| device(impact, &considered))
             .collect();
-        let reading = basis.reading;
         let gaps = reading.gaps.iter().chain(&impact.gaps);
-        let gaps = gaps.filter(|gap| evicts || gap.kind() != Some(Kind::PodDisruptionBudget));
-        let gaps = gaps.chain(&disruption.gaps).chain(&unread);
+        let gaps = gaps.filter(|gap| evicts || !gap.kind().is_some_and(is_about_evictions));
+        let gaps = gaps
+            .chain(&disruption.gaps)
+            .chain(&workloads.gaps)
+            .chain(&unread);
         let knowledge = Knowledge::new(gaps, basis.semantics);
         let taints: Vec<_> = impact
             .rules
@@ -80,8 +76,13 @@ impl ImpactReport {
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
         defects.extend(of_rules.filter(|_| !considered.is_empty()));
-        let mut summary = summary(&pods, &devices, &budgets);
-        summary.bounds = bounds(&summary, &taints, &knowledge);
+        let mut summary = summary(&Parts {
+            pods: &pods,
+            devices: &devices,
+            budgets: &budgets,
+            workloads: &lost,
+        });
+        summary.bounds = bounds(&summary, &taints, &knowledge, workloads.down().1);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
@@ -99,6 +100,7 @@ impl ImpactReport {
             pods,
             devices,
             budgets,
+            workloads: lost,
             published: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
@@ -239,23 +241,37 @@ fn is_evicted(impact: &PodImpact<'_>) -> bool {
     }
 }
 
-/// What is missing of an answer about evictions whose budgets nobody has read; absent where they were
-/// read, or where it is told already why they were not.
-fn unread_budgets(reading: &Reading) -> Option<Gap> {
-    let kind = Kind::PodDisruptionBudget;
-    let is_told = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
-    reading.without(kind).filter(|_| !is_told)
+/// Kinds that only say how badly an eviction hurts.
+fn is_about_evictions(kind: Kind) -> bool {
+    kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+}
+
+/// What is missing of an answer about evictions whose budgets and nodes nobody has read; nothing where
+/// they were read, or where it is told already why they were not.
+fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
+    let mut evicted = impact.pods.iter().filter(|pod| is_evicted(pod)).peekable();
+    if evicted.peek().is_none() {
+        return Vec::new();
+    }
+    let has_node = evicted.any(|pod| pod.pod.node.is_some());
+    let kinds = [Kind::PodDisruptionBudget].into_iter();
+    let kinds = kinds.chain(has_node.then_some(Kind::Node));
+    let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    kinds
+        .filter(|kind| !is_told(*kind))
+        .filter_map(|kind| reading.without(kind))
+        .collect()
 }
 
 fn pod(
     impact: &PodImpact<'_>,
     considered: &[&ConsideredTaint],
-    answers: &[(&str, Answer)],
+    evidence: &Evidence<'_>,
     now: Timestamp,
 ) -> Pod {
     let pod = impact.pod;
-    let (budgets, answers): (Vec<&str>, Vec<Answer>) = answers.iter().copied().unzip();
     let (outcome, evict_at) = outcome(&impact.verdict, now);
+    let findings = evidence.of(impact);
     Pod {
         namespace: pod.name.namespace.to_string(),
         name: pod.name.name.to_string(),
@@ -271,7 +287,10 @@ fn pod(
             kind: controller.kind.to_string(),
             name: controller.name.to_string(),
         }),
-        workload: None,
+        workload: evidence.workload(pod).map(|owner| Owner {
+            kind: owner.kind.to_string(),
+            name: owner.name.to_string(),
+        }),
         qos_class: pod
             .qos_class
             .as_ref()
@@ -279,11 +298,10 @@ fn pod(
         priority: pod.priority,
         priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
-        budgets: budgets.into_iter().map(str::to_owned).collect(),
-        hazards: Hazard::of(impact, &answers)
-            .into_iter()
-            .map(|hazard| hazard.code().to_owned())
-            .collect(),
+        budgets: evidence.budgets(pod),
+        hazards: findings.iter().map(|found| found.code.clone()).collect(),
+        severity: severity_of(&findings),
+        findings,
         notes: note::notes(impact, now),
     }
 }
@@ -351,7 +369,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::impact::{Note, Summary};
+    use crate::report::impact::{Note, Severities, Summary};
     use crate::report::testing::{self, Example};
 
     #[test]
@@ -372,6 +390,12 @@ mod tests {
             // Two pods of one ReplicaSet, and a bare pod.
             workloads: 2,
             budgets_violated: 0,
+            workloads_down: 0,
+            severities: Severities {
+                notice: 2,
+                warning: 1,
+                ..Severities::default()
+            },
             first_eviction: Some(Time(testing::now())),
             last_eviction: Some(Time(testing::after(9_000))),
             bounds: Vec::new(),
@@ -394,7 +418,15 @@ mod tests {
     #[test]
     fn an_eviction_that_is_overdue_happens_now_and_tells_since_when() {
         let pod = testing::pod("team-a", "train-0");
-        let view = super::pod(&testing::evicted(&pod, -30), &[], &[], testing::now());
+        let impact = testing::impact(vec![testing::evicted(&pod, -30)]);
+        let reading = testing::reading();
+        let basis = Basis {
+            reading: &reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&impact, &basis, &Limits::default());
+        let view = &report.pods[0];
         assert_eq!(view.outcome, Outcome::EvictedNow);
         assert_eq!(view.evict_in_seconds, Some(-30));
         assert_eq!(view.evict_at, Some(Time(testing::after(-30))));

@@ -118,7 +118,7 @@ mod tests {
     fn a_rule_without_a_selector_is_told_and_asked_about_as_what_it_is() {
         let mut report = Example::new().report();
         report.pods.clear();
-        report.summary = super::super::summary::summary(&[], &[], &[]);
+        report.summary = crate::report::impact::Summary::default();
         report.taints[0].reach = Reach::EveryDeviceForTheScheduler;
         assert_eq!(
             report.summary_lines(),

@@ -7,6 +7,7 @@
 //! | Which fields does it have? | [`view`] |
 //! | How is it made from the verdicts? | `build` |
 //! | Which disruption budgets would be overdrawn? | [`budgets`] |
+//! | What makes the eviction of a pod worse than most? | `findings` |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
@@ -23,6 +24,7 @@ pub mod consent;
 mod consistent;
 mod digest;
 pub mod expect;
+mod findings;
 mod headline;
 mod published;
 mod sections;
@@ -36,9 +38,10 @@ pub use budgets::Budget;
 pub use build::Limits;
 pub use consent::Consent;
 pub use expect::{ExpectedReport, Objection, UnreadableReport};
+pub use findings::Finding;
 pub use note::NoteCode;
 pub use published::{Published, PublishedCondition};
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
-    Owner, Pod, Reach, Selector, Summary, TaintImpact,
+    Owner, Pod, Reach, Selector, Severities, Summary, TaintImpact, Workload,
 };

@@ -3,13 +3,40 @@
 use std::collections::BTreeSet;
 
 use super::budgets::Budget;
-use super::view::{Device, Outcome, Pod, Summary, TaintImpact};
+use super::view::{Device, ImpactReport, Outcome, Pod, Severities, Summary, TaintImpact, Workload};
 use crate::report::count::{Bounds, Count};
 use crate::report::hazard::Hazard;
 use crate::report::knowledge::{Knowledge, Subject};
+use crate::report::severity::Severity;
+
+/// What is counted.
+pub(super) struct Parts<'a> {
+    pub(super) pods: &'a [Pod],
+    pub(super) devices: &'a [Device],
+    pub(super) budgets: &'a [Budget],
+    pub(super) workloads: &'a [Workload],
+}
+
+impl<'a> Parts<'a> {
+    /// Those of a report.
+    pub(super) fn of(report: &'a ImpactReport) -> Self {
+        Self {
+            pods: &report.pods,
+            devices: &report.devices,
+            budgets: &report.budgets,
+            workloads: &report.workloads,
+        }
+    }
+}
 
 /// Counts every thing once, however many taints, claims or devices lead to it.
-pub(super) fn summary(pods: &[Pod], devices: &[Device], budgets: &[Budget]) -> Summary {
+pub(super) fn summary(parts: &Parts<'_>) -> Summary {
+    let Parts {
+        pods,
+        devices,
+        budgets,
+        workloads,
+    } = parts;
     let with = |outcome| pods.iter().filter(|pod| pod.outcome == outcome).count();
     let evicted = || pods.iter().filter(|pod| pod.outcome.is_evicted());
     let with_hazard = |hazard: Hazard| {
@@ -32,17 +59,38 @@ pub(super) fn summary(pods: &[Pod], devices: &[Device], budgets: &[Budget]) -> S
         nodes: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
         workloads: distinct(evicted().map(top_owner)),
         budgets_violated: budgets.iter().filter(|budget| budget.is_violated()).count(),
+        workloads_down: workloads
+            .iter()
+            .filter(|workload| workload.left == Some(0))
+            .count(),
+        severities: severities(evicted()),
         first_eviction: times().min(),
         last_eviction: times().max(),
         bounds: Vec::new(),
     }
 }
 
-/// What is known of the counts of `summary`, whose taints are `taints`.
+fn severities<'p>(pods: impl Iterator<Item = &'p Pod>) -> Severities {
+    let mut counts = Severities::default();
+    for pod in pods {
+        let count = match pod.severity {
+            Severity::Ok => &mut counts.ok,
+            Severity::Notice => &mut counts.notice,
+            Severity::Warning => &mut counts.warning,
+            Severity::Danger => &mut counts.danger,
+        };
+        *count = count.saturating_add(1);
+    }
+    counts
+}
+
+/// What is known of the counts of `summary`, whose taints are `taints`; of the workloads so many are
+/// known to be hit, and not how badly.
 pub(super) fn bounds(
     summary: &Summary,
     taints: &[TaintImpact],
     knowledge: &Knowledge<'_>,
+    undecided: usize,
 ) -> Vec<Bounds> {
     let using = |number| knowledge.count(Subject::Pods, number);
     // What never evicts evicts nobody, whoever is there.
@@ -73,6 +121,24 @@ pub(super) fn bounds(
     } else {
         Count::known(summary.budgets_violated)
     };
+    let down = match undecided {
+        0 if evicts => knowledge.count(Subject::Workloads, summary.workloads_down),
+        0 => Count::known(summary.workloads_down),
+        _ => Count::at_least(summary.workloads_down),
+    };
+    // Every kind that is missing may hold a reason why it is worse.
+    let is_severity_known = !evicts
+        || [Subject::Pods, Subject::Budgets, Subject::Workloads]
+            .into_iter()
+            .all(|subject| knowledge.is_complete(subject));
+    let danger = if is_severity_known {
+        Count::known(summary.severities.danger)
+    } else {
+        match pods.most() {
+            Some(most) => Count::between(summary.severities.danger, most),
+            None => Count::at_least(summary.severities.danger),
+        }
+    };
     Bounds::of(&[
         (
             "devices",
@@ -88,12 +154,14 @@ pub(super) fn bounds(
         ("podsTolerating", using(summary.pods_tolerating)),
         ("podsTerminating", using(summary.pods_terminating)),
         ("podsNotEvicted", using(summary.pods_not_evicted)),
-        ("podsCritical", evicted(summary.pods_critical)),
-        ("podsUnmanaged", evicted(summary.pods_unmanaged)),
         ("namespaces", evicted(summary.namespaces)),
         ("nodes", evicted(summary.nodes)),
         ("workloads", evicted(summary.workloads)),
         ("budgetsViolated", violated),
+        ("workloadsDown", down),
+        ("podsCritical", evicted(summary.pods_critical)),
+        ("podsUnmanaged", evicted(summary.pods_unmanaged)),
+        ("severities.danger", danger),
     ])
 }
 
@@ -138,6 +206,18 @@ impl Summary {
     #[must_use]
     pub fn violated_budgets(&self) -> Count {
         Bounds::count(&self.bounds, "budgetsViolated", self.budgets_violated)
+    }
+
+    /// The workloads of which no ready pod would be left.
+    #[must_use]
+    pub fn lost_workloads(&self) -> Count {
+        Bounds::count(&self.bounds, "workloadsDown", self.workloads_down)
+    }
+
+    /// The pods whose eviction breaks something for others.
+    #[must_use]
+    pub fn in_danger(&self) -> Count {
+        Bounds::count(&self.bounds, "severities.danger", self.severities.danger)
     }
 
     /// The namespaces of the pods that would be evicted.

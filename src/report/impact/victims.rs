@@ -65,7 +65,7 @@ impl ImpactReport {
 
 /// The rank of the pod's worst hazard; last for a pod that has none.
 fn worst(pod: &Pod) -> u8 {
-    let known = |code: &String| Hazard::ALL.into_iter().find(|hazard| hazard.code() == code);
+    let known = |code: &String| Hazard::of_code(code);
     let ranks = pod.hazards.iter().filter_map(known).map(Hazard::rank);
     ranks.min().unwrap_or(u8::MAX)
 }

@@ -6,12 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budgets::Budget;
+use super::findings::Finding;
 use super::published::Published;
 use crate::engine;
 use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
 use crate::report::policy::Violation;
+use crate::report::severity::Severity;
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
 use crate::report::time::Time;
 
@@ -42,6 +44,9 @@ pub struct ImpactReport {
     /// Every disruption budget that is about a pod which would be evicted, by namespace and name.
     #[serde(default)]
     pub budgets: Vec<Budget>,
+    /// Every workload that loses pods, by namespace, kind and name; a bare pod is none.
+    #[serde(default)]
+    pub workloads: Vec<Workload>,
     /// What the controller itself said about each taint, in the order of taints; only with --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -191,6 +196,12 @@ pub struct Summary {
     /// Disruption budgets that the evictions would overdraw.
     #[serde(default)]
     pub budgets_violated: usize,
+    /// Workloads of replicated pods of which no ready pod would be left.
+    #[serde(default)]
+    pub workloads_down: usize,
+    /// Pods that would be evicted, by the worst of their hazards.
+    #[serde(default)]
+    pub severities: Severities,
     /// When the first pod would be evicted; null when none would be.
     pub first_eviction: Option<Time>,
     /// When the last pod would be evicted; null when none would be.
@@ -198,6 +209,55 @@ pub struct Summary {
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
+}
+
+/// Pods that would be evicted, by the worst of their hazards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Severities {
+    /// Without a hazard.
+    pub ok: usize,
+    /// With one that is worth knowing.
+    pub notice: usize,
+    /// With one that costs something which does not come back by itself.
+    pub warning: usize,
+    /// With one that breaks something for others.
+    pub danger: usize,
+}
+
+/// A workload that loses pods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Workload {
+    /// The workload's namespace.
+    pub namespace: String,
+    /// Such as Deployment.
+    pub kind: String,
+    /// The workload's name.
+    pub name: String,
+    /// How many pods it wants; null where it does not say, or was not read.
+    pub replicas: Option<i32>,
+    /// How many of its pods are ready now; null where it does not say, or was not read.
+    pub ready: Option<i32>,
+    /// How many of its pods would be evicted, now or later.
+    pub evicted_pods: usize,
+    /// How many ready pods would be left; null where that is not known, or its pods do not stand in
+    /// for each other.
+    pub left: Option<i32>,
+}
+
+impl Workload {
+    pub(super) fn new(impact: &engine::WorkloadImpact<'_>) -> Self {
+        let workload = impact.workload.map(|(_, workload)| workload);
+        Self {
+            namespace: impact.name.namespace.to_string(),
+            kind: impact.owner.kind.to_string(),
+            name: impact.name.name.to_string(),
+            replicas: workload.and_then(|workload| workload.replicas),
+            ready: workload.and_then(|workload| workload.ready),
+            evicted_pods: impact.pods.len(),
+            left: impact.left(),
+        }
+    }
 }
 
 /// One pod, and what would happen to it.
@@ -244,6 +304,12 @@ pub struct Pod {
     pub budgets: Vec<String>,
     /// What makes its eviction worse than most: stable codes, explained by `help hazards`.
     pub hazards: Vec<String>,
+    /// The worst of its hazards; what is not known never makes it less.
+    #[serde(default)]
+    pub severity: Severity,
+    /// Its hazards with their reasons, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// Why it stays, or what else there is to know.
     pub notes: Vec<Note>,
 }

@@ -20,8 +20,8 @@ use crate::wire::counter::{Counter, CounterSet, DeviceCounterConsumption};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::node_selector::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 use crate::wire::pod::{
-    Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus,
-    PodSchedulingGroup, PodSpec, PodStatus,
+    EmptyDir, Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim,
+    PodResourceClaimStatus, PodSchedulingGroup, PodSpec, PodStatus, Volume, VolumeSource,
 };
 use crate::wire::request::{
     DerivedAttribute, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest,
@@ -79,14 +79,14 @@ prop_compose! {
         times in (time(), time()),
         owner_references in few(owner()),
         finalizers in vec("[a-z/.]{1,12}", 0..3),
-        labels in pairs(),
+        (labels, annotations) in (pairs(), pairs()),
     ) -> ObjectMeta {
         let (name, namespace, uid, resource_version) = texts;
         let (generation, deletion_grace_period_seconds) = numbers;
         let (creation_timestamp, deletion_timestamp) = times;
         ObjectMeta {
             name, namespace, uid, resource_version, generation, creation_timestamp,
-            deletion_timestamp, deletion_grace_period_seconds, labels, finalizers, owner_references,
+            deletion_timestamp, deletion_grace_period_seconds, labels, annotations, finalizers, owner_references,
         }
     }
 }
@@ -376,8 +376,11 @@ prop_compose! {
         termination_grace_period_seconds in any::<Option<i64>>(),
         priority in any::<Option<i32>>(),
         claims in few((text(), text(), text())),
+        volumes in few(any::<bool>()),
     ) -> PodSpec {
+        let local = VolumeSource { empty_dir: Some(EmptyDir {}) };
         PodSpec {
+            volumes: volumes.into_iter().map(|is_local| Volume { source: is_local.then(|| local.clone()) }).collect(),
             termination_grace_period_seconds, node_name, priority_class_name, priority,
             resource_claims: claims.into_iter().map(|(name, resource_claim_name, resource_claim_template_name)| {
                 PodResourceClaim { name, resource_claim_name, resource_claim_template_name }

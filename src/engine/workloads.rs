@@ -1,0 +1,641 @@
+//! What do the pods belong to that are evicted, and what is left of it?
+//!
+//! Owner references lead from a pod to the top: ReplicaSet to Deployment, Job to CronJob or JobSet,
+//! StatefulSet to LeaderWorkerSet. An owner of a kind that is not known here ends its chain and is the
+//! top; one that should be there and was not read leaves the chain open, and what is left unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Impact, PodImpact, Verdict};
+use crate::model::{
+    Affects, Controller, DisruptionAction, FailurePolicy, Gap, Kind, Namespace, NamespacedName,
+    ObjectName, Pod, Reading, Snapshot, Uid, Workload,
+};
+
+/// The workloads that lose pods.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workloads<'a> {
+    /// Each with the pods that it loses, by namespace, kind and name; bare pods are none.
+    pub workloads: Vec<WorkloadImpact<'a>>,
+    /// What could not be read or evaluated.
+    pub gaps: Vec<Gap>,
+    /// Where each pod's is.
+    places: BTreeMap<&'a Uid, usize>,
+}
+
+/// A workload at the top of a chain, and the pods of it that are evicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadImpact<'a> {
+    /// What it is, as the reference to it says.
+    pub owner: &'a Controller,
+    /// Its namespace and name.
+    pub name: NamespacedName,
+    /// The workload, where it was read.
+    pub workload: Option<(Kind, &'a Workload)>,
+    /// Whether nothing between the pods and the top is missing.
+    pub is_whole: bool,
+    /// The evicted pods, by name.
+    pub pods: Vec<&'a Pod>,
+}
+
+/// A group of pods that are of use together only, and that loses some of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gang {
+    /// Such as `PodGroup team-a/train`.
+    pub group: String,
+    /// How many members it needs at least; absent where that is not known.
+    pub needs: Option<i32>,
+    /// How many of those that were seen are lost.
+    pub lost: usize,
+    /// How many that were seen stay.
+    pub left: usize,
+}
+
+/// What a Job does about a pod that it loses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobFate {
+    /// Nothing is counted: the pod is made anew.
+    StartsAgain,
+    /// It is one of the failures that the Job puts up with: so many with this one, of so many.
+    Counts {
+        /// With those of this question.
+        failures: i32,
+        /// `backoffLimit`.
+        limit: i32,
+    },
+    /// The Job fails, by a rule of its policy or by one failure too many.
+    Fails,
+    /// The pod's index fails, and the others go on.
+    IndexFails,
+    /// What the policy says depends on how the containers end, or is a word of a newer API; the
+    /// actions that are possible.
+    Depends(Vec<String>),
+    /// The Job was not read.
+    Unknown,
+}
+
+/// Follows owners up, of one snapshot.
+#[derive(Debug)]
+pub struct Owners<'a> {
+    by_uid: BTreeMap<&'a Uid, (Kind, &'a Workload)>,
+    reading: &'a Reading,
+}
+
+/// The end of a chain of owners.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top<'a> {
+    /// The last reference.
+    pub owner: &'a Controller,
+    /// What it refers to, where that is known.
+    pub workload: Option<(Kind, &'a Workload)>,
+    /// Why the chain may go on.
+    pub gap: Option<Gap>,
+}
+
+impl<'a> Owners<'a> {
+    /// Those of a reading.
+    #[must_use]
+    pub fn new(reading: &'a Reading) -> Self {
+        let workloads = reading.snapshot.workloads().into_iter();
+        Self {
+            by_uid: workloads
+                .map(|(kind, workload)| (&workload.uid, (kind, workload)))
+                .collect(),
+            reading,
+        }
+    }
+
+    /// The top of a pod's chain; nothing for a bare pod.
+    #[must_use]
+    pub fn top(&self, pod: &'a Pod) -> Option<Top<'a>> {
+        let mut owner = pod.controller.as_ref()?;
+        let mut seen = BTreeSet::new();
+        loop {
+            if !seen.insert(&owner.uid) {
+                let gap = Some(cycle(pod, owner));
+                return Some(Top {
+                    owner,
+                    workload: None,
+                    gap,
+                });
+            }
+            let found = self.by_uid.get(&owner.uid).copied();
+            match found {
+                Some((_, workload)) => match &workload.controller {
+                    Some(above) => owner = above,
+                    None => {
+                        return Some(Top {
+                            owner,
+                            workload: found,
+                            gap: None,
+                        });
+                    }
+                },
+                None => {
+                    return Some(Top {
+                        owner,
+                        workload: None,
+                        gap: self.missing(owner),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Why an owner is not there: nothing where it is of a kind that is not known here, or certainly gone.
+    fn missing(&self, owner: &Controller) -> Option<Gap> {
+        self.without(owner.workload_kind()?)
+    }
+
+    /// What is missing with a kind that was asked for, unless it is told already.
+    fn without(&self, kind: Kind) -> Option<Gap> {
+        let mut told = self.reading.gaps.iter();
+        told.find(|gap| gap.kind() == Some(kind))
+            .cloned()
+            .or_else(|| self.reading.without(kind))
+    }
+}
+
+/// What the evictions of `impact` take from which workload.
+#[must_use]
+pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a> {
+    let owners = Owners::new(reading);
+    let mut by_key: BTreeMap<(String, String, String, &Uid), WorkloadImpact<'a>> = BTreeMap::new();
+    let mut gaps = BTreeSet::new();
+    for pod in evicted(impact) {
+        let Some(top) = owners.top(pod) else {
+            continue;
+        };
+        let is_whole = top.gap.is_none();
+        gaps.extend(top.gap);
+        let namespace = &pod.name.namespace;
+        let key = (
+            namespace.to_string(),
+            top.owner.kind.to_string(),
+            top.owner.name.to_string(),
+            &top.owner.uid,
+        );
+        let entry = by_key.entry(key).or_insert_with(|| WorkloadImpact {
+            owner: top.owner,
+            name: NamespacedName {
+                namespace: namespace.clone(),
+                name: top.owner.name.clone(),
+            },
+            workload: top.workload,
+            is_whole: true,
+            pods: Vec::new(),
+        });
+        entry.is_whole &= is_whole;
+        entry.pods.push(pod);
+    }
+    let mut workloads: Vec<_> = by_key.into_values().collect();
+    for workload in &mut workloads {
+        workload
+            .pods
+            .sort_by(|left, right| left.name.cmp(&right.name));
+        if workload.workload.is_some() && workload.left().is_none() {
+            gaps.extend(unscaled(workload));
+        }
+    }
+    let places = workloads.iter().enumerate().flat_map(|(place, workload)| {
+        let pods = workload.pods.iter();
+        pods.map(move |pod| (&pod.uid, place))
+    });
+    Workloads {
+        places: places.collect(),
+        workloads,
+        gaps: gaps.into_iter().collect(),
+    }
+}
+
+impl<'a> Workloads<'a> {
+    /// The workload that loses this pod.
+    #[must_use]
+    pub fn of(&self, pod: &Pod) -> Option<&WorkloadImpact<'a>> {
+        self.workloads.get(*self.places.get(&pod.uid)?)
+    }
+
+    /// How many have nothing left, and of how many that is not known.
+    #[must_use]
+    pub fn down(&self) -> (usize, usize) {
+        let mut down = (0_usize, 0_usize);
+        for workload in &self.workloads {
+            match workload.is_down() {
+                Some(true) => down.0 = down.0.saturating_add(1),
+                Some(false) => {}
+                None => down.1 = down.1.saturating_add(1),
+            }
+        }
+        down
+    }
+}
+
+impl WorkloadImpact<'_> {
+    /// How many ready pods are left; nothing where that is not known, or the workload is none whose
+    /// pods stand in for each other.
+    #[must_use]
+    pub fn left(&self) -> Option<i32> {
+        let (kind, workload) = self.workload?;
+        if !is_replicated(kind) {
+            return None;
+        }
+        let lost = self.pods.iter().filter(|pod| pod.is_ready).count();
+        let lost = i32::try_from(lost).unwrap_or(i32::MAX);
+        workload
+            .ready
+            .map(|ready| ready.saturating_sub(lost).max(0))
+    }
+
+    /// Whether nothing of it is left; unknown where its numbers are, or what it is.
+    #[must_use]
+    pub fn is_down(&self) -> Option<bool> {
+        match self.workload {
+            Some((kind, _)) if !is_replicated(kind) => Some(false),
+            Some(_) => self.left().map(|left| left <= 0),
+            None => None,
+        }
+    }
+}
+
+/// Whether the pods of such a workload stand in for each other.
+fn is_replicated(kind: Kind) -> bool {
+    match kind {
+        Kind::ReplicaSet | Kind::Deployment | Kind::StatefulSet => true,
+        Kind::DaemonSet
+        | Kind::Job
+        | Kind::CronJob
+        | Kind::LeaderWorkerSet
+        | Kind::JobSet
+        | Kind::PodGroup
+        | Kind::ResourceSlice
+        | Kind::ResourceClaim
+        | Kind::DeviceTaintRule
+        | Kind::Pod
+        | Kind::DeviceClass
+        | Kind::Event
+        | Kind::Node
+        | Kind::PodDisruptionBudget => false,
+    }
+}
+
+/// Where a LeaderWorkerSet says which of its groups a pod is in.
+///
+/// Upstream: `api/leaderworkerset/v1/leaderworkerset_types.go` of kubernetes-sigs/lws.
+const GROUP_INDEX: &str = "leaderworkerset.sigs.k8s.io/group-index";
+/// Where the coscheduling plugin looks for a pod's group, whose `minMember` is not read here.
+const COSCHEDULING: &str = "scheduling.x-k8s.io/pod-group";
+
+/// A group of pods that are of use together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group<'a> {
+    /// A PodGroup, by namespace and name.
+    Pods(&'a Namespace, &'a ObjectName),
+    /// A group of the coscheduling plugin, by namespace and name.
+    Coscheduled(&'a Namespace, &'a str),
+    /// A LeaderWorkerSet's, by namespace, name and the group's index.
+    Workers(&'a Namespace, &'a str, &'a str),
+}
+
+/// The groups that cannot do without the pods that they lose, for each of these pods: by its PodGroup, or
+/// by its LeaderWorkerSet, whose groups start again together.
+#[must_use]
+pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, Gang> {
+    let snapshot = &reading.snapshot;
+    let lost: BTreeSet<&Uid> = evicted(impact).map(|pod| &pod.uid).collect();
+    let mut members: BTreeMap<Group<'a>, (usize, usize)> = BTreeMap::new();
+    for pod in snapshot.pods.iter().filter(|pod| !pod.phase.is_terminal()) {
+        let Some(group) = Group::of(pod) else {
+            continue;
+        };
+        let (gone, left) = members.entry(group).or_default();
+        if lost.contains(&pod.uid) {
+            *gone = gone.saturating_add(1);
+        } else if pod.deletion.is_none() {
+            *left = left.saturating_add(1);
+        }
+    }
+    let gang = |pod: &'a Pod| {
+        let group = Group::of(pod)?;
+        let (lost, left) = members.get(&group).copied().unwrap_or((1, 0));
+        let (name, needs) = describe(&group, snapshot)?;
+        let gang = Gang {
+            group: name,
+            needs,
+            lost,
+            left,
+        };
+        gang.is_broken().then_some((&pod.uid, gang))
+    };
+    evicted(impact).filter_map(gang).collect()
+}
+
+/// What the group is called, and how many it needs, where that is known; nothing for one that needs no
+/// number of members.
+fn describe(group: &Group<'_>, snapshot: &Snapshot) -> Option<(String, Option<i32>)> {
+    match group {
+        Group::Pods(namespace, name) => {
+            let mut known = snapshot.pod_groups.iter();
+            let known = known
+                .find(|known| known.name.namespace == **namespace && known.name.name == **name);
+            let needs = match known {
+                Some(known) => Some(known.min_members?),
+                None => None,
+            };
+            Some((format!("PodGroup {namespace}/{name}"), needs))
+        }
+        Group::Coscheduled(namespace, name) => Some((format!("PodGroup {namespace}/{name}"), None)),
+        Group::Workers(namespace, set, index) => {
+            let mut known = snapshot.leader_worker_sets.iter();
+            let known = known.find(|known| {
+                known.name.namespace == **namespace && known.name.name.as_str() == *set
+            });
+            let needs = known.and_then(|set| set.min_members);
+            let name = format!("LeaderWorkerSet {namespace}/{set}, group {index}");
+            (needs != Some(1)).then_some((name, needs))
+        }
+    }
+}
+
+impl<'a> Group<'a> {
+    /// The group that a pod is in, if it is in one.
+    fn of(pod: &'a Pod) -> Option<Self> {
+        let namespace = &pod.name.namespace;
+        if let Some(group) = &pod.pod_group {
+            return Some(Self::Pods(namespace, group));
+        }
+        if let Some(group) = pod.label(COSCHEDULING) {
+            return Some(Self::Coscheduled(namespace, group));
+        }
+        let set = pod.leader_worker_set()?;
+        let index = pod.label(GROUP_INDEX).unwrap_or_default();
+        Some(Self::Workers(namespace, set, index))
+    }
+}
+
+impl Gang {
+    /// Whether it may have too few members left; those that were not seen do not count.
+    #[must_use]
+    pub fn is_broken(&self) -> bool {
+        let left = i32::try_from(self.left).unwrap_or(i32::MAX);
+        self.needs.is_none_or(|needs| left < needs)
+    }
+}
+
+/// What the Jobs that made the evicted pods do about their loss, for each pod that a Job made.
+///
+/// Upstream: `pkg/controller/job/pod_failure_policy.go` and `getNewFinishedPods` in
+/// `job_controller.go`: a pod that is deleted before it has succeeded counts as failed.
+#[must_use]
+pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, JobFate> {
+    let of_job = |pod: &&Pod| {
+        let controller = pod.controller.as_ref();
+        controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
+    };
+    let jobs = reading.snapshot.jobs.iter().map(|job| (&job.uid, job));
+    let jobs: BTreeMap<&Uid, &Workload> = jobs.map(|(uid, job)| (uid, &**job)).collect();
+    let mut lost: BTreeMap<&Uid, i32> = BTreeMap::new();
+    for owner in evicted(impact)
+        .filter(of_job)
+        .filter_map(|pod| pod.controller.as_ref())
+    {
+        let count = lost.entry(&owner.uid).or_default();
+        *count = count.saturating_add(1);
+    }
+    let fate = |pod: &'a Pod| {
+        let owner = &pod.controller.as_ref()?.uid;
+        let failure = jobs.get(owner).and_then(|job| job.failure.as_ref());
+        let lost = lost.get(owner).copied().unwrap_or_default();
+        let fate = failure.map_or(JobFate::Unknown, |failure| failure.fate(lost));
+        Some((&pod.uid, fate))
+    };
+    evicted(impact).filter(of_job).filter_map(fate).collect()
+}
+
+impl FailurePolicy {
+    /// What becomes of each of so many pods that are lost.
+    fn fate(&self, lost: i32) -> JobFate {
+        match &self.disruption {
+            DisruptionAction::Ignore => JobFate::StartsAgain,
+            DisruptionAction::FailJob => JobFate::Fails,
+            DisruptionAction::FailIndex => JobFate::IndexFails,
+            DisruptionAction::Depends(actions) => JobFate::Depends(actions.clone()),
+            DisruptionAction::Unknown(action) => JobFate::Depends(vec![action.clone()]),
+            DisruptionAction::Count => {
+                let failures = self.failed.saturating_add(lost);
+                if failures > self.backoff_limit {
+                    JobFate::Fails
+                } else {
+                    JobFate::Counts {
+                        failures,
+                        limit: self.backoff_limit,
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn evicted<'i, 'a>(impact: &'i Impact<'a>) -> impl Iterator<Item = &'a Pod> + use<'i, 'a> {
+    let is_evicted = |pod: &&PodImpact<'a>| match pod.verdict {
+        Verdict::Evicted { .. } => true,
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+    };
+    impact.pods.iter().filter(is_evicted).map(|pod| pod.pod)
+}
+
+fn cycle(pod: &Pod, owner: &Controller) -> Gap {
+    Gap {
+        what: "owners".to_owned(),
+        why: format!(
+            "the owners of pod {} lead back to {} {}: which workload it belongs to is unknown",
+            pod.name, owner.kind, owner.name
+        ),
+        affects: Affects::Details,
+    }
+}
+
+/// A workload that was read without its numbers.
+fn unscaled(workload: &WorkloadImpact<'_>) -> Option<Gap> {
+    let (kind, _) = workload.workload.filter(|(kind, _)| is_replicated(*kind))?;
+    Some(Gap::of(
+        kind,
+        &format!(
+            "{kind} {} does not say how many pods are ready",
+            workload.name
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Deployment, Job, PodGroup, ReplicaSet};
+    use crate::report::testing::{self, workload};
+
+    fn below(workload: Workload, kind: &str, name: &str) -> Workload {
+        Workload {
+            controller: Some(testing::controller(kind, name)),
+            ..workload
+        }
+    }
+
+    fn impact(pods: &[Pod]) -> Impact<'_> {
+        testing::impact(pods.iter().map(|pod| testing::evicted(pod, 0)).collect())
+    }
+
+    #[test]
+    fn owners_lead_to_the_top_and_what_is_left_is_counted_there() {
+        let pods = [
+            testing::pod("team-a", "train-0"),
+            testing::pod("team-a", "train-1"),
+        ];
+        let mut reading = testing::reading();
+        reading.snapshot.replica_sets = vec![ReplicaSet(below(
+            workload("train-6d", 9),
+            "Deployment",
+            "train",
+        ))];
+        for (ready, down) in [(3, false), (2, true), (1, true)] {
+            reading.snapshot.deployments = vec![Deployment(workload("train", ready))];
+            let impact = impact(&pods);
+            let found = workloads(&impact, &reading);
+            assert_eq!(found.gaps, []);
+            let [only] = &found.workloads[..] else {
+                panic!("{found:?}")
+            };
+            assert_eq!((&*only.owner.kind, only.pods.len()), ("Deployment", 2));
+            assert_eq!(only.left(), Some((ready - 2).max(0)));
+            assert_eq!(only.is_down(), Some(down));
+            assert_eq!(found.down(), (usize::from(down), 0));
+            assert_eq!(found.of(&pods[1]), Some(only));
+        }
+    }
+
+    #[test]
+    fn a_pod_that_was_not_ready_takes_nothing_away() {
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.is_ready = false;
+        let mut reading = testing::reading();
+        reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 1))];
+        let pods = [pod];
+        let impact = impact(&pods);
+        assert_eq!(workloads(&impact, &reading).workloads[0].left(), Some(1));
+    }
+
+    #[test]
+    fn an_owner_that_was_not_read_leaves_open_what_is_left() {
+        let pods = [testing::pod("team-a", "train-0")];
+        let mut reading = testing::reading();
+        reading.known.remove(&Kind::ReplicaSet);
+        let lost = impact(&pods);
+        let found = workloads(&lost, &reading);
+        assert_eq!(found.gaps.len(), 1, "{found:?}");
+        assert_eq!(found.gaps[0].kind(), Some(Kind::ReplicaSet));
+        assert_eq!(found.workloads[0].is_down(), None);
+        assert_eq!(found.down(), (0, 1));
+        // One that is known to be gone is no gap, and nothing is known of what it has left.
+        reading.known.insert(Kind::ReplicaSet);
+        let found = workloads(&lost, &reading);
+        assert_eq!((found.gaps.len(), found.down()), (0, (0, 1)));
+    }
+
+    #[test]
+    fn an_owner_of_a_foreign_kind_is_the_top_and_says_nothing_of_numbers() {
+        let mut pod = testing::pod("team-a", "train-0");
+        pod.controller = Some(testing::controller("Rollout", "train"));
+        let pods = [pod];
+        let reading = testing::reading();
+        let lost = impact(&pods);
+        let found = workloads(&lost, &reading);
+        assert_eq!(found.gaps, []);
+        assert_eq!(&*found.workloads[0].owner.kind, "Rollout");
+        assert_eq!(found.workloads[0].is_down(), None);
+    }
+
+    #[test]
+    fn owners_that_lead_in_a_circle_are_named_and_do_not_hang() {
+        let pods = [testing::pod("team-a", "train-0")];
+        let mut reading = testing::reading();
+        reading.snapshot.replica_sets = vec![
+            ReplicaSet(below(workload("train-6d", 1), "ReplicaSet", "b")),
+            ReplicaSet(below(workload("b", 1), "ReplicaSet", "train-6d")),
+        ];
+        let lost = impact(&pods);
+        let found = workloads(&lost, &reading);
+        assert!(
+            found.gaps[0]
+                .why
+                .contains("lead back to ReplicaSet train-6d"),
+            "{found:?}"
+        );
+        assert_eq!(found.workloads[0].is_down(), None);
+    }
+
+    #[test]
+    fn a_group_that_needs_more_than_stay_is_broken_and_members_that_nobody_saw_do_not_count() {
+        let mut pods: Vec<Pod> = (0..3)
+            .map(|number| testing::pod("team-a", &format!("rank-{number}")))
+            .collect();
+        for pod in &mut pods {
+            pod.pod_group = Some("ranks".into());
+        }
+        let mut reading = testing::reading();
+        reading.snapshot.pods = pods.clone();
+        let lost = impact(&pods[..1]);
+        let mut group = workload("ranks", 0);
+        for (needs, broken) in [(Some(2), false), (Some(3), true), (None, false)] {
+            group.min_members = needs;
+            reading.snapshot.pod_groups = vec![PodGroup(group.clone())];
+            let found = gangs(&lost, &reading);
+            let found = found.get(&pods[0].uid);
+            assert_eq!(found.is_some(), broken, "{needs:?}");
+            if let Some(found) = found {
+                assert_eq!((found.lost, found.left), (1, 2));
+            }
+        }
+        // Nobody knows how many it needs.
+        reading.snapshot.pod_groups.clear();
+        assert!(gangs(&lost, &reading).contains_key(&pods[0].uid));
+    }
+
+    #[test]
+    fn a_job_says_what_a_lost_pod_means_for_it() {
+        let mut pod = testing::pod("team-a", "sweep-0");
+        pod.controller = Some(crate::model::Controller {
+            api_version: "batch/v1".into(),
+            ..testing::controller("Job", "sweep")
+        });
+        let pods = [pod.clone()];
+        let lost = impact(&pods);
+        let mut reading = testing::reading();
+        let fate = |reading: &Reading| job_fates(&lost, reading).get(&pod.uid).cloned();
+        assert_eq!(fate(&reading), Some(JobFate::Unknown));
+        let counts = |failures| JobFate::Counts { failures, limit: 2 };
+        for (disruption, failed, expected) in [
+            (DisruptionAction::Count, 0, counts(1)),
+            (DisruptionAction::Count, 1, counts(2)),
+            (DisruptionAction::Count, 2, JobFate::Fails),
+            (DisruptionAction::Ignore, 2, JobFate::StartsAgain),
+            (DisruptionAction::FailJob, 0, JobFate::Fails),
+            (DisruptionAction::FailIndex, 0, JobFate::IndexFails),
+            (
+                DisruptionAction::Unknown("Wait".to_owned()),
+                0,
+                JobFate::Depends(vec!["Wait".to_owned()]),
+            ),
+        ] {
+            let failure = Some(FailurePolicy {
+                backoff_limit: 2,
+                failed,
+                disruption,
+            });
+            reading.snapshot.jobs = vec![Job(Workload {
+                failure,
+                ..workload("sweep", 1)
+            })];
+            assert_eq!(fate(&reading), Some(expected));
+        }
+        let other = [testing::pod("team-a", "train-0")];
+        assert!(job_fates(&impact(&other), &reading).is_empty());
+    }
+}

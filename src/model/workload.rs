@@ -1,0 +1,132 @@
+//! Workloads: what makes pods, and what groups them.
+//!
+//! Of a workload only what tells how badly the loss of pods would hurt it is kept: who owns it, how many
+//! pods it wants and has, and what it does about a pod that is lost.
+
+use std::ops::Deref;
+
+use super::{Controller, Kind, NamespacedName, Snapshot, Uid};
+
+/// What makes pods, directly or through others, or groups them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Distinguishes it from a later one of the same name.
+    pub uid: Uid,
+    /// What manages it; absent at the top of the chain.
+    pub controller: Option<Controller>,
+    /// How many pods it wants; absent where it does not say, or only its metadata were read.
+    pub replicas: Option<i32>,
+    /// How many of its pods are ready, where it tells.
+    pub ready: Option<i32>,
+    /// How many pods have to be there at once for any of them to be of use; absent where each is of use
+    /// by itself.
+    pub min_members: Option<i32>,
+    /// What becomes of it when a pod fails, for a Job.
+    pub failure: Option<FailurePolicy>,
+}
+
+/// What a Job does about pods that fail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailurePolicy {
+    /// How many failures it puts up with.
+    pub backoff_limit: i32,
+    /// How many there were.
+    pub failed: i32,
+    /// What it does about a pod with condition DisruptionTarget.
+    pub disruption: DisruptionAction,
+}
+
+/// What a Job's `podFailurePolicy` says about a pod that was evicted: the first rule that fits.
+///
+/// Upstream: `matchPodFailurePolicy` in `pkg/controller/job/pod_failure_policy.go`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DisruptionAction {
+    /// It counts towards the limit, as any failure does that no rule is about.
+    Count,
+    /// It does not count.
+    Ignore,
+    /// The whole Job fails.
+    FailJob,
+    /// The pod's index fails.
+    FailIndex,
+    /// A rule about exit codes comes first, and nobody knows yet how the pod's containers end; the
+    /// actions that are possible, as they are spelled, the first that may fit first.
+    Depends(Vec<String>),
+    /// A word of a newer API.
+    Unknown(String),
+}
+
+impl Controller {
+    /// The kind of workload that it is, unless it is of a kind that is not known here.
+    #[must_use]
+    pub fn workload_kind(&self) -> Option<Kind> {
+        let group = self
+            .api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group);
+        let mut kinds = Kind::WORKLOADS.iter().copied();
+        kinds.find(|kind| kind.as_str() == &*self.kind && kind.group() == group)
+    }
+}
+
+macro_rules! workloads {
+    ($($(#[$about:meta])* $kind:ident in $field:ident),*) => {
+        impl Kind {
+            /// The kinds of workloads, as they stand in [`Kind::ALL`].
+            pub const WORKLOADS: &'static [Self] = &[$(Self::$kind),*];
+        }
+
+        impl Snapshot {
+            /// All workloads, each with its kind.
+            #[must_use]
+            pub fn workloads(&self) -> Vec<(Kind, &Workload)> {
+                let mut all = Vec::new();
+                $(all.extend(self.$field.iter().map(|workload| (Kind::$kind, &workload.0)));)*
+                all
+            }
+        }
+
+        $(
+            $(#[$about])*
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub struct $kind(pub Workload);
+
+            impl Deref for $kind {
+                type Target = Workload;
+
+                fn deref(&self) -> &Workload {
+                    &self.0
+                }
+            }
+
+            impl From<Workload> for $kind {
+                fn from(workload: Workload) -> Self {
+                    Self(workload)
+                }
+            }
+        )*
+    };
+}
+
+workloads!(
+    /// `ReplicaSet` of apps.
+    ReplicaSet in replica_sets,
+    /// `Deployment` of apps.
+    Deployment in deployments,
+    /// `StatefulSet` of apps.
+    StatefulSet in stateful_sets,
+    /// `DaemonSet` of apps.
+    DaemonSet in daemon_sets,
+    /// `Job` of batch.
+    Job in jobs,
+    /// `CronJob` of batch.
+    CronJob in cron_jobs,
+    /// `LeaderWorkerSet`, whose groups of pods start again together.
+    LeaderWorkerSet in leader_worker_sets,
+    /// `JobSet`, several Jobs that belong together.
+    JobSet in job_sets,
+    /// `PodGroup` of scheduling, whose pods are scheduled together.
+    PodGroup in pod_groups
+);

@@ -1,0 +1,620 @@
+//! What makes the eviction of a pod worse than most, and why is that so?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::disruption::{Answer, Disruption};
+use crate::engine::hindrance::{Presence, Publishers};
+use crate::engine::workloads::{Gang, JobFate, gangs, job_fates};
+use crate::engine::{Impact, PodImpact, Verdict, Workloads};
+use crate::model::{Controller, DeviceId, Node, NodeHealth, NodeName, Pod, Reading, Uid};
+use crate::report::hazard::{CRITICAL_PRIORITY, Hazard, LONG_GRACE_SECONDS};
+use crate::report::severity::Severity;
+use crate::report::table::counted;
+use crate::report::time::human_duration;
+
+/// A hazard of a pod, with what makes it one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The hazard's code.
+    pub code: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Why, with names and numbers, in a few words.
+    pub message: String,
+}
+
+/// What hazards are found in.
+pub(super) struct Evidence<'a> {
+    reading: &'a Reading,
+    gangs: BTreeMap<&'a Uid, Gang>,
+    fates: BTreeMap<&'a Uid, JobFate>,
+    workloads: &'a Workloads<'a>,
+    answers: BTreeMap<&'a Uid, Vec<(&'a str, Answer, String)>>,
+    nodes: BTreeMap<&'a NodeName, &'a Node>,
+    publishers: Publishers,
+    published: BTreeSet<&'a DeviceId>,
+    now: Timestamp,
+}
+
+impl<'a> Evidence<'a> {
+    /// From the verdicts, and from what the evictions do to budgets and workloads.
+    pub(super) fn new(
+        impact: &'a Impact<'a>,
+        reading: &'a Reading,
+        disruption: &Disruption<'a>,
+        workloads: &'a Workloads<'a>,
+        now: Timestamp,
+    ) -> Self {
+        let mut answers: BTreeMap<&Uid, Vec<(&str, Answer, String)>> = BTreeMap::new();
+        for found in &disruption.budgets {
+            let name = found.budget.name.name.as_str();
+            let allowed =
+                usize::try_from(found.budget.status.disruptions_allowed).unwrap_or_default();
+            let taken = found
+                .pods
+                .len()
+                .saturating_sub(found.count(Answer::NotAsked));
+            let numbers = format!(
+                "allows {}, {taken} would be taken",
+                counted(allowed, "disruption")
+            );
+            for (pod, answer) in &found.pods {
+                let entry = answers.entry(&pod.uid).or_default();
+                entry.push((name, *answer, numbers.clone()));
+            }
+        }
+        let nodes = reading.snapshot.nodes.iter();
+        let names = impact.pods.iter().filter_map(|pod| pod.pod.node.clone());
+        let published = impact.devices.iter().filter(|device| device.published);
+        Self {
+            publishers: Publishers::of(reading, &names.collect()),
+            published: published.map(|device| &device.id).collect(),
+            reading,
+            gangs: gangs(impact, reading),
+            fates: job_fates(impact, reading),
+            workloads,
+            answers,
+            nodes: nodes.map(|node| (&node.name, node)).collect(),
+            now,
+        }
+    }
+
+    /// The budgets that are about a pod, by name.
+    pub(super) fn budgets(&self, pod: &Pod) -> Vec<String> {
+        let answers = self.answers.get(&pod.uid).into_iter().flatten();
+        answers.map(|(name, _, _)| (*name).to_owned()).collect()
+    }
+
+    /// The top of a pod's owners, where all between is known.
+    pub(super) fn workload(&self, pod: &Pod) -> Option<&Controller> {
+        let found = self.workloads.of(pod)?;
+        found.is_whole.then_some(found.owner)
+    }
+
+    /// The hazards of one pod, in the order of [`Hazard::ALL`].
+    ///
+    /// What makes an eviction costly is told only of pods that would be evicted.
+    pub(super) fn of(&self, impact: &PodImpact<'_>) -> Vec<Finding> {
+        let found = Hazard::ALL.into_iter().filter_map(|hazard| {
+            let message = self.message(hazard, impact)?;
+            Some(Finding {
+                code: hazard.code().to_owned(),
+                severity: hazard.severity(),
+                message: if message.is_empty() {
+                    hazard.meaning().to_owned()
+                } else {
+                    message
+                },
+            })
+        });
+        found.collect()
+    }
+
+    /// Why the pod has that hazard; empty where its meaning says all, and absent where it has it not.
+    fn message(&self, hazard: Hazard, impact: &PodImpact<'_>) -> Option<String> {
+        let pod = impact.pod;
+        let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
+        let plain = |holds: bool| holds.then(String::new);
+        if !evicted && !hazard.is_of_those_that_stay() {
+            return None;
+        }
+        match hazard {
+            Hazard::PdbViolated => self.refused(pod),
+            Hazard::PdbAmbiguous => self.ambiguous(pod),
+            Hazard::ExtendedResource => plain(uses_extended_resource(impact)),
+            Hazard::TerminalStillReserved => {
+                plain(pod.phase.is_terminal() && !matches!(impact.verdict, Verdict::NotEvicted(_)))
+            }
+            Hazard::ForeignTaint => {
+                plain(impact.verdict != Verdict::Terminating && impact.has_foreign_cause())
+            }
+            Hazard::LastReplica => self.last_replica(pod),
+            Hazard::Gang => self.gang(pod),
+            Hazard::JobRestart => self.job_restart(pod),
+            Hazard::DoNotDisrupt => asks_to_stay(pod),
+            Hazard::NodeNotReady => self.node_not_ready(pod),
+            Hazard::DriverDown => self.driver_down(impact),
+            Hazard::NodeMaintenance => self.node_maintenance(pod),
+            Hazard::Unmanaged => plain(pod.controller.is_none()),
+            Hazard::DaemonSet => {
+                let controller = pod.controller.as_ref();
+                plain(controller.is_some_and(|owner| &*owner.kind == "DaemonSet"))
+            }
+            Hazard::Critical => critical(pod),
+            Hazard::LocalData => plain(pod.has_local_data),
+            Hazard::LongGrace => (pod.grace_period_seconds > LONG_GRACE_SECONDS).then(|| {
+                let grace = pod.grace_period_seconds;
+                format!("has {grace}s to stop, and holds the device meanwhile")
+            }),
+            Hazard::ToleratesScheduleOnly => plain(impact.tolerates_schedule_only),
+        }
+    }
+
+    fn refused(&self, pod: &Pod) -> Option<String> {
+        let mut answers = self.answers.get(&pod.uid)?.iter();
+        let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == Answer::Refused)?;
+        Some(format!("budget {name} {numbers}"))
+    }
+
+    fn ambiguous(&self, pod: &Pod) -> Option<String> {
+        let answers = self.answers.get(&pod.uid)?;
+        let is_ambiguous = answers
+            .iter()
+            .any(|(_, answer, _)| *answer == Answer::Ambiguous);
+        is_ambiguous.then(|| {
+            let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
+            format!("budgets {} are all about it", names.join(", "))
+        })
+    }
+
+    fn last_replica(&self, pod: &Pod) -> Option<String> {
+        let found = self.workloads.of(pod)?;
+        let (kind, workload) = found.workload?;
+        let ready = workload.ready?;
+        (pod.is_ready && found.is_down() == Some(true)).then(|| {
+            let ready = counted(usize::try_from(ready).unwrap_or_default(), "ready pod");
+            format!(
+                "{kind} {} has {ready}, and none would be left",
+                workload.name.name
+            )
+        })
+    }
+
+    fn gang(&self, pod: &Pod) -> Option<String> {
+        let gang = self.gangs.get(&pod.uid)?;
+        let needs = match gang.needs {
+            Some(needs) => format!("needs {needs}"),
+            None => "needs a number that is not known".to_owned(),
+        };
+        Some(format!(
+            "{} loses {}, {needs}, and {} that were seen would be left",
+            gang.group, gang.lost, gang.left
+        ))
+    }
+
+    fn job_restart(&self, pod: &Pod) -> Option<String> {
+        let job = pod
+            .controller
+            .as_ref()
+            .map(|job| format!("Job {}", job.name));
+        let job = job.unwrap_or_default();
+        Some(match self.fates.get(&pod.uid)? {
+            JobFate::StartsAgain => {
+                format!("{job} starts it again: its podFailurePolicy ignores disruptions")
+            }
+            JobFate::Counts { failures, limit } => {
+                format!("{job} starts it again and counts failure {failures} of {limit}")
+            }
+            JobFate::Fails => format!("{job} fails"),
+            JobFate::IndexFails => format!("{job} gives its index up"),
+            JobFate::Depends(actions) => format!(
+                "{job}: what its podFailurePolicy does depends on how the containers end: {}",
+                actions.join(" or ")
+            ),
+            JobFate::Unknown => format!("{job} was not read: what it does then is not known"),
+        })
+    }
+
+    fn node_not_ready(&self, pod: &Pod) -> Option<String> {
+        let name = pod.node.as_ref()?;
+        match self.nodes.get(name) {
+            Some(node) => match node.health() {
+                NodeHealth::Ready => None,
+                NodeHealth::NotReady | NodeHealth::Gone => {
+                    let since = node.ready().and_then(|ready| ready.last_transition);
+                    let since = since.map_or_else(String::new, |since| {
+                        let ago = human_duration(self.now.duration_since(since));
+                        format!(" for {ago}")
+                    });
+                    Some(format!(
+                        "{name} is not ready{since}: the pod would hang in Terminating"
+                    ))
+                }
+            },
+            None if self.reading.known.contains(&crate::model::Kind::Node) => Some(format!(
+                "there is no node {name}: the pod would hang in Terminating"
+            )),
+            None => None,
+        }
+    }
+
+    /// The driver has no slice of the pod's node any more, though the pod holds a device of it there. A
+    /// device that its driver publishes, wherever, says that the driver works.
+    fn driver_down(&self, impact: &PodImpact<'_>) -> Option<String> {
+        let node = impact.pod.node.as_ref()?;
+        let results = impact.claims.iter().flat_map(|used| &used.results);
+        let mut away = results.map(|result| &result.device).filter(|device| {
+            !self.published.contains(device)
+                && match self.publishers.presence(node, &device.driver) {
+                    Presence::Gone { .. } => true,
+                    Presence::Published | Presence::Unknown => false,
+                }
+        });
+        let driver = &away.next()?.driver;
+        Some(format!(
+            "{driver} publishes nothing on {node}: the pod would hang in Terminating until it does"
+        ))
+    }
+
+    fn node_maintenance(&self, pod: &Pod) -> Option<String> {
+        let node = self.nodes.get(pod.node.as_ref()?)?;
+        let under_way = node.conditions.iter().filter(|condition| {
+            condition.status == "True" && MAINTENANCE.contains(&condition.kind.as_str())
+        });
+        let mut words: Vec<&str> = under_way.map(|condition| condition.kind.as_str()).collect();
+        if node.unschedulable {
+            words.push("cordoned");
+        }
+        (!words.is_empty()).then(|| format!("{}: {}", node.name, words.join(", ")))
+    }
+}
+
+/// Conditions of a node that is being emptied.
+///
+/// Source: KEP-4212, declarative node maintenance, and the node lifecycle working group's conditions.
+const MAINTENANCE: [&str; 3] = ["MaintenancePlanned", "DrainInProgress", "Drained"];
+
+/// Which annotation asks that the pod be left alone.
+fn asks_to_stay(pod: &Pod) -> Option<String> {
+    let mut annotations = pod.annotations.iter();
+    let (key, value) = annotations.find(|(key, value)| match &**key {
+        "karpenter.sh/do-not-disrupt" => &**value == "true",
+        "cluster-autoscaler.kubernetes.io/safe-to-evict" => &**value == "false",
+        // The descheduler looks whether it is there.
+        "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
+        _ => false,
+    })?;
+    Some(format!("{key}: {value:?}"))
+}
+
+fn critical(pod: &Pod) -> Option<String> {
+    let class = &*pod.priority_class_name;
+    if class == "system-node-critical" || class == "system-cluster-critical" {
+        return Some(format!("its priority class is {class}"));
+    }
+    if pod.priority >= CRITICAL_PRIORITY {
+        return Some(format!("its priority is {}", pod.priority));
+    }
+    // Before there were priorities, and in this namespace only.
+    let old = "scheduler.alpha.kubernetes.io/critical-pod";
+    (pod.annotation(old) == Some("") && pod.name.namespace.as_str() == "kube-system")
+        .then(|| format!("its annotation is {old}"))
+}
+
+fn uses_extended_resource(impact: &PodImpact<'_>) -> bool {
+    let extended = impact.pod.extended_resource_claim.as_ref();
+    extended.is_some_and(|name| impact.claims.iter().any(|used| used.claim.name == *name))
+}
+
+/// The worst of them; well where there is none.
+#[must_use]
+pub(super) fn severity_of(findings: &[Finding]) -> Severity {
+    let severities = findings.iter().map(|finding| finding.severity);
+    severities.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
+    use crate::model::{Kind, NodeCondition, Phase, PodGroup, ReplicaSet};
+    use crate::report::testing::{self, node, workload};
+
+    fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
+        let impact = testing::impact(vec![impact]);
+        let disruption = disruption(&impact, &reading.snapshot.budgets, testing::now());
+        let workloads = crate::engine::workloads(&impact, reading);
+        let evidence = Evidence::new(&impact, reading, &disruption, &workloads, testing::now());
+        evidence.of(&impact.pods[0])
+    }
+
+    /// A cluster in which nothing is at stake.
+    fn calm() -> Reading {
+        let mut reading = testing::reading();
+        reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 5))];
+        reading.snapshot.nodes = vec![node("node-7")];
+        reading
+    }
+
+    fn pod() -> Pod {
+        Pod {
+            grace_period_seconds: LONG_GRACE_SECONDS,
+            ..testing::pod("team-a", "train-0")
+        }
+    }
+
+    fn of(impact: PodImpact<'_>, reading: &Reading) -> Vec<(String, String)> {
+        let findings = found(impact, reading).into_iter();
+        findings.map(|found| (found.code, found.message)).collect()
+    }
+
+    fn codes(impact: PodImpact<'_>) -> Vec<String> {
+        let findings = found(impact, &calm()).into_iter();
+        findings.map(|found| found.code).collect()
+    }
+
+    fn annotated(key: &str, value: &str) -> Pod {
+        Pod {
+            annotations: vec![(key.into(), value.into())],
+            ..pod()
+        }
+    }
+
+    #[test]
+    fn hazards_are_read_off_the_pod() {
+        let controlled = |kind| Some(testing::controller(kind, "train-6d"));
+        let system = |pod: Pod| Pod {
+            name: testing::name("kube-system", "train-0"),
+            ..pod
+        };
+        let old = "scheduler.alpha.kubernetes.io/critical-pod";
+        for (pod, expected) in [
+            (pod(), &[][..]),
+            (
+                Pod {
+                    controller: None,
+                    ..pod()
+                },
+                &["unmanaged"],
+            ),
+            (
+                Pod {
+                    controller: controlled("DaemonSet"),
+                    ..pod()
+                },
+                &["daemonset"],
+            ),
+            (
+                Pod {
+                    priority: CRITICAL_PRIORITY,
+                    ..pod()
+                },
+                &["critical"],
+            ),
+            (
+                Pod {
+                    priority: CRITICAL_PRIORITY - 1,
+                    ..pod()
+                },
+                &[],
+            ),
+            (
+                Pod {
+                    priority_class_name: "system-node-critical".into(),
+                    ..pod()
+                },
+                &["critical"],
+            ),
+            (
+                Pod {
+                    priority_class_name: "system-cluster-critical".into(),
+                    ..pod()
+                },
+                &["critical"],
+            ),
+            (system(annotated(old, "")), &["critical"]),
+            (annotated(old, ""), &[]),
+            (
+                Pod {
+                    grace_period_seconds: LONG_GRACE_SECONDS + 1,
+                    ..pod()
+                },
+                &["long-grace"],
+            ),
+            (
+                Pod {
+                    has_local_data: true,
+                    ..pod()
+                },
+                &["local-data"],
+            ),
+            (
+                annotated("karpenter.sh/do-not-disrupt", "true"),
+                &["do-not-disrupt"],
+            ),
+            (annotated("karpenter.sh/do-not-disrupt", "false"), &[]),
+            (
+                annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
+                &["do-not-disrupt"],
+            ),
+            (
+                annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"),
+                &[],
+            ),
+            (
+                annotated("descheduler.alpha.kubernetes.io/prefer-no-eviction", ""),
+                &["do-not-disrupt"],
+            ),
+            (
+                Pod {
+                    phase: Phase::Failed,
+                    ..pod()
+                },
+                &["terminal-still-reserved"],
+            ),
+        ] {
+            assert_eq!(codes(testing::evicted(&pod, 0)), expected, "{pod:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_that_stays_has_no_costs_of_eviction() {
+        let pod = Pod {
+            controller: None,
+            grace_period_seconds: 3_600,
+            has_local_data: true,
+            ..annotated("karpenter.sh/do-not-disrupt", "true")
+        };
+        for verdict in [
+            Verdict::Tolerates,
+            Verdict::Terminating,
+            Verdict::NotEvicted(NotEvicted::NotScheduled),
+        ] {
+            assert!(codes(testing::with_verdict(&pod, verdict)).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_claim_of_an_extended_resource_is_told_by_the_pods_status() {
+        let mut pod = pod();
+        pod.extended_resource_claim = Some("train-0-extended".into());
+        let claim = testing::name("team-a", "train-0-extended");
+        let other = testing::name("team-a", "train-0-gpu");
+        let reason = Verdict::NotEvicted(NotEvicted::ExtendedResource);
+        for (claim, expected) in [(&claim, &["extended-resource"][..]), (&other, &[])] {
+            let mut impact = testing::with_verdict(&pod, reason.clone());
+            impact.claims = vec![ClaimUse {
+                claim,
+                results: Vec::new(),
+            }];
+            assert_eq!(codes(impact), expected, "{claim}");
+        }
+    }
+
+    #[test]
+    fn an_eviction_that_repeats_or_has_other_causes_is_marked() {
+        let pod = pod();
+        let rule = "drain-node-7".into();
+        let mut impact = testing::evicted(&pod, 0);
+        impact.tolerates_schedule_only = true;
+        impact.causes.push(testing::cause(Origin::Rule(&rule), 60));
+        let mut going = impact.clone();
+        going.verdict = Verdict::Terminating;
+        assert_eq!(codes(impact), ["tolerates-schedule-only", "foreign-taint"]);
+        assert!(codes(going).is_empty());
+    }
+
+    #[test]
+    fn the_last_ready_pod_of_a_workload_is_told_with_the_numbers() {
+        let mut reading = calm();
+        reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 1))];
+        let found = of(testing::evicted(&pod(), 0), &reading);
+        let expected = "ReplicaSet train-6d has 1 ready pod, and none would be left";
+        assert_eq!(found, [("last-replica".to_owned(), expected.to_owned())]);
+        let unready = Pod {
+            is_ready: false,
+            ..pod()
+        };
+        assert_eq!(of(testing::evicted(&unready, 0), &reading), []);
+    }
+
+    #[test]
+    fn a_member_that_its_group_cannot_do_without_is_told() {
+        let mut reading = calm();
+        let mut group = workload("ranks", 0);
+        group.min_members = Some(1);
+        reading.snapshot.pod_groups = vec![PodGroup(group)];
+        let member = Pod {
+            pod_group: Some("ranks".into()),
+            ..pod()
+        };
+        reading.snapshot.pods = vec![member.clone()];
+        let found = of(testing::evicted(&member, 0), &reading);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, "gang");
+        assert!(
+            found[0]
+                .1
+                .starts_with("PodGroup team-a/ranks loses 1, needs 1"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_node_that_cannot_end_pods_or_is_leaving_is_named_and_an_unknown_one_is_not() {
+        let mut reading = calm();
+        let condition = |kind: &str, status: &str| NodeCondition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: String::new(),
+            last_transition: Some(testing::after(-120)),
+            last_heartbeat: None,
+        };
+        let of = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
+        reading.snapshot.nodes[0].conditions = vec![condition("Ready", "Unknown")];
+        let found = of(&reading);
+        assert_eq!(found[0].0, "node-not-ready");
+        assert!(
+            found[0].1.starts_with("node-7 is not ready for 2m"),
+            "{found:?}"
+        );
+        reading.snapshot.nodes[0].conditions = vec![
+            condition("Ready", "True"),
+            condition("DrainInProgress", "True"),
+            condition("Drained", "False"),
+        ];
+        reading.snapshot.nodes[0].unschedulable = true;
+        let expected = "node-7: DrainInProgress, cordoned";
+        assert_eq!(
+            of(&reading),
+            [("node-maintenance".to_owned(), expected.to_owned())]
+        );
+        // It is known that there is no such node, or nothing is known of nodes.
+        reading.snapshot.nodes.clear();
+        assert_eq!(of(&reading)[0].0, "node-not-ready");
+        reading.known.remove(&Kind::Node);
+        assert_eq!(of(&reading), []);
+    }
+
+    #[test]
+    fn a_driver_that_publishes_nothing_on_the_node_is_away() {
+        let mut reading = calm();
+        let pod = pod();
+        let claim = testing::claim(&pod);
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let mut impact = testing::evicted(&pod, 0);
+        impact.claims = vec![ClaimUse {
+            claim: &claim.name,
+            results: results.collect(),
+        }];
+        let found = of(impact.clone(), &reading);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, "driver-down");
+        assert!(
+            found[0]
+                .1
+                .starts_with("gpu.example.com publishes nothing on node-7"),
+            "{found:?}"
+        );
+        // Nobody knows what is published.
+        reading.known.remove(&Kind::ResourceSlice);
+        assert_eq!(of(impact, &reading), []);
+    }
+
+    #[test]
+    fn the_worst_of_them_says_how_bad_it_is() {
+        assert_eq!(severity_of(&[]), Severity::Ok);
+        let bare = Pod {
+            controller: None,
+            has_local_data: true,
+            ..pod()
+        };
+        let findings = found(testing::evicted(&bare, 0), &calm());
+        assert_eq!(severity_of(&findings), Severity::Warning);
+        assert_eq!(severity_of(&findings[1..]), Severity::Notice);
+    }
+}

@@ -1,0 +1,372 @@
+//! Workloads of any kind: who owns them, and how many pods they want.
+//!
+//! One struct for all of them, with the few fields that count: what k8s-openapi describes has whole
+//! templates of pods in it.
+
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Deserializer};
+
+use super::ObjectMeta;
+use super::context::Context;
+use super::described::{Described, Description};
+use super::error::FieldError;
+use super::object::Object;
+use crate::model::{self, DisruptionAction, FailurePolicy};
+
+/// The number of pods where a workload does not say, as the server fills it in.
+const ONE: i32 = 1;
+/// What a Job puts up with where it does not say.
+const DEFAULT_BACKOFF_LIMIT: i32 = 6;
+
+/// A workload on the wire, which becomes a fact of the kind `K`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Scaled<K> {
+    plain: Plain,
+    kind: PhantomData<K>,
+}
+
+impl<'de, K> Deserialize<'de> for Scaled<K> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self {
+            plain: Plain::deserialize(from)?,
+            kind: PhantomData,
+        })
+    }
+}
+
+/// The fields that count, of all kinds together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Plain {
+    spec: Option<Spec>,
+    status: Option<Status>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Spec {
+    replicas: Option<i32>,
+    // Of a Job.
+    parallelism: Option<i32>,
+    backoff_limit: Option<i32>,
+    pod_failure_policy: Option<PodFailurePolicy>,
+    // Of a LeaderWorkerSet.
+    leader_worker_template: Option<LeaderWorkerTemplate>,
+    // Of a PodGroup.
+    scheduling_policy: Option<SchedulingPolicy>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct LeaderWorkerTemplate {
+    size: Option<i32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct SchedulingPolicy {
+    gang: Option<Gang>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Gang {
+    min_count: Option<i32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct PodFailurePolicy {
+    rules: Option<Vec<FailureRule>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FailureRule {
+    action: Option<String>,
+    on_exit_codes: Option<serde::de::IgnoredAny>,
+    on_pod_conditions: Option<Vec<ConditionPattern>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct ConditionPattern {
+    r#type: Option<String>,
+    status: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Status {
+    ready_replicas: Option<i32>,
+    // Of a DaemonSet.
+    desired_number_scheduled: Option<i32>,
+    number_ready: Option<i32>,
+    // Of a Job.
+    ready: Option<i32>,
+    failed: Option<i32>,
+}
+
+/// How the fields of one kind are read.
+pub(super) trait Scale: Sized {
+    /// The fact as one of its kind.
+    fn object(workload: model::Workload) -> Object;
+
+    /// Fills in what the kind says of itself; `spec` is there.
+    fn fill(spec: &Spec, status: &Status, workload: &mut model::Workload);
+}
+
+impl<K: Scale> Description for Scaled<K> {
+    fn to_fact(
+        self,
+        metadata: &ObjectMeta,
+        context: &mut Context,
+    ) -> Result<Option<Object>, FieldError> {
+        let mut workload = model::Workload {
+            name: metadata.namespaced_name(context)?,
+            uid: metadata.required_uid()?,
+            controller: metadata.controller(context),
+            replicas: None,
+            ready: None,
+            min_members: None,
+            failure: None,
+        };
+        // Who reads metadata alone learns nothing of numbers.
+        if let Some(spec) = &self.plain.spec {
+            let status = self.plain.status.unwrap_or_default();
+            K::fill(spec, &status, &mut workload);
+        }
+        Ok(Some(K::object(workload)))
+    }
+}
+
+/// A kind whose `spec.replicas` are wanted and whose `status.readyReplicas` are ready.
+fn replicated(spec: &Spec, status: &Status, workload: &mut model::Workload) {
+    workload.replicas = Some(spec.replicas.unwrap_or(ONE));
+    workload.ready = Some(status.ready_replicas.unwrap_or_default());
+}
+
+fn daemon(_: &Spec, status: &Status, workload: &mut model::Workload) {
+    workload.replicas = status.desired_number_scheduled;
+    workload.ready = status.number_ready;
+}
+
+fn job(spec: &Spec, status: &Status, workload: &mut model::Workload) {
+    workload.replicas = Some(spec.parallelism.unwrap_or(ONE));
+    // Since 1.24; a Job that has none ready may leave it out.
+    workload.ready = Some(status.ready.unwrap_or_default());
+    workload.failure = Some(FailurePolicy {
+        backoff_limit: spec.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT),
+        failed: status.failed.unwrap_or_default(),
+        disruption: disruption(spec.pod_failure_policy.as_ref()),
+    });
+}
+
+/// Its groups have one leader and as many workers as make up their size.
+fn leader_workers(spec: &Spec, _: &Status, workload: &mut model::Workload) {
+    let template = spec.leader_worker_template.as_ref();
+    let size = template.and_then(|template| template.size).unwrap_or(ONE);
+    workload.replicas = spec.replicas.unwrap_or(ONE).checked_mul(size);
+    workload.min_members = Some(size);
+}
+
+fn group(spec: &Spec, _: &Status, workload: &mut model::Workload) {
+    let policy = spec.scheduling_policy.as_ref();
+    let gang = policy.and_then(|policy| policy.gang.as_ref());
+    workload.min_members = gang.and_then(|gang| gang.min_count);
+}
+
+/// Neither makes pods itself.
+fn none(_: &Spec, _: &Status, _: &mut model::Workload) {}
+
+/// What the first rule that fits does about a pod with condition DisruptionTarget.
+///
+/// Upstream: `matchPodFailurePolicy` in `pkg/controller/job/pod_failure_policy.go`.
+fn disruption(policy: Option<&PodFailurePolicy>) -> DisruptionAction {
+    let rules = policy.and_then(|policy| policy.rules.as_deref());
+    let mut possible = Vec::new();
+    for rule in rules.unwrap_or_default() {
+        let action = rule.action.as_deref().unwrap_or_default();
+        let patterns = rule.on_pod_conditions.as_deref().unwrap_or_default();
+        let fits = patterns.iter().any(|pattern| {
+            let status = pattern.status.as_deref().unwrap_or("True");
+            pattern.r#type.as_deref() == Some("DisruptionTarget") && status == "True"
+        });
+        if fits && possible.is_empty() {
+            return action_of(action);
+        }
+        if fits || rule.on_exit_codes.is_some() {
+            possible.push(action.to_owned());
+        }
+        if fits {
+            return DisruptionAction::Depends(possible);
+        }
+    }
+    if possible.is_empty() {
+        DisruptionAction::Count
+    } else {
+        possible.push("Count".to_owned());
+        DisruptionAction::Depends(possible)
+    }
+}
+
+fn action_of(word: &str) -> DisruptionAction {
+    match word {
+        "Count" => DisruptionAction::Count,
+        "Ignore" => DisruptionAction::Ignore,
+        "FailJob" => DisruptionAction::FailJob,
+        "FailIndex" => DisruptionAction::FailIndex,
+        other => DisruptionAction::Unknown(other.to_owned()),
+    }
+}
+
+macro_rules! scaled {
+    ($($kind:ident by $fill:ident),*) => {
+        $(
+            /// A workload of this kind.
+            pub(super) type $kind = Described<Scaled<model::$kind>>;
+
+            impl Scale for model::$kind {
+                fn object(workload: model::Workload) -> Object {
+                    Object::$kind(Self(workload))
+                }
+
+                fn fill(spec: &Spec, status: &Status, workload: &mut model::Workload) {
+                    $fill(spec, status, workload);
+                }
+            }
+        )*
+    };
+}
+
+scaled!(
+    ReplicaSet by replicated,
+    Deployment by replicated,
+    StatefulSet by replicated,
+    DaemonSet by daemon,
+    Job by job,
+    CronJob by none,
+    LeaderWorkerSet by leader_workers,
+    JobSet by none,
+    PodGroup by group
+);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{Kind, Snapshot};
+    use crate::wire::Documents;
+
+    fn read(object: &Value) -> Snapshot {
+        let mut documents = Documents::new();
+        let text = object.to_string();
+        documents.decode_json(&text).expect("an object");
+        let mut snapshot = Snapshot::default();
+        for item in documents.finish().items {
+            item.object.add_to(&mut snapshot);
+        }
+        snapshot
+    }
+
+    fn object(kind: Kind, spec: Value, status: Value) -> Value {
+        let version = crate::wire::versions_of(kind).next().expect("a version");
+        json!({
+            "apiVersion": version.api_version, "kind": kind.as_str(),
+            "metadata": {
+                "name": "train", "namespace": "team-a", "uid": "1",
+                "ownerReferences": [{"apiVersion": "x/v1", "kind": "X", "name": "up", "uid": "2", "controller": true}],
+            },
+            "spec": spec, "status": status,
+        })
+    }
+
+    #[test]
+    fn each_kind_says_in_its_way_how_many_pods_it_wants_and_has() {
+        let deployment = object(
+            Kind::Deployment,
+            json!({"replicas": 3, "template": {}}),
+            json!({"readyReplicas": 2}),
+        );
+        let deployment = &read(&deployment).deployments[0];
+        assert_eq!((deployment.replicas, deployment.ready), (Some(3), Some(2)));
+        let above = deployment.controller.as_ref().map(|above| &*above.kind);
+        assert_eq!(above, Some("X"));
+        let silent = object(Kind::StatefulSet, json!({}), json!({}));
+        let silent = &read(&silent).stateful_sets[0];
+        assert_eq!((silent.replicas, silent.ready), (Some(1), Some(0)));
+        let daemon = object(
+            Kind::DaemonSet,
+            json!({}),
+            json!({"desiredNumberScheduled": 7, "numberReady": 6}),
+        );
+        let daemon = &read(&daemon).daemon_sets[0];
+        assert_eq!((daemon.replicas, daemon.ready), (Some(7), Some(6)));
+        let group = object(
+            Kind::LeaderWorkerSet,
+            json!({"replicas": 2, "leaderWorkerTemplate": {"size": 4}}),
+            json!({}),
+        );
+        let group = &read(&group).leader_worker_sets[0];
+        assert_eq!((group.replicas, group.min_members), (Some(8), Some(4)));
+        let gang = object(
+            Kind::PodGroup,
+            json!({"schedulingPolicy": {"gang": {"minCount": 3}}}),
+            json!({}),
+        );
+        assert_eq!(read(&gang).pod_groups[0].min_members, Some(3));
+    }
+
+    #[test]
+    fn metadata_alone_say_nothing_of_numbers() {
+        let mut set = object(Kind::ReplicaSet, json!(null), json!(null));
+        let fields = set.as_object_mut().expect("an object");
+        fields.remove("spec");
+        let set = &read(&set).replica_sets[0];
+        assert_eq!((set.replicas, set.ready), (None, None));
+    }
+
+    #[test]
+    fn a_job_does_about_an_eviction_what_its_first_fitting_rule_says() {
+        let on = |action: &str, condition: &str| json!({"action": action, "onPodConditions": [{"type": condition, "status": "True"}]});
+        let codes = |action: &str| json!({"action": action, "onExitCodes": {"operator": "In", "values": [1]}});
+        let depends = |words: &[&str]| {
+            DisruptionAction::Depends(words.iter().map(|&word| word.to_owned()).collect())
+        };
+        for (rules, expected) in [
+            (json!([]), DisruptionAction::Count),
+            (
+                json!([on("Ignore", "DisruptionTarget")]),
+                DisruptionAction::Ignore,
+            ),
+            (
+                json!([on("FailJob", "Other"), on("FailIndex", "DisruptionTarget")]),
+                DisruptionAction::FailIndex,
+            ),
+            (
+                json!([
+                    on("FailJob", "DisruptionTarget"),
+                    on("Ignore", "DisruptionTarget")
+                ]),
+                DisruptionAction::FailJob,
+            ),
+            (
+                json!([codes("FailJob"), on("Ignore", "DisruptionTarget")]),
+                depends(&["FailJob", "Ignore"]),
+            ),
+            (json!([codes("FailJob")]), depends(&["FailJob", "Count"])),
+            (
+                json!([on("Wait", "DisruptionTarget")]),
+                DisruptionAction::Unknown("Wait".to_owned()),
+            ),
+        ] {
+            let job = object(
+                Kind::Job,
+                json!({"parallelism": 2, "podFailurePolicy": {"rules": rules}}),
+                json!({"failed": 1, "ready": 2}),
+            );
+            let job = &read(&job).jobs[0];
+            assert_eq!((job.replicas, job.ready), (Some(2), Some(2)));
+            let failure = job.failure.as_ref().expect("a Job");
+            assert_eq!((failure.backoff_limit, failure.failed), (6, 1));
+            assert_eq!(failure.disruption, expected, "{rules}");
+        }
+    }
+}
