@@ -65,7 +65,7 @@ impl Scene {
     }
 
     fn testimonies(&self) -> Vec<Testimony> {
-        self.with(|witnesses| testimonies(witnesses))
+        self.with(testimonies)
     }
 
     fn with<T>(&self, ask: impl FnOnce(&Witnesses<'_>) -> T) -> T {
