@@ -286,7 +286,7 @@ fn no_match() -> Failure {
         ExitStatus::Failed,
         "no device meets all of what was asked for",
     )
-    .hint("leave some of it out, or look with `kubectl devicetaint devices --show-attributes`")
+    .hint("leave some of it out, or see what there is with `kubectl devicetaint devices`")
 }
 
 fn counted(count: usize) -> String {

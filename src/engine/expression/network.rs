@@ -1,6 +1,7 @@
 //! What are addresses, networks and URLs to Kubernetes?
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+// Addresses as values, from the part of the library that talks to nobody.
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::error::Fault;
 

@@ -1,6 +1,6 @@
 //! What is the value of an expression?
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 use std::sync::Arc;
 
 use jiff::Timestamp;

@@ -209,7 +209,7 @@ pub(super) fn is_canonical(values: &[Value]) -> Result<Value, Fault> {
     Ok(Value::Bool(address.to_string() == text))
 }
 
-fn of_ip(values: &[Value], test: impl Fn(&std::net::IpAddr) -> bool) -> Result<Value, Fault> {
+fn of_ip(values: &[Value], test: impl Fn(&core::net::IpAddr) -> bool) -> Result<Value, Fault> {
     match values {
         [Value::Ip(address)] => Ok(Value::Bool(test(address))),
         _ => Err(Fault::overload()),
@@ -224,11 +224,11 @@ pub(super) fn family(values: &[Value]) -> Result<Value, Fault> {
 }
 
 pub(super) fn is_unspecified(values: &[Value]) -> Result<Value, Fault> {
-    of_ip(values, std::net::IpAddr::is_unspecified)
+    of_ip(values, core::net::IpAddr::is_unspecified)
 }
 
 pub(super) fn is_loopback(values: &[Value]) -> Result<Value, Fault> {
-    of_ip(values, std::net::IpAddr::is_loopback)
+    of_ip(values, core::net::IpAddr::is_loopback)
 }
 
 pub(super) fn is_link_local_multicast(values: &[Value]) -> Result<Value, Fault> {
