@@ -266,7 +266,7 @@ mod tests {
         snapshot
     }
 
-    fn object(kind: Kind, spec: Value, status: Value) -> Value {
+    fn object(kind: Kind, spec: &Value, status: &Value) -> Value {
         let version = crate::wire::versions_of(kind).next().expect("a version");
         json!({
             "apiVersion": version.api_version, "kind": kind.as_str(),
@@ -282,41 +282,41 @@ mod tests {
     fn each_kind_says_in_its_way_how_many_pods_it_wants_and_has() {
         let deployment = object(
             Kind::Deployment,
-            json!({"replicas": 3, "template": {}}),
-            json!({"readyReplicas": 2}),
+            &json!({"replicas": 3, "template": {}}),
+            &json!({"readyReplicas": 2}),
         );
         let deployment = &read(&deployment).deployments[0];
         assert_eq!((deployment.replicas, deployment.ready), (Some(3), Some(2)));
         let above = deployment.controller.as_ref().map(|above| &*above.kind);
         assert_eq!(above, Some("X"));
-        let silent = object(Kind::StatefulSet, json!({}), json!({}));
+        let silent = object(Kind::StatefulSet, &json!({}), &json!({}));
         let silent = &read(&silent).stateful_sets[0];
         assert_eq!((silent.replicas, silent.ready), (Some(1), Some(0)));
         let daemon = object(
             Kind::DaemonSet,
-            json!({}),
-            json!({"desiredNumberScheduled": 7, "numberReady": 6}),
+            &json!({}),
+            &json!({"desiredNumberScheduled": 7, "numberReady": 6}),
         );
         let daemon = &read(&daemon).daemon_sets[0];
         assert_eq!((daemon.replicas, daemon.ready), (Some(7), Some(6)));
         let group = object(
             Kind::LeaderWorkerSet,
-            json!({"replicas": 2, "leaderWorkerTemplate": {"size": 4}}),
-            json!({}),
+            &json!({"replicas": 2, "leaderWorkerTemplate": {"size": 4}}),
+            &json!({}),
         );
         let group = &read(&group).leader_worker_sets[0];
         assert_eq!((group.replicas, group.min_members), (Some(8), Some(4)));
         let gang = object(
             Kind::PodGroup,
-            json!({"schedulingPolicy": {"gang": {"minCount": 3}}}),
-            json!({}),
+            &json!({"schedulingPolicy": {"gang": {"minCount": 3}}}),
+            &json!({}),
         );
         assert_eq!(read(&gang).pod_groups[0].min_members, Some(3));
     }
 
     #[test]
     fn metadata_alone_say_nothing_of_numbers() {
-        let mut set = object(Kind::ReplicaSet, json!(null), json!(null));
+        let mut set = object(Kind::ReplicaSet, &json!(null), &json!(null));
         let fields = set.as_object_mut().expect("an object");
         fields.remove("spec");
         let set = &read(&set).replica_sets[0];
@@ -359,8 +359,8 @@ mod tests {
         ] {
             let job = object(
                 Kind::Job,
-                json!({"parallelism": 2, "podFailurePolicy": {"rules": rules}}),
-                json!({"failed": 1, "ready": 2}),
+                &json!({"parallelism": 2, "podFailurePolicy": {"rules": rules}}),
+                &json!({"failed": 1, "ready": 2}),
             );
             let job = &read(&job).jobs[0];
             assert_eq!((job.replicas, job.ready), (Some(2), Some(2)));

@@ -32,7 +32,7 @@ pub async fn reading_with_budgets(plane: &ControlPlane) -> Reading {
     let (client, served) = connect(plane).await;
     let reading = cluster::read_devices(&client, &served, cluster::Detail::Names).await;
     let reading = reading.expect("everything can be read");
-    let reading = cluster::read_pods_and_budgets(&client, &served, reading, |_| true).await;
+    let reading = cluster::read_pods_and_stakes(&client, &served, reading, |_| true).await;
     let reading = reading.expect("everything can be read");
     assert_eq!(reading.gaps, [], "the administrator may read everything");
     reading
