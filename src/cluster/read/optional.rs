@@ -8,7 +8,9 @@ use super::nodes::nodes;
 use super::pods::read_pods;
 use super::workloads::read_workloads;
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading};
+use crate::model::{
+    DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
+};
 use crate::wire::{Detail, Fact};
 
 /// Adds to `reading` all facts of a kind that answers can do without, for one that uses it.
@@ -39,30 +41,57 @@ pub async fn read_pods_and_stakes(
     reading: Reading,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
+    let likely = nodes_of_users(&reading.snapshot, &selects);
+    let early = nodes_called(client, served, &likely);
+    let budgets = all::<PodDisruptionBudget>(client, served);
     let pods = read_pods(client, served, reading, selects);
-    let (reading, budgets) = futures::try_join!(pods, all::<PodDisruptionBudget>(client, served))?;
+    let (reading, budgets, early) = futures::try_join!(pods, budgets, early)?;
     let reading = with(reading, budgets);
-    let names: BTreeSet<NodeName> = reading
-        .snapshot
-        .pods
-        .iter()
-        .filter_map(|pod| pod.node.clone())
-        .collect();
-    let nodes = nodes_called(client, served, &names);
+    let names = reading.snapshot.pods.iter();
+    let names: BTreeSet<NodeName> = names.filter_map(|pod| pod.node.clone()).collect();
+    let others: BTreeSet<NodeName> = names.difference(&likely).cloned().collect();
+    let late = nodes_called(client, served, &others);
     let workloads = read_workloads(client, served, reading);
-    let (mut reading, nodes) = futures::try_join!(workloads, nodes)?;
+    let (mut reading, late) = futures::try_join!(workloads, late)?;
     if names.is_empty() {
         return Ok(reading);
     }
-    match nodes {
-        Ok(nodes) => {
+    match early.and_then(|early| Ok((early, late?))) {
+        Ok((early, late)) => {
             reading.known.insert(Kind::Node);
-            reading.snapshot.nodes = nodes.items;
-            reading.warnings.extend(nodes.warnings);
+            let mut nodes = early.items;
+            nodes.extend(late.items);
+            // Of many, all were read, maybe twice.
+            nodes.sort_by(|left, right| left.name.cmp(&right.name));
+            nodes.dedup_by(|left, right| left.name == right.name);
+            reading.snapshot.nodes = nodes;
+            reading.warnings.extend(early.warnings);
+            reading.warnings.extend(late.warnings);
         }
         Err(error) => reading.gaps.push(Gap::of(Kind::Node, &error.to_string())),
     }
     Ok(reading)
+}
+
+/// The nodes on which pods are that use a selected device, as far as slices tell: they can be read
+/// beside the pods.
+fn nodes_of_users(snapshot: &Snapshot, selects: &impl Fn(&DeviceId) -> bool) -> BTreeSet<NodeName> {
+    let used = snapshot.claims.iter();
+    let used = used.filter(|claim| !claim.reserved_for.is_empty());
+    let results = used.flat_map(|claim| claim.allocation.iter());
+    let results = results.flat_map(|allocation| &allocation.results);
+    let pools: BTreeSet<_> = results
+        .filter(|result| selects(&result.device))
+        .map(|result| (&result.device.driver, &result.device.pool))
+        .collect();
+    let slices = snapshot.slices.iter();
+    slices
+        .filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)))
+        .filter_map(|slice| match &slice.nodes {
+            SliceNodes::One(node) => Some(node.clone()),
+            SliceNodes::PerDevice | SliceNodes::Several => None,
+        })
+        .collect()
 }
 
 /// The nodes of these names, or why they may not be read.

@@ -36,7 +36,19 @@ pub const READING: [Right; 7] = [
     },
     Right {
         verbs: READ,
-        kinds: &[(DRA, "deviceclasses"), ("policy", "poddisruptionbudgets")],
+        kinds: &[
+            (DRA, "deviceclasses"),
+            ("policy", "poddisruptionbudgets"),
+            ("apps", "replicasets"),
+            ("apps", "deployments"),
+            ("apps", "statefulsets"),
+            ("apps", "daemonsets"),
+            ("batch", "jobs"),
+            ("batch", "cronjobs"),
+            ("leaderworkerset.x-k8s.io", "leaderworkersets"),
+            ("jobset.x-k8s.io", "jobsets"),
+            ("scheduling.k8s.io", "podgroups"),
+        ],
     },
     Right {
         verbs: READ,

@@ -13,6 +13,7 @@ use crate::harness::{
 #[cfg(unix)]
 use crate::page::{Page, Setting};
 use crate::rules::support::{KEY, Run, World};
+use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.
 const READS: [&str; 9] = [
@@ -109,6 +110,12 @@ fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) 
     })
 }
 
+/// Whether it is about what pods belong to.
+fn is_workload(right: &Right) -> bool {
+    let mut kinds = Kind::WORKLOADS.iter();
+    kinds.any(|kind| right.kinds == [(kind.group(), kind.plural())])
+}
+
 #[test]
 fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
@@ -144,8 +151,9 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
         done.extend(commands);
 
         for (place, right) in rights.iter().enumerate() {
-            // An operator misses what a reader misses.
-            if tried.contains(&named(right)) {
+            // An operator misses what a reader misses, and nobody looks by its name for what no pod here
+            // belongs to; lists of it are missed by a snapshot.
+            if tried.contains(&named(right)) || is_workload(right) && right.verbs == ["get"] {
                 continue;
             }
             tried.push(named(right));

@@ -89,9 +89,9 @@ async fn no_more_rounds_than_the_question_needs() {
     let far = Far::new().await;
     let device = format!("{0}/{0}/gpu-0", far.driver);
     let preview: &[&str] = &["preview", &device, "-o", "json"];
-    // What there is; devices and claims; the pod that they name.
+    // What there is; devices and claims; the pod that they name, and its node.
     assert_eq!(far.fewest(preview, true, 3), 3, "nothing is remembered");
-    // Devices and claims; the pod that they name.
+    // Devices and claims; the pod that they name, and its node.
     assert_eq!(
         far.fewest(preview, false, 2),
         2,
