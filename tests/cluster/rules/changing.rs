@@ -116,7 +116,8 @@ fn a_wait_for_what_was_never_there_is_a_mistake() {
         world
             .run(&format!("wait {name}x --for {what} --timeout 5s"))
             .ended(1)
-            .saying(&format!("did you mean {name}?"))
+            .saying("did you mean ")
+            .saying(&name)
             .saying("--ignore-not-found");
         let run = world
             .run(&format!("wait {name}x --for {what} --ignore-not-found"))
