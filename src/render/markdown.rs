@@ -31,7 +31,8 @@ fn block(section: &Section, format: Format) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    let title = section.title.map(|title| format!("### {title}\n"));
+    let title = section.title.as_deref();
+    let title = title.map(|title| format!("### {}\n", markup(title)));
     let lines = title.into_iter().chain(lines);
     Some(lines.map(|line| format!("{line}\n")).collect())
 }
@@ -44,7 +45,7 @@ fn table_lines(table: &Table, format: Format) -> Vec<String> {
     let columns = || table.columns.iter().filter(|column| shown(column));
     let header = row(columns().map(|column| column.header.to_owned()));
     let rule = row(columns().map(|column| match column.content {
-        Content::Name | Content::Prose => "---".to_owned(),
+        Content::Name | Content::LongName | Content::Prose => "---".to_owned(),
         Content::Number => "---:".to_owned(),
     }));
     let rows = table.rows.iter().map(|cells| {

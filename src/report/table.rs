@@ -3,6 +3,8 @@
 //! Reports describe themselves in [`Section`]s of plain data; every format for people is a view of
 //! the same sections, so that no two of them can disagree. Nothing here is escaped or laid out.
 
+use std::borrow::Cow;
+
 /// A report that can be shown as data, as sections, and as names.
 pub trait View: serde::Serialize {
     /// The report for people, from the most important to the least.
@@ -52,7 +54,7 @@ pub enum Shown {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// Heading; absent where the content speaks for itself.
-    pub title: Option<&'static str>,
+    pub title: Option<Cow<'static, str>>,
     /// Where it is shown.
     pub shown: Shown,
     /// The content.
@@ -84,10 +86,17 @@ impl Section {
     #[must_use]
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
         Self {
-            title: Some(title),
+            title: Some(Cow::Borrowed(title)),
             shown: Shown::Always,
             body: Body::List(items),
         }
+    }
+
+    /// Gives the section a heading.
+    #[must_use]
+    pub fn titled(mut self, title: String) -> Self {
+        self.title = Some(Cow::Owned(title));
+        self
     }
 
     /// Says in which formats the section is shown.
@@ -139,6 +148,9 @@ pub struct Column {
     pub shown: Shown,
     /// How its cells are laid out.
     pub content: Content,
+    /// Whether it leaves a table that is too wide for the terminal: zero never does, of the others the
+    /// highest is the first to go.
+    pub leaves: u8,
 }
 
 impl Column {
@@ -165,7 +177,21 @@ impl Column {
             header,
             shown: Shown::Always,
             content,
+            leaves: 0,
         }
+    }
+
+    /// A column of names that are cut in the middle where a terminal has no room for them.
+    #[must_use]
+    pub const fn long(header: &'static str) -> Self {
+        Self::of(header, Content::LongName)
+    }
+
+    /// Lets the column leave a table that is too wide for the terminal, the highest first.
+    #[must_use]
+    pub const fn leaves(mut self, turn: u8) -> Self {
+        self.leaves = turn;
+        self
     }
 
     /// Shows the column in tables that are not wide only: it stands for a longer one there.
@@ -188,6 +214,8 @@ impl Column {
 pub enum Content {
     /// Names: never broken, so that they can be copied.
     Name,
+    /// Names that are cut in the middle where nothing else makes room.
+    LongName,
     /// Numbers: aligned at their ends.
     Number,
     /// Words: may be broken between them where room is short.
@@ -214,6 +242,17 @@ pub fn first_of(items: &[String]) -> String {
         [only] => only.clone(),
         [first, rest @ ..] => format!("{first} (+{})", rest.len()),
     }
+}
+
+/// The items without repetitions, in their order.
+#[must_use]
+pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
+    items.fold(Vec::new(), |mut seen, item| {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+        seen
+    })
 }
 
 /// A number with its noun: `1 pod`, `2 pods`, `0 pods`.
