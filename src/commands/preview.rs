@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::context::Context;
+use super::flags::arrangement::ArrangementArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::guards;
 use super::flags::output::OutputArgs;
@@ -86,6 +87,9 @@ pub(super) struct PreviewArgs {
     source: SourceArgs,
 
     #[command(flatten)]
+    arrangement: ArrangementArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -120,10 +124,15 @@ struct Request {
 impl Answer {
     /// What to do next, where there is a cluster to do it in.
     fn next(&self) -> Option<String> {
-        let Self { look, choice, .. } = self;
+        let Self {
+            look,
+            choice,
+            report,
+            ..
+        } = self;
         look.live()?;
         let effect_of = |name: &str| Some(look.rule(name).ok()?.taint.effect.clone());
-        choice.next(effect_of)
+        choice.next(effect_of, report.short_digest())
     }
 }
 
@@ -258,6 +267,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     look.reading.warnings.extend(policies.asked_later(&asked));
     let look = look.with_pods_for(&considered, guards).await?;
     let mut report = look.report(&considered, guards);
+    report.arrangement = args.arrangement.arrangement();
     report.violations = policies.violations(&asked, &look.semantics);
     Ok(Answer {
         look,

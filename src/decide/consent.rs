@@ -143,7 +143,9 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     let hit_already = hit_already(wish);
     let is_news = |objection: &Objection| match objection {
         Objection::NewPod { pod } | Objection::Earlier { pod, .. } => !hit_already.contains(pod),
-        Objection::OtherTaints { .. } | Objection::LessKnown { .. } => true,
+        Objection::OtherTaints { .. }
+        | Objection::LessKnown { .. }
+        | Objection::OtherDigest { .. } => true,
     };
     let objections = expected.objections(wish.report);
     let mut texts = objections.iter().filter(|found| is_news(found)).peekable();
@@ -170,7 +172,9 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
         .filter_map(|objection| match objection {
             Objection::NewPod { pod } => Some(format!("pod {pod} would be evicted too by now")),
             Objection::LessKnown { what } => Some(format!("{what} cannot be read any more")),
-            Objection::OtherTaints { .. } | Objection::Earlier { .. } => None,
+            Objection::OtherTaints { .. }
+            | Objection::Earlier { .. }
+            | Objection::OtherDigest { .. } => None,
         })
         .peekable();
     if news.peek().is_none() {
@@ -224,14 +228,24 @@ fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), 
     )))
 }
 
-/// The report that was agreed to, from the `text` of the file called `name`, or why there is none.
+/// The report that was agreed to: the one whose digest is `name`, or that which `read` gives of the file
+/// of that name, or why there is none.
 ///
 /// # Errors
 ///
 /// What is no report, or no longer says what was written.
-pub fn expected(name: &str, text: Result<String, String>) -> Result<ExpectedReport, Failure> {
+pub fn expected(
+    name: &str,
+    read: impl FnOnce() -> Result<String, String>,
+) -> Result<ExpectedReport, Failure> {
     let named = |problem: String| format!("--expect {name}: {problem}");
-    let text = text.map_err(|error| Failure::usage(named(error)))?;
+    if let Some(digest) = ExpectedReport::with_digest(name) {
+        return digest.map_err(|error| {
+            Failure::usage(named(error.to_string()))
+                .hint(format!("a file of that name is ./{name}"))
+        });
+    }
+    let text = read().map_err(|error| Failure::usage(named(error)))?;
     ExpectedReport::parse(&text).map_err(|error| {
         let edited = matches!(error, UnreadableReport::Edited { .. });
         let message = named(error.to_string());

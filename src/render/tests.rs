@@ -31,28 +31,35 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     let report = Example::new().report_within(&limits);
     assert!(report.is_refused());
     insta::assert_snapshot!(shown(&report, Format::Table), @r"
+    gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
+
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
+    The last one is gone after about 3h30m, if it takes all of its grace period.
+    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
-    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
-    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver
-    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago
-    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet
-    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
-    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7
-    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint
+    What hurts most:
+      warning   team-b/bare-0: has no controller: nothing creates it again
 
-    TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
+    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           WHY-IT-HURTS
+    warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged (+1)
+    notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace (+1)
+    notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
+
+    Timeline:
+    FROM    EVICTED   SHARE
+    now       1 pod   ██████████████████████████████
+    +5m       1 pod   ██████████████████████████████
+    +150m     1 pod   ██████████████████████████████
+
+    Who stays:
+      team-a/infer-0: tolerates the taint, evicted by driver
+      team-a/old-0: terminating, should have stopped 10m ago
+      team-a/queued-0: has no node yet
 
     The controller would say, for effect None:
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Hazards:
-      unmanaged (team-b/bare-0): has no controller: nothing creates it again
-      long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
-      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
 
     Guards:
       pods.evicted>20: not tripped, the value is 3
@@ -64,16 +71,31 @@ fn the_table_says_who_is_hit_when_and_by_what() {
 fn wide_adds_what_an_owner_wants_to_know() {
     let report = Example::new().report();
     insta::assert_snapshot!(shown(&report, Format::Wide), @r"
+    gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
+
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    The last one is gone after about 3h30m, if it takes all of its grace period.
+    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
-    NAMESPACE   POD        NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE                                      OWNER                 QOS         PRIORITY   GRACE   CLAIM          HAZARDS                    UID
-    team-a      infer-0    node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint, evicted by driver     ReplicaSet/train-6d   Burstable          0     30s   infer-0-gpu    foreign-taint              uid-of-infer-0
-    team-a      old-0      node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10m ago   ReplicaSet/train-6d   Burstable          0     30s   old-0-gpu      <none>                     uid-of-old-0
-    team-a      queued-0   <none>   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   has no node yet                            ReplicaSet/train-6d   Burstable          0     30s   queued-0-gpu   <none>                     uid-of-queued-0
-    team-a      train-0    node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint                                 ReplicaSet/train-6d   Burstable          0     30s   train-0-gpu    long-grace                 uid-of-train-0
-    team-a      train-1    node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint, rule drain-node-7              ReplicaSet/train-6d   Burstable          0     30s   train-1-gpu    long-grace,foreign-taint   uid-of-train-1
-    team-b      bare-0     node-7   EvictedLater   150m       gpu.example.com/node-7/gpu-0   this taint                                 <none>                <none>             0   3600s   bare-0-gpu     unmanaged,long-grace       uid-of-bare-0
+    What hurts most:
+      warning   team-b/bare-0: has no controller: nothing creates it again
+
+    SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           HAZARDS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
+    warning    +150m   team-b/bare-0    node-7   gpu.example.com/node-7/gpu-0   <none>                this taint                      unmanaged,long-grace       EvictedLater   <none>             0   3600s   bare-0-gpu    uid-of-bare-0
+    notice     +5m     team-a/train-1   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace,foreign-taint   EvictedLater   Burstable          0     30s   train-1-gpu   uid-of-train-1
+    notice     now     team-a/train-0   node-7   gpu.example.com/node-7/gpu-0   ReplicaSet/train-6d   this taint                      long-grace                 EvictedNow     Burstable          0     30s   train-0-gpu   uid-of-train-0
+
+    Timeline:
+    FROM    EVICTED   SHARE
+    now       1 pod   ██████████████████████████████
+    +5m       1 pod   ██████████████████████████████
+    +150m     1 pod   ██████████████████████████████
+
+    Who stays:
+      team-a/infer-0: tolerates the taint, evicted by driver
+      team-a/old-0: terminating, should have stopped 10m ago
+      team-a/queued-0: has no node yet
 
     TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
@@ -98,18 +120,39 @@ fn a_document_carries_the_warnings_too() {
         fix: Some("wait for the driver".to_owned()),
     });
     insta::assert_snapshot!(shown(&example.report(), Format::Markdown), @r"
+    rule drain-gpu-0: gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
+
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
 
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
-    | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
-    | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
-    | team-a | infer-0 | node-7 | Tolerates | \<none\> | gpu.example.com/node-7/gpu-0 | tolerates the taint, evicted by driver | ReplicaSet/train-6d | Burstable | 0 | 30s | infer-0-gpu | foreign-taint | uid-of-infer-0 |
-    | team-a | old-0 | node-7 | Terminating | \<none\> | gpu.example.com/node-7/gpu-0 | terminating, should have stopped 10m ago | ReplicaSet/train-6d | Burstable | 0 | 30s | old-0-gpu | \<none\> | uid-of-old-0 |
-    | team-a | queued-0 | \<none\> | NotEvicted | \<none\> | gpu.example.com/node-7/gpu-0 | has no node yet | ReplicaSet/train-6d | Burstable | 0 | 30s | queued-0-gpu | \<none\> | uid-of-queued-0 |
-    | team-a | train-0 | node-7 | EvictedNow | now | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-0-gpu | long-grace | uid-of-train-0 |
-    | team-a | train-1 | node-7 | EvictedLater | 5m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0, rule drain-node-7 | ReplicaSet/train-6d | Burstable | 0 | 30s | train-1-gpu | long-grace,foreign-taint | uid-of-train-1 |
-    | team-b | bare-0 | node-7 | EvictedLater | 150m | gpu.example.com/node-7/gpu-0 | rule drain-gpu-0 | \<none\> | \<none\> | 0 | 3600s | bare-0-gpu | unmanaged,long-grace | uid-of-bare-0 |
+    The last one is gone after about 3h30m, if it takes all of its grace period.
+
+    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+
+    ### What hurts most
+
+    - warning   team-b/bare-0: has no controller: nothing creates it again
+
+    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
+    | warning | +150m | team-b/bare-0 | node-7 | gpu.example.com/node-7/gpu-0 | \<none\> | rule drain-gpu-0 | unmanaged,long-grace | EvictedLater | \<none\> | 0 | 3600s | bare-0-gpu | uid-of-bare-0 |
+    | notice | +5m | team-a/train-1 | node-7 | gpu.example.com/node-7/gpu-0 | ReplicaSet/train-6d | rule drain-gpu-0, rule drain-node-7 | long-grace,foreign-taint | EvictedLater | Burstable | 0 | 30s | train-1-gpu | uid-of-train-1 |
+    | notice | now | team-a/train-0 | node-7 | gpu.example.com/node-7/gpu-0 | ReplicaSet/train-6d | rule drain-gpu-0 | long-grace | EvictedNow | Burstable | 0 | 30s | train-0-gpu | uid-of-train-0 |
+
+    ### Timeline
+
+    | FROM | EVICTED | SHARE |
+    | --- | ---: | --- |
+    | now | 1 pod | ██████████████████████████████ |
+    | +5m | 1 pod | ██████████████████████████████ |
+    | +150m | 1 pod | ██████████████████████████████ |
+
+    ### Who stays
+
+    - team-a/infer-0: tolerates the taint, evicted by driver
+    - team-a/old-0: terminating, should have stopped 10m ago
+    - team-a/queued-0: has no node yet
 
     | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
     | --- | --- | --- | ---: | ---: | ---: | ---: |

@@ -23,20 +23,20 @@ fn devices(flags: &str) -> Run {
 #[test]
 fn preview_as_table() {
     assert_snapshot!(preview("-o table").shown(), @r"
+    gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
+
     1 pod in 1 namespace would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
+    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
-    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
-    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+    What hurts most:
+      warning   research/xid-triage: has no controller: nothing creates it again
 
-    TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    warning    now    research/xid-triage   <none>     unmanaged (+1)
 
     The controller would say, for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Hazards:
-      unmanaged (research/xid-triage): has no controller: nothing creates it again
-      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }
@@ -50,10 +50,17 @@ fn table_is_the_default() {
 #[test]
 fn preview_as_wide_table() {
     assert_snapshot!(preview("-o wide").shown(), @r"
-    1 pod in 1 namespace would be evicted now.
+    gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
-    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE        OWNER    QOS         PRIORITY   GRACE   CLAIM        HAZARDS                UID
-    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint   <none>   Burstable          0     30s   xid-triage   unmanaged,long-grace   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
+    1 pod in 1 namespace would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
+    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+
+    What hurts most:
+      warning   research/xid-triage: has no controller: nothing creates it again
+
+    SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        HAZARDS                OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
+    warning    now    research/xid-triage   node-9   gpu.example.com/node-9/gpu-1   <none>     this taint   unmanaged,long-grace   EvictedNow   Burstable          0     30s   xid-triage   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
 
     TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
@@ -337,11 +344,21 @@ fn preview_as_yaml() {
 #[test]
 fn preview_as_markdown() {
     assert_snapshot!(preview("-o markdown").shown(), @r"
+    gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
+
     1 pod in 1 namespace would be evicted now.
 
-    | NAMESPACE | POD | NODE | OUTCOME | EVICT-IN | DEVICE | CAUSE | OWNER | QOS | PRIORITY | GRACE | CLAIM | HAZARDS | UID |
-    | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- | --- |
-    | research | xid-triage | node-9 | EvictedNow | now | gpu.example.com/node-9/gpu-1 | this taint | \<none\> | Burstable | 0 | 30s | xid-triage | unmanaged,long-grace | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
+    The last one is gone after about 30s, if it takes all of its grace period.
+
+    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+
+    ### What hurts most
+
+    - warning   research/xid-triage: has no controller: nothing creates it again
+
+    | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
+    | warning | now | research/xid-triage | node-9 | gpu.example.com/node-9/gpu-1 | \<none\> | this taint | unmanaged,long-grace | EvictedNow | Burstable | 0 | 30s | xid-triage | a131a6bd-80ee-4c1c-aab9-52c1d01f0c53 |
 
     | TAINT | RULE | SELECTOR | PUBLISHED | ALLOCATED | PODS | NAMESPACES |
     | --- | --- | --- | ---: | ---: | ---: | ---: |
@@ -613,10 +630,10 @@ fn colours_are_for_people_and_only_when_asked_for_in_a_pipe() {
     let run = devicetaint(&format!("{line} --color always"));
     assert!(run.stderr.contains('\u{1b}'));
     // What is worst stands out, and nothing moves: without colours it is the same text.
-    assert!(run.stdout.contains("\u{1b}[31mEvictedNow\u{1b}[0m"));
+    assert!(run.stdout.contains("\u{1b}[33mwarning\u{1b}[0m"));
     let plain = run
         .stdout
-        .replace("\u{1b}[31m", "")
+        .replace("\u{1b}[33m", "")
         .replace("\u{1b}[0m", "");
     assert_eq!(plain, devicetaint(&line).stdout);
     for format in ["json", "yaml", "markdown", "name"] {

@@ -89,6 +89,8 @@ fn short_help_of_preview() {
           --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
 
     Output:
+          --sort-by <ORDER>  Which pod comes first: severity, time, namespace or workload
+          --by <WHAT>        A table for each workload, namespace, node, device or claim
       -o, --output <FORMAT>  One of table, wide, json, yaml, markdown and name [default: table]
           --strict           Exit with code 6 when part of the answer is missing
 

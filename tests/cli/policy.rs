@@ -39,10 +39,7 @@ fn what_a_policy_forbids_is_told_and_refused() {
         "preview gpu.example.com/node-7/* a.example.com/k:NoExecute --policy team.yaml --from cluster.yaml",
     );
     assert_snapshot!(told, @r"
-    4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    Policy team.yaml forbids it: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, never to be tainted: it drives the wall.
+    gpu.example.com/node-7/*   taint a.example.com/k:NoExecute
     [stderr]
     error: policy team.yaml: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, never to be tainted: it drives the wall
     [exit status: 4]
@@ -56,9 +53,7 @@ fn a_rule_without_what_a_policy_requires_is_refused() {
         "preview --rule node-6-firmware --policy team.yaml --from cluster.yaml",
     );
     assert_snapshot!(told, @r"
-    1 pod in 1 namespace would be evicted now.
-    1 more pod uses these devices: 1 tolerating the taint.
-    Policy team.yaml forbids it: rule node-6-firmware needs a ticket.
+    rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
     [stderr]
     error: policy team.yaml: rule node-6-firmware needs a ticket
     [exit status: 4]

@@ -11,34 +11,35 @@ fn preview(flags: &str) -> Run {
 #[test]
 fn one_device_is_asked_about_without_a_taint() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @r"
+    gpu.example.com/node-7/gpu-0   taint kubectl-devicetaint/preview:NoExecute
+
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    The last one is gone after about 5m30s, if it takes all of its grace period.
+    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
-    NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
-    research    evals-98wpf                   node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint
-    research    notebook-anna                 node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
-    research    notebook-ben                  node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
-    serving     embed-5f6b8c9d77-mdd2q        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
-    serving     rerank-6b4d9f8c5-wxh7f        node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint
-    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+    What hurts most:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
+      warning   research/notebook-anna: has no controller: nothing creates it again
 
-    TAINT                                   RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    kubectl-devicetaint/preview:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           5      3            2
+    SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+2)
+    warning    now    research/notebook-anna           <none>              unmanaged (+2)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace
+
+    Timeline:
+    FROM   EVICTED   SHARE
+    now     2 pods   ██████████████████████████████
+    +5m      1 pod   ███████████████
+
+    Who stays:
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      research/evals-98wpf: tolerates the taint
+      research/notebook-ben: terminating, should have stopped 10s ago
 
     The controller would say, for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Disruption budgets:
-      serving/rerank allows 0 disruptions, 1 would be taken: it needs 1 healthy pod and has 1
-
-    Hazards:
-      pdb-violated (serving/rerank-6b4d9f8c5-wxh7f): a disruption budget says that it has to stay, and taints do not ask
-      last-replica (serving/rerank-6b4d9f8c5-wxh7f): the last ready pod of its workload, or one of the last
-      unmanaged (research/notebook-anna): has no controller: nothing creates it again
-      local-data (research/notebook-anna): has data in emptyDir volumes, which are gone with it
-      long-grace (research/notebook-anna, 2 more): has more than 10s to stop, and holds the device meanwhile
-      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     [exit status: 0]
@@ -47,8 +48,9 @@ fn one_device_is_asked_about_without_a_taint() {
 
 #[test]
 fn several_devices_are_one_question() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @r"
     2 pods in 2 namespaces would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     [exit status: 0]
@@ -58,9 +60,7 @@ fn several_devices_are_one_question() {
 #[test]
 fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @r"
-    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 disruption budgets would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    gpu.example.com/*/*   taint kubectl-devicetaint/preview:NoExecute
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     [exit status: 0]
@@ -70,24 +70,21 @@ fn whole_driver_is_one_segment() {
 #[test]
 fn pool_may_have_a_slash_in_its_name() {
     assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @r"
+    nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
+
     1 pod in 1 namespace would be evicted now.
     1 disruption budget would refuse this, and taints do not ask.
+    The last one is gone after about 60m, if it takes all of its grace period.
+    It is on node-1 and uses nic.example.com/fabric/node-1/vf-0.
 
-    NAMESPACE   POD     NODE     OUTCOME      EVICT-IN   DEVICE                               CAUSE
-    training    llm-0   node-1   EvictedNow   now        nic.example.com/fabric/node-1/vf-0   this taint
+    What hurts most:
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
 
-    TAINT         RULE     SELECTOR                             PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   nic.example.com/fabric/node-1/vf-0           1           1      1            1
+    SEVERITY   WHEN   POD              WORKLOAD          WHY-IT-HURTS
+    danger     now    training/llm-0   StatefulSet/llm   pdb-violated (+1)
 
     The controller would say, for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Disruption budgets:
-      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
-
-    Hazards:
-      pdb-violated (training/llm-0): a disruption budget says that it has to stay, and taints do not ask
-      long-grace (training/llm-0): has more than 10s to stop, and holds the device meanwhile
     [exit status: 0]
     ");
 }
@@ -108,9 +105,7 @@ fn flags_say_the_same_as_an_argument() {
 #[test]
 fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @r"
-    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
-    3 disruption budgets would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    */*/*   taint kubectl-devicetaint/preview:NoExecute
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     warning: the considered taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; name a driver, a pool or a device, unless all are meant
@@ -127,55 +122,54 @@ fn every_device_has_to_be_said_in_so_many_words() {
 #[test]
 fn named_taint_spares_the_pods_that_tolerate_it() {
     assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @r"
+    gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
+
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
+    The last one is gone after about 90m, if it takes all of its grace period.
+    Each is on node-3.
 
-    NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
-    monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
-    training     llm-1               node-3   EvictedLater   30m        gpu.example.com/node-3/gpu-0 (+3)   this taint
-    training     sweep-49jxh         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-5        this taint
-    training     sweep-c5h4z         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-4        this taint
+    What hurts most:
+      danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
+      warning   Job/sweep of training (2 pods): Job sweep starts it again: its podFailurePolicy ignores disruptions
 
-    TAINT                                        RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/maintenance=firmware:NoExecute   <none>   gpu.example.com/node-3/*           8          14      4            2
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
+    warning    +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               job-restart (+3)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+
+    Timeline:
+    FROM   EVICTED   SHARE
+    now      1 pod   ███████████████
+    +2m     2 pods   ██████████████████████████████
+    +30m     1 pod   ███████████████
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Disruption budgets:
-      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
-
-    Hazards:
-      pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
-      job-restart (training/sweep-49jxh, 1 more): its Job counts it as a failure, starts it again, or fails
-      daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
-      critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
-      local-data (training/sweep-49jxh, 1 more): has data in emptyDir volumes, which are gone with it
-      long-grace (monitoring/gpu-monitor-ztccc, 3 more): has more than 10s to stop, and holds the device meanwhile
-      terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
     [exit status: 0]
     ");
 }
 
 #[test]
 fn no_schedule_evicts_nobody() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoSchedule").shown(), @"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoSchedule").shown(), @r"
+    gpu.example.com/node-7/gpu-0   taint a:NoSchedule
+
     No pod would be evicted: effect NoSchedule does not evict.
     6 pods use these devices: 1 terminating already, 5 not evicted.
 
-    NAMESPACE   POD                           NODE     OUTCOME       EVICT-IN   DEVICE                         CAUSE
-    research    evals-98wpf                   node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
-    research    notebook-anna                 node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
-    research    notebook-ben                  node-7   Terminating   <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
-    serving     embed-5f6b8c9d77-mdd2q        node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
-    serving     rerank-6b4d9f8c5-wxh7f        node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   the effect does not evict
-    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted    <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+    Who stays:
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      research/evals-98wpf: the effect does not evict
+      research/notebook-anna: the effect does not evict
+      research/notebook-ben: terminating, should have stopped 10s ago
+      serving/embed-5f6b8c9d77-mdd2q: the effect does not evict
+      serving/rerank-6b4d9f8c5-wxh7f: the effect does not evict
 
     TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
-
-    Hazards:
-      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
     [exit status: 0]
     ");
 }
@@ -218,22 +212,24 @@ fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
 #[test]
 fn existing_rule_is_asked_about_by_name() {
     assert_snapshot!(preview("--rule node-6-firmware").shown(), @r"
+    rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
+
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
+    The last one is gone after about 60s, if it takes all of its grace period.
+    It is on node-6 and uses gpu.example.com/node-6/gpu-0.
 
-    NAMESPACE   POD                      NODE     OUTCOME      EVICT-IN   DEVICE                              CAUSE
-    serving     chat-7d9c6b5f4d-bg695    node-6   EvictedNow   now        gpu.example.com/node-6/gpu-0        rule node-6-firmware
-    serving     speech-8479d6bcf-jh2lt   node-6   Tolerates    <none>     gpu.example.com/node-6/gpu-1 (+1)   tolerates the taint
+    What hurts most:
+      warning   Deployment/chat of serving: its toleration has no effect: scheduled again and evicted again, forever
 
-    TAINT                                        RULE              SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/maintenance=firmware:NoExecute   node-6-firmware   gpu.example.com/node-6/*           4           3      1            1
+    SEVERITY   WHEN   POD                             WORKLOAD          WHY-IT-HURTS
+    warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only (+1)
+
+    Who stays:
+      serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
     The controller would say, for effect None:
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Hazards:
-      long-grace (serving/chat-7d9c6b5f4d-bg695): has more than 10s to stop, and holds the device meanwhile
-      tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
     [exit status: 0]
     ");
 }
@@ -243,20 +239,27 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses these devices: 1 tolerating the taint.
+    The last one is gone after about 20m, if it takes all of its grace period.
 
-    NAMESPACE   POD                      NODE      OUTCOME        EVICT-IN   DEVICE                              CAUSE
-    research    fold-jsg5p               node-10   EvictedLater   20m        gpu.example.com/node-10/gpu-0       rule node-10-decommission
-    serving     chat-7d9c6b5f4d-bg695    node-6    EvictedNow     now        gpu.example.com/node-6/gpu-0        rule node-6-firmware
-    serving     speech-8479d6bcf-jh2lt   node-6    Tolerates      <none>     gpu.example.com/node-6/gpu-1 (+1)   tolerates the taint
+    What hurts most:
+      warning   Job/fold of research: Job fold fails
+      warning   Deployment/chat of serving: its toleration has no effect: scheduled again and evicted again, forever
+
+    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       WHY-IT-HURTS
+    warning    +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-restart (+1)
+    warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only (+1)
+
+    Timeline:
+    FROM   EVICTED   SHARE
+    now      1 pod   ██████████████████████████████
+    +20m     1 pod   ██████████████████████████████
+
+    Who stays:
+      serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
     TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance=firmware:NoExecute   node-6-firmware        gpu.example.com/node-6/*            4           3      1            1
     example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
-
-    Hazards:
-      job-restart (research/fold-jsg5p): its Job counts it as a failure, starts it again, or fails
-      long-grace (research/fold-jsg5p, 1 more): has more than 10s to stop, and holds the device meanwhile
-      tolerates-schedule-only (serving/chat-7d9c6b5f4d-bg695): its toleration has no effect: scheduled again and evicted again, forever
     [exit status: 0]
     ");
 }
@@ -264,32 +267,32 @@ fn several_rules_are_one_question() {
 #[test]
 fn manifest_is_asked_about_before_it_is_created() {
     assert_snapshot!(preview("-f examples/rule.yaml").shown(), @r"
+    gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
+
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
+    The last one is gone after about 90m, if it takes all of its grace period.
+    Each is on node-3.
 
-    NAMESPACE    POD                 NODE     OUTCOME        EVICT-IN   DEVICE                              CAUSE
-    monitoring   gpu-monitor-ztccc   node-3   EvictedNow     now        gpu.example.com/node-3/gpu-0 (+7)   this taint
-    training     llm-1               node-3   EvictedLater   30m        gpu.example.com/node-3/gpu-0 (+3)   this taint
-    training     sweep-49jxh         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-5        this taint
-    training     sweep-c5h4z         node-3   EvictedLater   2m         gpu.example.com/node-3/gpu-4        this taint
+    What hurts most:
+      danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
+      warning   Job/sweep of training (2 pods): Job sweep starts it again: its podFailurePolicy ignores disruptions
 
-    TAINT                                        RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    example.com/maintenance=firmware:NoExecute   <none>   gpu.example.com/node-3/*           8          14      4            2
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
+    warning    +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               job-restart (+3)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+
+    Timeline:
+    FROM   EVICTED   SHARE
+    now      1 pod   ███████████████
+    +2m     2 pods   ██████████████████████████████
+    +30m     1 pod   ███████████████
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Disruption budgets:
-      training/llm allows 0 disruptions, 1 would be taken: it needs 3 healthy pods and has 2
-
-    Hazards:
-      pdb-violated (training/llm-1): a disruption budget says that it has to stay, and taints do not ask
-      job-restart (training/sweep-49jxh, 1 more): its Job counts it as a failure, starts it again, or fails
-      daemonset (monitoring/gpu-monitor-ztccc): its DaemonSet creates it again on the same node
-      critical (monitoring/gpu-monitor-ztccc): is critical to the system: priority 2000000000 or more
-      local-data (training/sweep-49jxh, 1 more): has data in emptyDir volumes, which are gone with it
-      long-grace (monitoring/gpu-monitor-ztccc, 3 more): has more than 10s to stop, and holds the device meanwhile
-      terminal-still-reserved (training/sweep-49jxh): has ended already, and still holds the device
     [exit status: 0]
     ");
 }
@@ -404,11 +407,10 @@ fn unknown_device_gets_the_nearest_in_each_part() {
 
 #[test]
 fn unknown_device_may_be_asked_about_all_the_same() {
-    assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @"
-    No device is selected, so no pod would be evicted.
+    assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @r"
+    gpu.example.com/node-70/gpu-0   taint a:NoExecute
 
-    TAINT         RULE     SELECTOR                        PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-70/gpu-0           0           0      0            0
+    No device is selected, so no pod would be evicted.
 
     The controller would say, for effect None:
       0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -419,20 +421,20 @@ fn unknown_device_may_be_asked_about_all_the_same() {
 #[test]
 fn guards_that_hold_are_told_and_change_nothing() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @r"
+    gpu.example.com/node-9/gpu-1   taint a:NoExecute
+
     1 pod in 1 namespace would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
+    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
-    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
-    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+    What hurts most:
+      warning   research/xid-triage: has no controller: nothing creates it again
 
-    TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
+    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    warning    now    research/xid-triage   <none>     unmanaged (+1)
 
     The controller would say, for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Hazards:
-      unmanaged (research/xid-triage): has no controller: nothing creates it again
-      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
 
     Guards:
       pods.evicted>1: not tripped, the value is 1
@@ -474,10 +476,7 @@ fn every_signal_can_trip() {
 #[test]
 fn tripped_guard_is_a_refusal_with_the_whole_report() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @r"
-    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    Guard pods.evicted>10% tripped: the value is 3 of 17.
+    gpu.example.com/node-7/gpu-0   taint a:NoExecute
     [stderr]
     error: guard tripped: pods.evicted>10%
     [exit status: 4]
@@ -559,8 +558,8 @@ fn versions_differ_in_what_they_evict() {
 
 #[test]
 fn newer_version_behaves_like_the_newest_known_with_a_warning() {
-    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
-    1 pod in 1 namespace would be evicted now.
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @r"
+    gpu.example.com/node-9/gpu-1   taint a:NoExecute
     [stderr]
     warning: Kubernetes 1.99 is newer than this plugin, which takes it to behave like 1.37; update the plugin, if there is a newer one
     [exit status: 0]
@@ -570,18 +569,16 @@ fn newer_version_behaves_like_the_newest_known_with_a_warning() {
 #[test]
 fn now_decides_what_is_due() {
     let taint = "--rule node-10-decommission";
-    assert_snapshot!(preview(taint).answer(), @"
-    1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
+    assert_snapshot!(preview(taint).answer(), @r"
+    rule node-10-decommission: gpu.example.com/node-10/*   taint example.com/decommission:NoExecute
     [exit status: 0]
     ");
-    assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
-    1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
+    assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @r"
+    rule node-10-decommission: gpu.example.com/node-10/*   taint example.com/decommission:NoExecute
     [exit status: 0]
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @r"
-    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    gpu.example.com/node-7/gpu-0   taint a:NoExecute
     [exit status: 0]
     ");
 }

@@ -112,7 +112,9 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         )
         .with("pods.json", list(&objects(|kind| kind == "Pod")));
     let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json";
-    assert_snapshot!(folder.devicetaint(line).shown(), @"
+    assert_snapshot!(folder.devicetaint(line).shown(), @r"
+    gpu.example.com/node-9/gpu-1   taint a:NoExecute
+
     Whether a pod would be evicted is not known: the answer lacks pods.
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
@@ -128,20 +130,23 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @r"
-    1 pod in 1 namespace would be evicted now.
+    gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    NAMESPACE   POD          NODE     OUTCOME      EVICT-IN   DEVICE                         CAUSE
-    research    xid-triage   node-9   EvictedNow   now        gpu.example.com/node-9/gpu-1   this taint
+    1 pod in 1 namespace would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
+    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+
+    What hurts most:
+      warning   research/xid-triage: has no controller: nothing creates it again
+
+    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    warning    now    research/xid-triage   <none>     unmanaged (+1)
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
 
     The controller would say, for effect None:
       not known: its numbers depend on what is missing: resourceslices
-
-    Hazards:
-      unmanaged (research/xid-triage): has no controller: nothing creates it again
-      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
@@ -248,20 +253,20 @@ fn newer_api_is_kept_shown_and_warned_about() {
     ]);
     let folder = Folder::new().with("cluster.json", list(objects.as_array().expect("a list")));
     assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @r"
+    d/p/x   taint a:NoExecute
+
     1 pod in 1 namespace would be evicted now.
+    The last one is gone after about 30s, if it takes all of its grace period.
+    It is on n and uses d/p/x.
 
-    NAMESPACE   POD   NODE   OUTCOME      EVICT-IN   DEVICE   CAUSE
-    n           p     n      EvictedNow   now        d/p/x    this taint
+    What hurts most:
+      warning   n/p: has no controller: nothing creates it again
 
-    TAINT         RULE     SELECTOR   PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   d/p/x              1           1      1            1
+    SEVERITY   WHEN   POD   WORKLOAD   WHY-IT-HURTS
+    warning    now    n/p   <none>     unmanaged (+1)
 
     The controller would say, for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Hazards:
-      unmanaged (n/p): has no controller: nothing creates it again
-      long-grace (n/p): has more than 10s to stop, and holds the device meanwhile
 
     Incomplete:
       poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
@@ -273,12 +278,14 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @"
+    assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @r"
+    rule rule: d/*/* rack=?   taint k:Melt
+
     No pod would be evicted: effect Melt does not evict.
     1 pod uses these devices: 1 not evicted.
 
-    NAMESPACE   POD   NODE   OUTCOME      EVICT-IN   DEVICE   CAUSE
-    n           p     n      NotEvicted   <none>     d/p/x    the effect does not evict
+    Who stays:
+      n/p: the effect does not evict
 
     TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     k:Melt   rule   d/*/* rack=?           1           1      0            0

@@ -2,6 +2,7 @@
 //!
 //! Knows no cluster; what was typed becomes the plain values that `work` takes.
 
+pub(crate) mod arrangement;
 pub(crate) mod change;
 pub(crate) mod connection;
 pub(crate) mod devices;

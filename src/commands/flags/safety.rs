@@ -22,8 +22,8 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse when more is hit than this report says
     ///
-    /// It is what `preview -o json` has written.
-    #[arg(long, value_name = "FILENAME")]
+    /// A file that `preview -o json` has written, or its digest: then anything else is refused, less too.
+    #[arg(long, value_name = "REPORT")]
     expect: Option<PathBuf>,
 
     /// Refuse when this holds, such as 'pods.evicted>20'

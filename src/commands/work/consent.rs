@@ -49,8 +49,8 @@ pub(crate) struct Safety {
 }
 
 fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
-    expected(&path.display().to_string(), text)
+    let read = || std::fs::read_to_string(path).map_err(|error| error.to_string());
+    expected(&path.display().to_string(), read)
 }
 
 /// Who has let a wish pass.

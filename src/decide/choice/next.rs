@@ -8,24 +8,33 @@ use crate::report::life::after_add;
 
 impl Choice {
     /// What to do after a look at this, as a command to paste; absent where that is not clear.
-    /// `effect_of` is what the rule of a name does now.
+    /// `effect_of` is what the rule of a name does now. Where that evicts, the command agrees to what was
+    /// looked at, whose digest is `seen`, and to nothing else.
     #[must_use]
-    pub fn next(&self, effect_of: impl Fn(&str) -> Option<Effect>) -> Option<String> {
+    pub fn next(&self, effect_of: impl Fn(&str) -> Option<Effect>, seen: &str) -> Option<String> {
+        let agreed = format!(" --expect {seen}");
         let targets = match (&self.by, &self.taint) {
             (By::Selectors(_), None) | (By::Picked(..), _) => return None,
             (By::Selectors(selectors), Some(taint)) => {
                 let devices = selectors.iter().map(named_for_add);
                 let devices = devices.collect::<Option<Vec<_>>>()?;
-                format!("{} {}", devices.join(" "), word(&taint.to_string()))
+                let evicts = taint.effect == Effect::NoExecute;
+                let agreed = if evicts { agreed.as_str() } else { "" };
+                format!("{} {}{agreed}", devices.join(" "), word(&taint.to_string()))
             }
             (By::Rules(names), _) => {
                 let effects = names.iter().map(|name| effect_of(name));
                 let effects = effects.collect::<Option<Vec<_>>>()?;
-                let least = effects
-                    .into_iter()
-                    .find(|effect| *effect != Effect::NoExecute);
-                let least = least.unwrap_or(Effect::NoExecute);
-                return Some(after_add(&names.join(" "), &least));
+                let evicting = |effect: &Effect| *effect == Effect::NoExecute;
+                let least = effects.iter().find(|effect| !evicting(effect));
+                let next = after_add(&names.join(" "), least.unwrap_or(&Effect::NoExecute));
+                // What evicts already is not what this agrees to.
+                let agreed = if effects.iter().any(evicting) {
+                    ""
+                } else {
+                    agreed.as_str()
+                };
+                return Some(format!("{next}{agreed}"));
             }
             (By::Manifests(files), _) => {
                 let files = files.iter().map(|file| file.display().to_string());
@@ -57,7 +66,7 @@ mod tests {
     #[test]
     fn what_comes_next_can_be_pasted() {
         let effect_of = |name: &str| match name {
-            "quiet" => Some(Effect::None),
+            "quiet" | "silent" => Some(Effect::None),
             "evicting" => Some(Effect::NoExecute),
             _ => None,
         };
@@ -71,6 +80,18 @@ mod tests {
                 "what was looked at",
                 typed(&["gpu.example.com/node-7/*", "a.example.com/k=v:None"]),
                 Some("add 'gpu.example.com/node-7/*' a.example.com/k=v:None"),
+            ),
+            (
+                "whom it evicts",
+                typed(&["gpu.example.com/node-7/*", "a.example.com/k=v:NoExecute"]),
+                Some(
+                    "add 'gpu.example.com/node-7/*' a.example.com/k=v:NoExecute --expect sha256:ab",
+                ),
+            ),
+            (
+                "rules that do nothing yet",
+                rules(&["quiet", "silent"]),
+                Some("escalate quiet silent --to NoExecute --wait --expect sha256:ab"),
             ),
             (
                 "a rule that does nothing yet",
@@ -93,7 +114,7 @@ mod tests {
         ] {
             let choice = Choice::parse(&typed, Purpose::Look).unwrap();
             let expected = next.map(|next| format!("next: kubectl devicetaint {next}"));
-            assert_eq!(choice.next(effect_of), expected, "{name}");
+            assert_eq!(choice.next(effect_of, "sha256:ab"), expected, "{name}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::digest::digest;
 use super::findings::{Evidence, severity_of};
@@ -105,6 +106,7 @@ impl ImpactReport {
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             incomplete: Incomplete::all(&knowledge),
+            arrangement: Arrangement::default(),
         }
     }
 

@@ -14,9 +14,22 @@ use crate::report::metadata::{API_VERSION, Affects};
 use crate::report::taint::spelled;
 use crate::report::time::human_duration;
 
-/// A report that was read back and is what it was when it was written.
+/// A report that was read back and is what it was when it was written, or what identifies one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExpectedReport(ImpactReport);
+pub struct ExpectedReport(Expected);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Expected {
+    Whole(Box<ImpactReport>),
+    /// The first digits of its digest, without what stands before them.
+    Digest(String),
+}
+
+/// What a digest begins with.
+const ALGORITHM: &str = "sha256:";
+
+/// So many digits of a digest tell two reports apart, and fit in a line with a command.
+const DIGITS: usize = 16;
 
 /// Why a text is no report that a change could be compared with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +49,9 @@ pub enum UnreadableReport {
         /// The version in it.
         found: String,
     },
+    /// Not what `metadata.digest` of a report says.
+    #[error("it is no digest: sha256: and 16 to 64 hexadecimal digits, as `preview` prints it")]
+    NotADigest,
     /// What is in it does not fit together.
     #[error("it was changed after it was written: {contradiction}")]
     Edited {
@@ -73,6 +89,13 @@ pub enum Objection {
         /// What is missing.
         what: String,
     },
+    /// The impact is not the one that a digest stands for; which of them is more is not known.
+    OtherDigest {
+        /// Of what was agreed to.
+        expected: String,
+        /// Of what was found.
+        found: String,
+    },
 }
 
 impl fmt::Display for Objection {
@@ -106,6 +129,10 @@ impl fmt::Display for Objection {
                     "{what} cannot be read now, and could be for the report"
                 )
             }
+            Self::OtherDigest { expected, found } => write!(
+                formatter,
+                "its digest is {found} now, and {expected} was agreed to: look again with `preview`"
+            ),
         }
     }
 }
@@ -130,22 +157,43 @@ impl ExpectedReport {
         let report: ImpactReport = serde_json::from_value(value).map_err(not)?;
         match contradiction(&report) {
             Some(contradiction) => Err(UnreadableReport::Edited { contradiction }),
-            None => Ok(Self(report)),
+            None => Ok(Self(Expected::Whole(Box::new(report)))),
         }
+    }
+
+    /// The report with this digest, or with one that begins so.
+    ///
+    /// # Errors
+    ///
+    /// When it is no digest, or too few of its digits; `None` where it is not meant to be one.
+    pub fn with_digest(text: &str) -> Option<Result<Self, UnreadableReport>> {
+        let digits = text.strip_prefix(ALGORITHM)?;
+        let is_digit =
+            |character: char| character.is_ascii_digit() || ('a'..='f').contains(&character);
+        let is_one = (DIGITS..=64).contains(&digits.len()) && digits.chars().all(is_digit);
+        Some(if is_one {
+            Ok(Self(Expected::Digest(digits.to_owned())))
+        } else {
+            Err(UnreadableReport::NotADigest)
+        })
     }
 
     /// The report that somebody was shown a moment ago.
     #[must_use]
     pub fn of(shown: ImpactReport) -> Self {
-        Self(shown)
+        Self(Expected::Whole(Box::new(shown)))
     }
 
     /// What speaks against a change that has the impact `found`; empty when nothing does.
     #[must_use]
     pub fn objections(&self, found: &ImpactReport) -> Vec<Objection> {
-        let mut objections: Vec<Objection> = self.other_taints(found).into_iter().collect();
-        let known: BTreeMap<&str, &Pod> = self
-            .0
+        let known = match &self.0 {
+            Expected::Whole(known) => known,
+            Expected::Digest(digits) => return other_digest(digits, found).into_iter().collect(),
+        };
+        let mut objections: Vec<Objection> = other_taints(known, found).into_iter().collect();
+        let incomplete = &known.incomplete;
+        let known: BTreeMap<&str, &Pod> = known
             .pods
             .iter()
             .filter(|pod| pod.outcome.is_evicted())
@@ -157,12 +205,7 @@ impl ExpectedReport {
                 Some(expected) => earlier(expected, pod),
             });
         }
-        let known: BTreeSet<&str> = self
-            .0
-            .incomplete
-            .iter()
-            .map(|gap| gap.what.as_str())
-            .collect();
+        let known: BTreeSet<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
         let decisive = found.incomplete.iter();
         for gap in decisive.filter(|gap| gap.affects == Affects::Evictions) {
             if !known.contains(gap.what.as_str()) {
@@ -172,33 +215,55 @@ impl ExpectedReport {
         }
         objections
     }
+}
 
-    fn other_taints(&self, found: &ImpactReport) -> Option<Objection> {
-        let expected = described(&self.0.taints);
-        let described = described(&found.taints);
-        let names = |report: &ImpactReport| -> BTreeSet<String> {
-            report
-                .taints
-                .iter()
-                .filter_map(|taint| taint.rule.clone())
-                .collect()
-        };
-        // A report from before the rule was made has no name to compare.
-        let (named, wanted) = (names(&self.0), names(found));
-        if expected == described && (named.is_empty() || wanted.is_empty() || named == wanted) {
-            return None;
-        }
-        let with_rules = |taints: BTreeSet<String>, rules: BTreeSet<String>| -> Vec<String> {
-            taints
-                .into_iter()
-                .chain(rules.into_iter().map(|rule| format!("rule {rule}")))
-                .collect()
-        };
-        Some(Objection::OtherTaints {
-            expected: with_rules(expected, named),
-            found: with_rules(described, wanted),
-        })
+impl ImpactReport {
+    /// So much of the digest as fits in a line with a command, and tells it from every other one.
+    #[must_use]
+    pub fn short_digest(&self) -> &str {
+        let digest = self.metadata.digest.as_str();
+        digest
+            .get(..ALGORITHM.len().saturating_add(DIGITS))
+            .unwrap_or(digest)
     }
+}
+
+fn other_digest(digits: &str, found: &ImpactReport) -> Option<Objection> {
+    let digest = &found.metadata.digest;
+    let is_same = digest
+        .strip_prefix(ALGORITHM)
+        .is_some_and(|found| found.starts_with(digits));
+    (!is_same).then(|| Objection::OtherDigest {
+        expected: format!("{ALGORITHM}{digits}"),
+        found: found.short_digest().to_owned(),
+    })
+}
+
+fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<Objection> {
+    let expected = described(&known.taints);
+    let described = described(&found.taints);
+    let names = |report: &ImpactReport| -> BTreeSet<String> {
+        report
+            .taints
+            .iter()
+            .filter_map(|taint| taint.rule.clone())
+            .collect()
+    };
+    // A report from before the rule was made has no name to compare.
+    let (named, wanted) = (names(known), names(found));
+    if expected == described && (named.is_empty() || wanted.is_empty() || named == wanted) {
+        return None;
+    }
+    let with_rules = |taints: BTreeSet<String>, rules: BTreeSet<String>| -> Vec<String> {
+        taints
+            .into_iter()
+            .chain(rules.into_iter().map(|rule| format!("rule {rule}")))
+            .collect()
+    };
+    Some(Objection::OtherTaints {
+        expected: with_rules(expected, named),
+        found: with_rules(described, wanted),
+    })
 }
 
 /// What taints which devices, without times and names.
@@ -238,7 +303,7 @@ mod tests {
     use crate::report::time::Time;
 
     fn expected() -> ExpectedReport {
-        ExpectedReport(Example::new().report())
+        ExpectedReport::of(Example::new().report())
     }
 
     fn text(change: impl FnOnce(&mut serde_json::Value)) -> String {
@@ -290,6 +355,37 @@ mod tests {
         assert_eq!(expected().objections(&found), []);
         found.pods.clear();
         assert_eq!(expected().objections(&found), []);
+    }
+
+    #[test]
+    fn a_digest_stands_for_its_report_and_for_no_other() {
+        let report = Example::new().report();
+        let with = |text: &str| ExpectedReport::with_digest(text);
+        for digest in [report.metadata.digest.as_str(), report.short_digest()] {
+            let expected = with(digest).unwrap().unwrap();
+            assert_eq!(expected.objections(&report), [], "{digest}");
+            let mut less = report.clone();
+            less.metadata.digest = format!("sha256:{}", "0".repeat(64));
+            let objections = expected.objections(&less);
+            assert!(
+                matches!(objections[..], [Objection::OtherDigest { .. }]),
+                "{objections:?}"
+            );
+        }
+        assert_eq!(with("report.json"), None);
+        let long = format!("sha256:{}", "a".repeat(65));
+        for text in [
+            "sha256:",
+            "sha256:0123456789abcde",
+            "sha256:0123456789ABCDEF",
+            &long,
+        ] {
+            assert_eq!(
+                with(text),
+                Some(Err(UnreadableReport::NotADigest)),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -12,12 +12,15 @@
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
-//! | How is it told to people? | `sections`, `headline` |
+//! | How is it told to people? | `sections`, `headline`, `rows` |
+//! | Which pod is told first, and with which others? | [`arrangement`], `order` |
+//! | When do the evictions fall, and when is the last pod gone? | `timeline` |
 //! | Who has to agree to it? | [`consent`] |
 //! | Does a report that was kept still say what was written? | `consistent` |
 //! | Is it more than what was agreed to? | [`expect`] |
 //! | Whom does it hit worst? | `victims` |
 
+pub mod arrangement;
 pub mod budgets;
 mod build;
 pub mod consent;
@@ -26,14 +29,18 @@ mod digest;
 pub mod expect;
 mod findings;
 mod headline;
+mod order;
 mod published;
+mod rows;
 mod sections;
 mod summary;
+mod timeline;
 mod victims;
 
 pub mod note;
 pub mod view;
 
+pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
 pub use build::Limits;
 pub use consent::Consent;

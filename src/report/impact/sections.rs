@@ -2,7 +2,10 @@
 
 use super::budgets::Budget;
 use super::headline::headline;
-use super::view::{ImpactReport, Outcome, Pod, Selector, TaintImpact};
+use super::order::full_name;
+use super::rows::{self, Shared};
+use super::timeline::Timeline;
+use super::view::{ImpactReport, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
 use crate::naming::pod;
 use crate::report::answer::Answer;
@@ -10,21 +13,32 @@ use crate::report::count::{Bounds, UNKNOWN};
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
-use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, View, first_of, optional};
-use crate::report::taint::{owner, spelled};
-use crate::report::time::human_duration;
+use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, View, each_once, optional};
+use crate::report::taint::spelled;
 
 impl View for ImpactReport {
     fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![Section::sentences(headline(self))];
-        sections.push(Section::table(pods(self)));
-        sections.push(Section::table(taints(&self.taints)));
+        let shared = Shared::of(self);
+        let mut answer = headline(self);
+        let timeline = Timeline::of(self);
+        answer.extend(timeline.as_ref().and_then(Timeline::sentence));
+        answer.extend(shared.sentence());
+        let mut sections = vec![
+            Section::sentences(question(&self.taints)),
+            Section::sentences(answer),
+            Section::list("What hurts most", self.worst_of_all()),
+        ];
+        sections.extend(rows::sections(self, &shared));
+        let chart = timeline.and_then(|timeline| timeline.chart());
+        sections.extend(chart.map(|chart| Section::table(chart).titled("Timeline".to_owned())));
+        sections.push(Section::list("Who stays", rows::staying(self)));
+        sections.push(Section::table(taints(&self.taints)).shown(taints_shown(&self.taints)));
         sections.push(controller(&self.taints));
         sections.push(Section::list("The controller says", published(self)));
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
-        sections.push(Section::list("Disruption budgets", violated));
-        sections.push(Section::list("Hazards", hazards(&self.pods)));
+        sections.push(Section::list("Disruption budgets", violated).shown(Shown::Wide));
+        sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
         sections.push(Section::list("Guards", guards(&self.guards)));
         let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
         let warnings = warnings.map(Warning::line).collect();
@@ -45,6 +59,8 @@ impl View for ImpactReport {
 
     fn tones(&self) -> &'static [(&'static str, Tone)] {
         &[
+            ("danger", Tone::Bad),
+            ("warning", Tone::Doubtful),
             ("EvictedNow", Tone::Bad),
             ("EvictedLater", Tone::Doubtful),
             ("Terminating", Tone::Doubtful),
@@ -58,99 +74,28 @@ impl View for ImpactReport {
     }
 }
 
-fn full_name(pod: &Pod) -> String {
-    format!("{}/{}", pod.namespace, pod.name)
+/// What was asked about, where that is one taint; several have a table.
+fn question(taints: &[TaintImpact]) -> Vec<String> {
+    let [impact] = taints else {
+        return Vec::new();
+    };
+    let taint = &impact.taint;
+    let taint = spelled(&taint.key, &taint.value, &taint.effect);
+    let devices = match &impact.selector {
+        Some(chosen) => selector(chosen),
+        None => "no selector".to_owned(),
+    };
+    let rule = impact.rule.as_ref();
+    let rule = rule.map_or_else(String::new, |rule| format!("rule {rule}: "));
+    vec![format!("{rule}{devices}   taint {taint}")]
 }
 
-fn pods(report: &ImpactReport) -> Table {
-    Table {
-        columns: vec![
-            Column::text("NAMESPACE"),
-            Column::text("POD"),
-            Column::text("NODE"),
-            Column::text("OUTCOME"),
-            Column::text("EVICT-IN"),
-            Column::text("DEVICE"),
-            Column::prose("CAUSE"),
-            Column::text("OWNER").wide(),
-            Column::text("QOS").wide(),
-            Column::number("PRIORITY").wide(),
-            Column::number("GRACE").wide(),
-            Column::text("CLAIM").wide(),
-            Column::text("HAZARDS").wide(),
-            Column::text("UID").wide(),
-        ],
-        rows: report.pods.iter().map(pod_row).collect(),
+/// Of one taint, the first line and the controller's message say what the table does.
+fn taints_shown(taints: &[TaintImpact]) -> Shown {
+    match taints {
+        [impact] if impact.controller_message.is_some() => Shown::Wide,
+        _ => Shown::Always,
     }
-}
-
-fn pod_row(pod: &Pod) -> Vec<String> {
-    let claims: Vec<_> = pod.claims.iter().map(|claim| claim.name.clone()).collect();
-    let hazards = pod.hazards.join(",");
-    let owner = pod.owner.as_ref();
-    vec![
-        pod.namespace.clone(),
-        pod.name.clone(),
-        optional(pod.node.as_deref()),
-        pod.outcome.as_str().to_owned(),
-        evict_in(pod),
-        first_of(&devices(pod)),
-        cause(pod),
-        owner.map_or_else(
-            || NONE.to_owned(),
-            |owner| format!("{}/{}", owner.kind, owner.name),
-        ),
-        optional(pod.qos_class.as_deref()),
-        pod.priority.to_string(),
-        format!("{}s", pod.grace_period_seconds),
-        first_of(&claims),
-        optional(Some(&hazards)),
-        pod.uid.clone(),
-    ]
-}
-
-fn evict_in(pod: &Pod) -> String {
-    match (pod.outcome, pod.evict_in_seconds) {
-        (Outcome::EvictedNow, _) => "now".to_owned(),
-        (_, Some(seconds)) => human_duration(jiff::SignedDuration::from_secs(seconds)),
-        (_, None) => NONE.to_owned(),
-    }
-}
-
-/// The selected devices of a pod, each once; those that evict it first come first.
-fn devices(pod: &Pod) -> Vec<String> {
-    let held = pod.claims.iter().flat_map(|claim| &claim.devices);
-    let held: Vec<_> = held.map(|held| &held.device).collect();
-    let evicting = pod.causes.iter().map(|cause| &cause.device);
-    // A cause of another taint may lie on a device that was not asked about.
-    let evicting = evicting.filter(|device| held.contains(device));
-    each_once(evicting.chain(held.iter().copied()).cloned())
-}
-
-/// Whose taints evict the pod, earliest first; or why it stays, and who evicts it all the same.
-fn cause(pod: &Pod) -> String {
-    let whose = pod
-        .causes
-        .iter()
-        .map(|cause| owner(cause.source, cause.name.as_deref()));
-    let whose = each_once(whose).join(", ");
-    let reason = pod.notes.first().map(|note| note.message.as_str());
-    match (pod.outcome, reason) {
-        (Outcome::EvictedNow | Outcome::EvictedLater, _) => optional(Some(&whose)),
-        (Outcome::Tolerates | Outcome::NotEvicted, Some(reason)) if !whose.is_empty() => {
-            format!("{reason}, evicted by {whose}")
-        }
-        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => optional(reason),
-    }
-}
-
-fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
-    items.fold(Vec::new(), |mut seen, item| {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-        seen
-    })
 }
 
 fn taints(taints: &[TaintImpact]) -> Table {

@@ -1,14 +1,17 @@
 //! Whom does it hit worst?
 
-use std::cmp::Reverse;
-
+use super::order::{full_name, urgency, workload};
 use super::view::{ImpactReport, Outcome, Pod};
 use crate::model::Uid;
-use crate::report::hazard::Hazard;
+use crate::report::severity::Severity;
+use crate::report::table::{counted, each_once};
 use crate::report::time::human_duration;
 
 /// More than these nobody reads before a question.
 const SHOWN: usize = 10;
+
+/// More than these are a table.
+const WORST: usize = 5;
 
 impl ImpactReport {
     /// The pods that are evicted, now or later.
@@ -26,19 +29,38 @@ impl ImpactReport {
     pub fn worst_lines(&self) -> Vec<String> {
         let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
         let mut evicted: Vec<&Pod> = evicted.collect();
-        evicted.sort_by_key(|pod| {
-            (
-                worst(pod),
-                Reverse(pod.hazards.len()),
-                pod.evict_in_seconds,
-                &pod.namespace,
-                &pod.name,
-            )
-        });
+        evicted.sort_by_cached_key(|pod| urgency(pod));
         let mut lines: Vec<String> = evicted.iter().take(SHOWN).map(|pod| line(pod)).collect();
         let more = evicted.len().saturating_sub(SHOWN);
         if more > 0 {
             lines.push(format!("  and {more} more{}", self.where_all_are()));
+        }
+        lines
+    }
+
+    /// The workloads that are hit worst, each with its severity and why, in a line: those with something
+    /// that does not come back by itself, or that breaks something for others. A bare pod stands for
+    /// itself.
+    pub(super) fn worst_of_all(&self) -> Vec<String> {
+        let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
+        let mut hit: Vec<&Pod> = self.pods.iter().filter(is_bad).collect();
+        hit.sort_by_cached_key(|pod| urgency(pod));
+        let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
+        for pod in hit {
+            let group = match workload(pod) {
+                Some(workload) => format!("{} of {}", workload, pod.namespace),
+                None => full_name(pod),
+            };
+            match groups.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, pods)) => pods.push(pod),
+                None => groups.push((group, vec![pod])),
+            }
+        }
+        let lines = groups.iter().take(WORST);
+        let mut lines: Vec<String> = lines.map(|(group, pods)| told(group, pods)).collect();
+        let more = groups.len().saturating_sub(WORST);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
         }
         lines
     }
@@ -63,11 +85,18 @@ impl ImpactReport {
     }
 }
 
-/// The rank of the pod's worst hazard; last for a pod that has none.
-fn worst(pod: &Pod) -> u8 {
-    let known = |code: &String| Hazard::of_code(code);
-    let ranks = pod.hazards.iter().filter_map(known).map(Hazard::rank);
-    ranks.min().unwrap_or(u8::MAX)
+/// `SEVERITY   WORKLOAD: why`
+fn told(group: &str, pods: &[&Pod]) -> String {
+    let severity = pods.iter().map(|pod| pod.severity).max();
+    let severity = severity.unwrap_or_default().as_str();
+    let findings = pods.iter().flat_map(|pod| &pod.findings);
+    let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
+    let why = each_once(findings.map(|finding| finding.message.clone()));
+    let pods = match pods {
+        [_] => String::new(),
+        pods => format!(" ({})", counted(pods.len(), "pod")),
+    };
+    format!("{severity:<7}   {group}{pods}: {}", why.join("; "))
 }
 
 /// `  NAMESPACE/NAME on NODE, now: HAZARDS`

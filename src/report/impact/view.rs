@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::findings::Finding;
 use super::published::Published;
@@ -60,6 +61,9 @@ pub struct ImpactReport {
     /// What could not be read or evaluated. The bounds in summary and counts say which numbers
     /// depend on it.
     pub incomplete: Vec<Incomplete>,
+    /// How its pods are told to people.
+    #[serde(skip)]
+    pub arrangement: Arrangement,
 }
 
 /// Where an impact report is from, and what identifies its answer.

@@ -1,0 +1,279 @@
+//! The pods of an impact report, a row each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::arrangement::Grouping;
+use super::order::{full_name, workload};
+use super::view::{ImpactReport, Outcome, Pod};
+use crate::report::hazard::Hazard;
+use crate::report::table::{Column, NONE, Section, Table, counted, each_once, first_of, optional};
+use crate::report::taint::owner;
+use crate::report::time::human_duration;
+
+/// The pods that would be evicted, in one table or in one for each group, as the report is arranged.
+pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
+    let evicted = in_order(report, |pod| pod.outcome.is_evicted());
+    let Some(by) = report.arrangement.by else {
+        return vec![Section::table(table(&evicted, shared))];
+    };
+    let groups = groups(by, &report.pods);
+    let section = |(group, pods): (&String, &BTreeSet<&str>)| {
+        let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
+        let rows: Vec<&Pod> = evicted.iter().filter(is_in).copied().collect();
+        let title = format!("{group}, {}", in_numbers(&rows, pods.len()));
+        Section::table(table(&rows, shared)).titled(title)
+    };
+    groups.iter().map(section).collect()
+}
+
+/// The groups with the pods in them, by UID.
+fn groups(by: Grouping, pods: &[Pod]) -> BTreeMap<String, BTreeSet<&str>> {
+    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for pod in pods {
+        for group in by.groups(pod) {
+            groups.entry(group).or_default().insert(&pod.uid);
+        }
+    }
+    groups
+}
+
+/// `3 pods: 2 now, 1 later`, of a group with so many pods in all.
+fn in_numbers(evicted: &[&Pod], all: usize) -> String {
+    let now = evicted
+        .iter()
+        .filter(|pod| pod.outcome == Outcome::EvictedNow);
+    let now = now.count();
+    let later = evicted.len().saturating_sub(now);
+    let stay = all.saturating_sub(evicted.len());
+    let parts = [(now, "now"), (later, "later"), (stay, "not")].into_iter();
+    let parts = parts.filter(|(number, _)| *number > 0);
+    let parts: Vec<String> = parts
+        .map(|(number, when)| format!("{number} {when}"))
+        .collect();
+    format!("{}: {}", counted(all, "pod"), parts.join(", "))
+}
+
+/// The pods that stay, and why, a line each.
+pub(super) fn staying(report: &ImpactReport) -> Vec<String> {
+    let staying = in_order(report, |pod| !pod.outcome.is_evicted());
+    let line = |pod: &Pod| format!("{}: {}", full_name(pod), why_it_stays(pod));
+    staying.into_iter().map(line).collect()
+}
+
+fn in_order(report: &ImpactReport, is_meant: impl Fn(&Pod) -> bool) -> Vec<&Pod> {
+    let mut pods: Vec<&Pod> = report.pods.iter().filter(|pod| is_meant(pod)).collect();
+    report.arrangement.order.sort(&mut pods);
+    pods
+}
+
+/// What is the same of all pods that would be evicted, so that it stands once and not in every row.
+#[derive(Default)]
+pub(super) struct Shared {
+    node: Option<String>,
+    device: Option<String>,
+    cause: Option<String>,
+    pods: usize,
+}
+
+impl Shared {
+    /// What the pods of `report` share.
+    pub(super) fn of(report: &ImpactReport) -> Self {
+        let evicted = in_order(report, |pod| pod.outcome.is_evicted());
+        let same = |value: fn(&Pod) -> String| {
+            let mut values = evicted.iter().map(|pod| value(pod));
+            let first = values.next()?;
+            values.all(|other| other == first).then_some(first)
+        };
+        Self {
+            node: same(|pod| optional(pod.node.as_deref())),
+            device: same(|pod| first_of(&devices(pod))),
+            cause: same(cause),
+            pods: evicted.len(),
+        }
+    }
+
+    /// In a sentence; nothing where nothing is shared.
+    pub(super) fn sentence(&self) -> Option<String> {
+        let node = self.node.as_ref().filter(|node| *node != NONE);
+        let node = node.map(|node| format!("is on {node}"));
+        let device = self.device.as_ref().map(|device| format!("uses {device}"));
+        let parts: Vec<String> = node.into_iter().chain(device).collect();
+        let who = if self.pods == 1 { "It" } else { "Each" };
+        (!parts.is_empty()).then(|| format!("{who} {}.", parts.join(" and ")))
+    }
+}
+
+fn table(pods: &[&Pod], shared: &Shared) -> Table {
+    let unless = |shared: &Option<String>, column: Column| {
+        if shared.is_some() {
+            column.wide()
+        } else {
+            column
+        }
+    };
+    Table {
+        columns: vec![
+            Column::text("SEVERITY"),
+            Column::text("WHEN"),
+            Column::long("POD"),
+            unless(&shared.node, Column::text("NODE").leaves(1)),
+            unless(&shared.device, Column::long("DEVICE").leaves(2)),
+            Column::long("WORKLOAD").leaves(3),
+            unless(&shared.cause, Column::text("CAUSE").leaves(4)),
+            Column::text("WHY-IT-HURTS").narrow(),
+            Column::text("HAZARDS").wide(),
+            Column::text("OUTCOME").wide(),
+            Column::text("QOS").wide(),
+            Column::number("PRIORITY").wide(),
+            Column::number("GRACE").wide(),
+            Column::text("CLAIM").wide(),
+            Column::text("UID").wide(),
+        ],
+        rows: pods.iter().map(|pod| row(pod)).collect(),
+    }
+}
+
+fn row(pod: &Pod) -> Vec<String> {
+    let claims: Vec<_> = pod.claims.iter().map(|claim| claim.name.clone()).collect();
+    let hazards = hazards(pod);
+    vec![
+        pod.severity.as_str().to_owned(),
+        when(pod),
+        full_name(pod),
+        optional(pod.node.as_deref()),
+        first_of(&devices(pod)),
+        optional(workload(pod).as_deref()),
+        cause(pod),
+        first_of(&hazards),
+        optional(Some(&hazards.join(","))),
+        pod.outcome.as_str().to_owned(),
+        optional(pod.qos_class.as_deref()),
+        pod.priority.to_string(),
+        format!("{}s", pod.grace_period_seconds),
+        first_of(&claims),
+        pod.uid.clone(),
+    ]
+}
+
+/// The codes of its hazards, the worst first.
+fn hazards(pod: &Pod) -> Vec<String> {
+    let mut hazards = pod.hazards.clone();
+    hazards.sort_by_key(|code| Hazard::of_code(code).map_or(u8::MAX, Hazard::rank));
+    hazards
+}
+
+fn when(pod: &Pod) -> String {
+    match (pod.outcome, pod.evict_in_seconds) {
+        (Outcome::EvictedNow, _) => "now".to_owned(),
+        (_, Some(seconds)) => {
+            let duration = jiff::SignedDuration::from_secs(seconds);
+            format!("+{}", human_duration(duration))
+        }
+        (_, None) => NONE.to_owned(),
+    }
+}
+
+/// The selected devices of a pod, each once; those that evict it first come first.
+fn devices(pod: &Pod) -> Vec<String> {
+    let held = pod.claims.iter().flat_map(|claim| &claim.devices);
+    let held: Vec<_> = held.map(|held| &held.device).collect();
+    let evicting = pod.causes.iter().map(|cause| &cause.device);
+    // A cause of another taint may lie on a device that was not asked about.
+    let evicting = evicting.filter(|device| held.contains(device));
+    each_once(evicting.chain(held.iter().copied()).cloned())
+}
+
+/// Whose taints evict the pod, earliest first.
+fn cause(pod: &Pod) -> String {
+    let causes = pod.causes.iter();
+    let whose = causes.map(|cause| owner(cause.source, cause.name.as_deref()));
+    optional(Some(&each_once(whose).join(", ")))
+}
+
+/// Why the pod stays, and who evicts it all the same.
+fn why_it_stays(pod: &Pod) -> String {
+    let reason = pod.notes.first().map(|note| note.message.as_str());
+    let reason = optional(reason);
+    match (pod.outcome, cause(pod)) {
+        (Outcome::Tolerates | Outcome::NotEvicted, whose) if whose != NONE => {
+            format!("{reason}, evicted by {whose}")
+        }
+        (
+            Outcome::Tolerates
+            | Outcome::NotEvicted
+            | Outcome::Terminating
+            | Outcome::EvictedNow
+            | Outcome::EvictedLater,
+            _,
+        ) => reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{Format, Page, render};
+    use crate::report::table::{Body, View};
+    use crate::report::testing::Example;
+
+    #[test]
+    fn what_all_rows_share_stands_above_them() {
+        let mut report = Example::new().report();
+        for pod in &mut report.pods {
+            pod.node = Some("node-7".to_owned());
+        }
+        let shown = |report: &ImpactReport, format| {
+            let page = Page {
+                format,
+                width: None,
+            };
+            render(report, page).unwrap()
+        };
+        let headers = |text: &str| {
+            let line = text.lines().find(|line| line.starts_with("SEVERITY"));
+            line.unwrap().to_owned()
+        };
+        let text = shown(&report, Format::Table);
+        assert!(text.contains("Each is on node-7"), "{text}");
+        assert!(!headers(&text).contains("NODE"), "{text}");
+        assert!(headers(&shown(&report, Format::Wide)).contains("NODE"));
+        let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
+        evicted.unwrap().node = Some("node-8".to_owned());
+        let text = shown(&report, Format::Table);
+        assert!(!text.contains("Each is on"), "{text}");
+        assert!(headers(&text).contains("NODE"), "{text}");
+    }
+
+    #[test]
+    fn a_group_is_told_with_its_numbers_and_its_pods() {
+        let mut report = Example::new().report();
+        report.arrangement.by = Some(Grouping::Namespace);
+        let sections = sections(&report, &Shared::of(&report));
+        let titles = sections.iter().map(|section| section.title.as_deref());
+        let titles: Vec<&str> = titles.flatten().collect();
+        insta::assert_debug_snapshot!(titles, @r#"
+        [
+            "team-a, 5 pods: 1 now, 1 later, 3 not",
+            "team-b, 1 pod: 1 later",
+        ]
+        "#);
+        let rows = sections.iter().map(|section| match &section.body {
+            Body::Table(table) => table.rows.len(),
+            Body::Sentences(_) | Body::List(_) => panic!("{section:?}"),
+        });
+        assert_eq!(rows.sum::<usize>(), report.summary.pods);
+        assert!(!report.sections().is_empty());
+    }
+
+    #[test]
+    fn who_stays_is_told_with_the_reason() {
+        let report = Example::new().report();
+        insta::assert_debug_snapshot!(staying(&report), @r#"
+        [
+            "team-a/infer-0: tolerates the taint, evicted by driver",
+            "team-a/old-0: terminating, should have stopped 10m ago",
+            "team-a/queued-0: has no node yet",
+        ]
+        "#);
+    }
+}
