@@ -143,19 +143,17 @@ impl Wanted {
             Self::Node(node) => Ok(entry.node().is_some_and(|found| found.as_str() == node)),
             Self::Claim(name) => Ok(claims.iter().any(|claim| claim.name == *name)),
             Self::Pod(name) => Ok(claims.iter().any(|claim| is_reserved_for(claim, name))),
-            Self::Attribute(_) | Self::Expression(_) => {
-                let Some(published) = entry.published else {
-                    return Err(unpublished());
-                };
+            Self::Attribute(conditions) => {
+                let published = entry.published.ok_or(ExpressionError::Unpublished)?;
                 let (driver, device) = (&published.slice.driver, published.device);
-                match self {
-                    Self::Attribute(conditions) => any(conditions
-                        .iter()
-                        .map(|condition| condition.holds(driver, device))),
-                    Self::Expression(expression) => expression.matches(driver, device),
-                    Self::Named(_) | Self::Node(_) | Self::Claim(_) | Self::Pod(_) => Ok(false),
-                }
+                let conditions = conditions.iter();
+                any(conditions.map(|condition| condition.holds(driver, device)))
             }
+            Self::Expression(expression) => match entry.published {
+                Some(published) => expression.matches(&published.slice.driver, published.device),
+                // Its driver is part of its name.
+                None => expression.matches_unpublished(&entry.key.driver.into()),
+            },
         }
     }
 }
@@ -173,12 +171,6 @@ fn any(
         }
     }
     failure.map_or(Ok(false), Err)
-}
-
-fn unpublished() -> ExpressionError {
-    ExpressionError::Runtime {
-        detail: "its attributes are unknown: no driver publishes it".to_owned(),
-    }
 }
 
 fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
@@ -379,6 +371,68 @@ mod tests {
             let found = picked(&wanted);
             let expected = |names: &[&str]| names.iter().map(ToString::to_string).collect();
             assert_eq!(found, (expected(devices), expected(failed)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_an_unpublished_device_decides() {
+        let model = "device.attributes['gpu.example.com'].model == 'h100'";
+        let with = |start: &str| format!("{start} {model}");
+        // Of the device that only an allocation knows: chosen, not chosen, or not known.
+        for (text, verdict) in [
+            (with("device.driver == 'nic.example.com' &&"), Some(false)),
+            (with("device.driver == 'gpu.example.com' ||"), Some(true)),
+            (with("device.driver == 'gpu.example.com' &&"), None),
+            (with("device.driver == 'nic.example.com' ||"), None),
+            (format!("{model} && device.driver == 'x'"), Some(false)),
+            (format!("{model} || device.driver != 'x'"), Some(true)),
+            (with("device.driver != 'x' ? true :"), Some(true)),
+            (with("device.driver == 'x' ? true :"), None),
+            (format!("{model} ? true : true"), None),
+            (with("1 / 0 == 1 &&"), None),
+            (format!("{model} && 1 / 0 == 1"), None),
+            ("device.allowMultipleAllocations".to_owned(), None),
+            ("!device.allowMultipleAllocations".to_owned(), None),
+            ("'x' in device.attributes".to_owned(), None),
+            ("has(device.attributes['x'].y)".to_owned(), None),
+            ("device.capacity['x'] == {}".to_owned(), None),
+            (format!("['a', 'b'].exists(e, {model} || e == 'b')"), Some(true)),
+            (format!("['a', 'b'].all(e, {model} && e == 'a')"), Some(false)),
+            (format!("['a', 'b'].exists(e, {model} && e == 'b')"), None),
+        ] {
+            let alone = [Wanted::Named(vec![exactly(id("a", "gone"))]), expression(&text)];
+            let pick = pick(&snapshot(), &alone, &semantics());
+            let found = match (pick.devices.len(), &pick.failed[..]) {
+                (chosen, []) => Some(chosen == 1),
+                (_, failed) => {
+                    assert_eq!(failed[0].1, ExpressionError::Unpublished, "{text}");
+                    None
+                }
+            };
+            assert_eq!(found, verdict, "{text}");
+        }
+    }
+
+    /// Monitoring that holds a device whose driver is gone must not keep others from being chosen.
+    #[test]
+    fn an_unpublished_device_of_another_driver_is_not_in_the_way() {
+        let mut snapshot = snapshot();
+        let allocation = snapshot.claims[0].allocation.as_mut().unwrap();
+        allocation.results[1].device.driver = "nic.example.com".into();
+        let wanted = expression(
+            "device.driver == 'gpu.example.com' && 'model' in device.attributes['gpu.example.com']",
+        );
+        let pick = pick(&snapshot, &[wanted], &semantics());
+        assert_eq!(pick.failed, []);
+        assert_eq!(pick.devices.len(), 3);
+    }
+
+    fn exactly(id: DeviceId) -> DeviceSelector {
+        DeviceSelector {
+            driver: Some(id.driver),
+            pool: Some(id.pool),
+            device: Some(id.device),
+            ..DeviceSelector::default()
         }
     }
 

@@ -325,7 +325,9 @@ fn undecided(failed: &[(DeviceId, ExpressionError)]) -> Failure {
     } else {
         failure
     };
-    if failed.iter().all(|(_, error)| error.is_of_the_device()) {
+    if failed.iter().all(|(_, error)| *error == ExpressionError::Unpublished) {
+        failure.hint("say of which driver, as --driver DRIVER, or leave them out: --skip-errors")
+    } else if failed.iter().all(|(_, error)| error.is_of_the_device()) {
         failure.hint(
             "ask for less, as with has(…) or .?x.orValue(…), or leave them out: --skip-errors",
         )

@@ -46,6 +46,27 @@ impl DeviceExpression {
     ///
     /// Upstream: `DeviceMatches`.
     pub fn matches(&self, driver: &DriverName, device: &Device) -> Result<bool, ExpressionError> {
+        self.verdict(driver, Some(device))
+    }
+
+    /// Returns whether the expression selects a device of `driver` that no driver publishes: nothing
+    /// else is known of it. `false && unknown` is false, and `true || unknown` is true.
+    ///
+    /// # Errors
+    ///
+    /// [`ExpressionError::Unpublished`] where that depends on what is not known, and as
+    /// [`DeviceExpression::matches`].
+    ///
+    /// Upstream: unknown values of cel-go, which the allocator has no use for.
+    pub fn matches_unpublished(&self, driver: &DriverName) -> Result<bool, ExpressionError> {
+        self.verdict(driver, None)
+    }
+
+    fn verdict(
+        &self,
+        driver: &DriverName,
+        device: Option<&Device>,
+    ) -> Result<bool, ExpressionError> {
         let mut evaluation = Evaluation::new(driver, device, self.checked.slots);
         let verdict = evaluation.value(&self.checked.root)?;
         if verdict.is_untold() {

@@ -60,6 +60,9 @@ pub enum ExpressionError {
         /// What it asks for.
         construct: String,
     },
+    /// What it depends on is not known of this device, since no driver publishes it.
+    #[error("its attributes are unknown: no driver publishes it")]
+    Unpublished,
     /// It fails for this device, in Kubernetes just as here.
     #[error("{detail}")]
     Runtime {
@@ -74,10 +77,11 @@ impl ExpressionError {
     /// Upstream: `CELSelectorExpressionMaxLength`.
     pub const MAXIMUM_LENGTH: usize = 10 * 1024;
 
-    /// Returns whether the error is the device's, so that upstream takes it as not selected.
+    /// Returns whether the error is the device's, and not the expression's: it fails there or asks for
+    /// what is not known. Upstream takes the device as not selected.
     pub fn is_of_the_device(&self) -> bool {
         match self {
-            Self::Runtime { .. } => true,
+            Self::Runtime { .. } | Self::Unpublished => true,
             Self::TooLong { .. } | Self::Compile { .. } | Self::Unsupported { .. } => false,
         }
     }
@@ -87,7 +91,10 @@ impl ExpressionError {
     pub fn position(&self) -> Option<Position> {
         match self {
             Self::Compile { at, .. } => Some(*at),
-            Self::TooLong { .. } | Self::Unsupported { .. } | Self::Runtime { .. } => None,
+            Self::TooLong { .. }
+            | Self::Unsupported { .. }
+            | Self::Unpublished
+            | Self::Runtime { .. } => None,
         }
     }
 }
@@ -130,6 +137,9 @@ impl Wrong {
 pub(super) enum Fault {
     /// In Kubernetes just as here; `||`, `&&`, `exists` and `all` can do without the part.
     Runtime(String),
+    /// It depends on what is not known of the device; `||`, `&&`, `exists` and `all` can do without
+    /// the part, too.
+    Unknown,
     /// What Kubernetes would say is not known here; nothing can do without it.
     Unsupported(String),
 }
@@ -153,6 +163,7 @@ impl From<Fault> for ExpressionError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Runtime(detail) => Self::Runtime { detail },
+            Fault::Unknown => Self::Unpublished,
             Fault::Unsupported(construct) => Self::Unsupported { construct },
         }
     }

@@ -17,7 +17,8 @@ const MAXIMUM_STEPS: usize = 600_000;
 /// One device that an expression is evaluated for.
 pub(super) struct Evaluation<'a> {
     pub(super) driver: &'a DriverName,
-    pub(super) device: &'a Device,
+    /// Absent where no driver publishes it, so that nothing is known but its name.
+    device: Option<&'a Device>,
     slots: Vec<Slot<'a>>,
     steps: usize,
 }
@@ -35,13 +36,18 @@ enum Slot<'a> {
 pub(super) type Outcome = Result<Value, Fault>;
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn new(driver: &'a DriverName, device: &'a Device, slots: usize) -> Self {
+    pub(super) fn new(driver: &'a DriverName, device: Option<&'a Device>, slots: usize) -> Self {
         Self {
             driver,
             device,
             slots: vec![Slot::Empty; slots],
             steps: 0,
         }
+    }
+
+    /// The device, as far as it is known.
+    pub(super) fn device(&self) -> Result<&'a Device, Fault> {
+        self.device.ok_or(Fault::Unknown)
     }
 
     pub(super) fn value(&mut self, node: &'a Node) -> Outcome {
@@ -75,7 +81,7 @@ impl<'a> Evaluation<'a> {
         match node {
             Node::Driver => Ok(Value::Text(self.driver.as_str().into())),
             Node::AllowMultipleAllocations => {
-                Ok(Value::Bool(self.device.allow_multiple_allocations))
+                Ok(Value::Bool(self.device()?.allow_multiple_allocations))
             }
             Node::Catalogue(catalogue) => self.all_of(*catalogue),
             Node::Domain(catalogue, domain) => self.domain(*catalogue, domain),
@@ -168,7 +174,8 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    /// `&&` with `deciding` false, `||` with true: that value wins, even over errors.
+    /// `&&` with `deciding` false, `||` with true: that value wins, even over errors and over what is
+    /// not known.
     #[inline(never)]
     fn chain(&mut self, terms: &'a [Node], deciding: bool) -> Outcome {
         self.spend(1)?;
@@ -177,8 +184,10 @@ impl<'a> Evaluation<'a> {
             match self.value(term) {
                 Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
                 Ok(Value::Bool(_)) => {}
-                Ok(_) => failed = failed.or_else(|| Some(Fault::overload())),
-                Err(fault @ Fault::Runtime(_)) => failed = failed.or(Some(fault)),
+                Ok(_) => failed = Some(stronger(failed, Fault::overload())),
+                Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => {
+                    failed = Some(stronger(failed, fault));
+                }
                 Err(fault @ Fault::Unsupported(_)) => return Err(fault),
             }
         }
@@ -312,7 +321,8 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// `exists` with `deciding` true, `all` with false: that value wins, even over errors.
+    /// `exists` with `deciding` true, `all` with false: that value wins, even over errors and over
+    /// what is not known.
     fn quantified(
         &mut self,
         fold: &'a FoldNode,
@@ -325,8 +335,10 @@ impl<'a> Evaluation<'a> {
             match self.value(&fold.body) {
                 Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
                 Ok(Value::Bool(_)) => {}
-                Ok(_) => failed = failed.or_else(|| Some(Fault::overload())),
-                Err(fault @ Fault::Runtime(_)) => failed = failed.or(Some(fault)),
+                Ok(_) => failed = Some(stronger(failed, Fault::overload())),
+                Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => {
+                    failed = Some(stronger(failed, fault));
+                }
                 Err(fault @ Fault::Unsupported(_)) => return Err(fault),
             }
         }
@@ -395,6 +407,18 @@ impl<'a> Evaluation<'a> {
             }
         }
         Ok(Value::Map(Arc::new(map)))
+    }
+}
+
+/// What is said of two parts that decide nothing: that something is not known, which may turn out to
+/// decide, before the first error.
+///
+/// Upstream: `evalOr.Eval`.
+fn stronger(before: Option<Fault>, fault: Fault) -> Fault {
+    match (before, fault) {
+        (Some(Fault::Unknown), _) | (_, Fault::Unknown) => Fault::Unknown,
+        (Some(before @ (Fault::Runtime(_) | Fault::Unsupported(_))), _) => before,
+        (None, fault) => fault,
     }
 }
 

@@ -16,10 +16,11 @@ impl Evaluation<'_> {
     #[inline(never)]
     pub(super) fn attribute(&mut self, wanted: &Attribute) -> Outcome {
         self.spend(1)?;
+        let device = self.device()?;
         let own = *wanted.domain == *self.driver.as_str();
         let found = match wanted.catalogue {
-            Catalogue::Attributes => found(&self.device.attributes, wanted, own)?.map(of_attribute),
-            Catalogue::Capacity => found(&self.device.capacity, wanted, own)?.map(of_capacity),
+            Catalogue::Attributes => found(&device.attributes, wanted, own)?.map(of_attribute),
+            Catalogue::Capacity => found(&device.capacity, wanted, own)?.map(of_capacity),
         };
         // That there is one does not depend on what it is, but a value that cannot be told may be
         // one that upstream refuses as a whole.
@@ -40,7 +41,7 @@ impl Evaluation<'_> {
     pub(super) fn domain(&self, catalogue: Catalogue, domain: &str) -> Outcome {
         let mut map = Map::default();
         let driver = self.driver.as_str();
-        for (name, value) in self.all(catalogue) {
+        for (name, value) in self.all(catalogue)? {
             let (of, id) = name.split_once('/').unwrap_or((driver, name));
             if of == domain {
                 let key = Value::Text(id.into());
@@ -60,7 +61,7 @@ impl Evaluation<'_> {
         };
         let driver = self.driver.as_str();
         let mut domains: Vec<&str> = self
-            .all(catalogue)
+            .all(catalogue)?
             .map(|(name, _)| name.split_once('/').map_or(driver, |(domain, _)| domain))
             .collect();
         domains.sort_unstable();
@@ -72,13 +73,18 @@ impl Evaluation<'_> {
         Ok(Value::Map(Arc::new(map)))
     }
 
-    fn all(&self, catalogue: Catalogue) -> impl Iterator<Item = (&str, Option<Value>)> {
-        let attributes = (catalogue == Catalogue::Attributes).then_some(&self.device.attributes);
-        let capacity = (catalogue == Catalogue::Capacity).then_some(&self.device.capacity);
+    fn all(
+        &self,
+        catalogue: Catalogue,
+    ) -> Result<impl Iterator<Item = (&str, Option<Value>)>, Fault> {
+        let device = self.device()?;
+        let attributes = (catalogue == Catalogue::Attributes).then_some(&device.attributes);
+        let capacity = (catalogue == Catalogue::Capacity).then_some(&device.capacity);
         let attributes = attributes.into_iter().flatten();
         let attributes = attributes.map(|(name, value)| (name.as_ref(), of_attribute(value)));
         let capacity = capacity.into_iter().flatten();
-        attributes.chain(capacity.map(|(name, value)| (name.as_ref(), of_capacity(value))))
+        let capacity = capacity.map(|(name, value)| (name.as_ref(), of_capacity(value)));
+        Ok(attributes.chain(capacity))
     }
 }
 
