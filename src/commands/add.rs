@@ -22,8 +22,9 @@ use super::work::source;
 use crate::cluster::user_name;
 use crate::decide::add::{deed, next_line};
 use crate::decide::broad::{foreign, set_back};
-use crate::decide::choice::{Choice, Purpose, Typed};
+use crate::decide::choice::{By, Choice, Expansion, Picker, Purpose, Typed, collapsed};
 use crate::decide::drafts::{Inscription, with_expiry};
+use crate::decide::identity::with_identities;
 use crate::decide::policy::Asked;
 use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
@@ -72,6 +73,13 @@ pub(super) struct AddArgs {
     /// Accept names that match no device
     #[arg(long, help_heading = "Devices")]
     allow_missing: bool,
+
+    /// One rule for a pool or driver of which all devices are chosen
+    ///
+    /// Instead of one for each device, where the chosen ones are exactly those that it has now and all
+    /// of it is known. Such a rule also taints devices that are published there later.
+    #[arg(long, help_heading = "Rule", hide_short_help = true)]
+    collapse: bool,
 
     /// Name of the rule; default: made from what it taints
     #[arg(long, help_heading = "Rule")]
@@ -153,6 +161,11 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
 impl AddArgs {
     async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice(context).await?;
+        if self.collapse && choice.picker().is_none() {
+            return Err(Failure::usage(
+                "--collapse says something about devices that --where, --node and their like choose",
+            ));
+        }
         // What is wrong with names is found before anybody is asked anything.
         let named = match choice.picker() {
             None => Some(self.inscription().drafts(&choice, manifests)?),
@@ -162,12 +175,18 @@ impl AddArgs {
         let change = self.change.change();
 
         let scene = Scene::open(self.version.version(), context).await?;
-        let scene = scene.with_attributes_for(choice.picker()).await?;
-        let look = &scene.look;
+        let mut scene = scene.with_attributes_for(choice.picker()).await?;
         let drafts = match named {
             Some(drafts) => drafts,
             None => self.picked(&choice, &scene, context)?,
         };
+        let has_attributes = choice.picker().is_some_and(Picker::needs_attributes);
+        if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
+            scene = scene.with_attributes().await?;
+        }
+        let look = &scene.look;
+        let more = &self.picks.identity_attributes;
+        let drafts = with_identities(drafts, look.snapshot(), &look.semantics, more);
         let drafts = with_expiry(drafts, self.expires.as_ref(), look.now)?;
         if !self.allow_missing {
             refuse_unknown_devices(&drafts, &scene)?;
@@ -358,6 +377,14 @@ impl AddArgs {
         Ok((choice, source::manifests(&self.filename).await?))
     }
 
+    fn expansion(&self) -> Expansion {
+        if self.collapse {
+            Expansion::Collapsed
+        } else {
+            Expansion::ByName
+        }
+    }
+
     fn inscription(&self) -> Inscription {
         Inscription {
             name: self.name.clone(),
@@ -375,7 +402,16 @@ impl AddArgs {
         context: &Context,
     ) -> Result<Vec<RuleDraft>, Failure> {
         let look = &scene.look;
-        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+        let (choice, mut notes) = choice.resolved(&look.reading, &look.semantics)?;
+        let choice = match (self.expansion(), choice.by) {
+            (Expansion::Collapsed, By::Selectors(selectors)) => {
+                let (selectors, more) = collapsed(selectors, &look.reading, &look.semantics);
+                notes.extend(more);
+                let by = By::Selectors(selectors);
+                Choice { by, ..choice }
+            }
+            (Expansion::ByName | Expansion::Collapsed, by) => Choice { by, ..choice },
+        };
         for note in notes {
             context.printer.note(&note);
         }

@@ -26,7 +26,7 @@ pub(super) async fn look(
     if values.are_in_the_kubeconfig() {
         return sources.kubeconfig();
     }
-    let looked = tokio::time::timeout(PATIENCE, sources.objects(values.kinds())).await;
+    let looked = tokio::time::timeout(PATIENCE, sources.objects(values)).await;
     looked.ok().and_then(Result::ok).unwrap_or_default()
 }
 

@@ -63,7 +63,10 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         .iter()
         .map(|rule| ConsideredTaint::of_rule(rule, look.now))
         .collect();
-    let look = look.with_pods_of(&considered).await?;
+    let look = look.with_identities_of(&meant.rules).await?;
+    let mut look = look.with_pods_of(&considered).await?;
+    let identities = look.identity_warnings(&meant.rules);
+    look.reading.warnings.extend(identities);
     let questions: Vec<Question<'_>> = meant
         .rules
         .iter()

@@ -14,16 +14,19 @@ use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::wanted::Wanted;
-use crate::decide::choice::{self, Picker, Picks, Shown, Typed};
+use crate::decide::choice::{
+    self, Picker, Picks, Shown, Typed, hardware_among, refuse_unknown_attributes,
+};
 use crate::decide::narrowing::{Narrowing, Usage};
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
-use crate::report::{Basis, DeviceReport};
+use crate::report::{AttributeColumns, Basis, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///
-/// What stands in the first column is what `preview` takes. Several DEVICE arguments widen the
+/// Devices stand below their nodes, with how many there are of them. What stands in the first
+/// column is what `preview` takes. Several DEVICE arguments widen the
 /// list, flags narrow it; --namespace to devices that claims of that namespace hold.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -43,8 +46,27 @@ pub(super) struct DevicesArgs {
     tainted: bool,
 
     /// Only devices that no claim holds; one with administrative access takes them from nobody
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
+
+    /// Only devices that a claim holds, other than for administrative access
+    #[arg(long, help_heading = "Devices")]
+    allocated: bool,
+
+    /// Attributes and capacities to show: model,memory
+    ///
+    /// Each has a column of its own. A name without a domain is that of any domain.
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        help_heading = "Output"
+    )]
+    columns: Vec<String>,
+
+    /// Show all attributes and capacities
+    #[arg(long, help_heading = "Output")]
+    show_attributes: bool,
 
     /// List again whenever something is different
     #[arg(short, long, help_heading = "Devices")]
@@ -65,12 +87,16 @@ Examples:
   # All devices of a node
   kubectl devicetaint devices --node node-7
 
+  # Which models there are, and what is on them
+  kubectl devicetaint devices --columns model,memory --allocated
+
   # What could be tainted without hitting anybody
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let (_, named) = args.hardware();
     let shown = Shown::parse(&Typed {
-        arguments: args.devices.clone(),
+        arguments: named,
         flags: args.selector.selector()?,
         ..Typed::default()
     })?;
@@ -120,22 +146,46 @@ impl DevicesArgs {
         self.watch
     }
 
+    /// The arguments that name hardware, and all others.
+    fn hardware(&self) -> (Vec<(String, String)>, Vec<String>) {
+        hardware_among(&self.devices, &self.picks.identity_attributes)
+    }
+
+    fn columns(&self) -> AttributeColumns {
+        AttributeColumns {
+            names: self.columns.clone(),
+            all: self.show_attributes,
+        }
+    }
+
     /// What there is, what is asked about it, and what to do where that is nothing.
     async fn look(
         &self,
         shown: Shown,
         context: &Context,
     ) -> Result<(Look, Listed, Vec<String>), Failure> {
-        let picks = self.picks.picks(context.namespace.as_deref());
-        let node = picks.node.clone().filter(|_| !picks.with_partitions);
-        let picker = Picker::parse(&Picks {
-            node: picks.node.clone().filter(|_| node.is_none()),
-            ..picks
-        })?;
+        let picks = Picks {
+            identities: self.hardware().0,
+            ..self.picks.picks(context.namespace.as_deref())
+        };
+        // A node that has no devices has an empty list, and chooses nothing from what is chosen otherwise.
+        let beside_it = Picks {
+            node: None,
+            ..picks.clone()
+        };
+        let is_alone = Picker::parse(&beside_it)?.is_none();
+        let node = picks.node.clone().filter(|_| is_alone);
+        let picker = Picker::parse(if is_alone { &beside_it } else { &picks })?;
         let look = Look::open(&self.source.source(), context).await?;
-        let look = look.with_attributes_for(picker.as_ref()).await?;
+        let mut look = look.with_attributes_for(picker.as_ref()).await?;
+        let columns = self.columns();
+        let has_attributes = picker.as_ref().is_some_and(Picker::needs_attributes);
+        if !columns.is_empty() && !has_attributes {
+            look = look.with_attributes(&[]).await?;
+        }
+        refuse_unknown_attributes(&columns.names, &look.reading)?;
         let picked = match &picker {
-            Some(picker) => Some(picker.resolve(&look.reading, &[], &look.semantics)?),
+            Some(picker) => Some(picker.resolve(&look.reading, &shown.names(), &look.semantics)?),
             None => None,
         };
         let inventory = engine::devices(look.snapshot(), &look.semantics);
@@ -152,6 +202,7 @@ impl DevicesArgs {
                 .map(|picked| picked.devices.iter().cloned().collect()),
             tainted: self.tainted,
             free: self.free,
+            allocated: self.allocated,
             namespace: context.namespace.clone(),
         };
         let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
@@ -159,13 +210,14 @@ impl DevicesArgs {
         let hints = bare.into_iter().chain(narrowing.nearest_node(&inventory));
         let hints = notes.chain(hints);
         let hints = hints.collect();
-        Ok((look, Listed { narrowing }, hints))
+        Ok((look, Listed { narrowing, columns }, hints))
     }
 }
 
 /// Which devices are listed.
 struct Listed {
     narrowing: Narrowing,
+    columns: AttributeColumns,
 }
 
 impl Question for Listed {
@@ -176,13 +228,21 @@ impl Question for Listed {
         None
     }
 
+    fn needs_attributes(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         let usage = Usage::of(basis);
         inventory
             .devices
             .retain(|state| self.narrowing.wants(state, usage));
-        DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
+        let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis);
+        if self.columns.is_empty() {
+            return report;
+        }
+        report.with_attributes(&inventory.devices, self.columns.clone())
     }
 }
 

@@ -20,6 +20,7 @@ use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::effect::{no_way_back, way_back};
+use crate::decide::identity::{OtherHardware, refuse_other_hardware};
 use crate::decide::ledger::Wish as Planned;
 use crate::decide::policy::Asked;
 use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
@@ -30,6 +31,7 @@ use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
 use crate::report::ImpactReport;
+use crate::report::metadata::Warning as Oddity;
 
 /// Let rules do more: block new pods, or evict those that are there
 ///
@@ -54,6 +56,13 @@ pub(super) struct EscalateArgs {
         value_name = "NoSchedule|NoExecute"
     )]
     to: Higher,
+
+    /// Also where a device's name stands for other hardware now
+    ///
+    /// A rule notes what its device was when it was made. Without this flag nothing is changed where
+    /// that is something else now, or has another name.
+    #[arg(long, help_heading = "Safety", hide_short_help = true)]
+    accept_identity_change: bool,
 
     /// Wait until everybody is gone whom it evicts
     #[arg(long, help_heading = "Wait")]
@@ -164,6 +173,7 @@ impl EscalateArgs {
         if meant.rules.is_empty() {
             context.printer.note("No resources found");
         }
+        let scene = scene.with_identities_of(&meant.rules).await?;
         let wish = escalate(&meant.rules, &to)?;
         self.warn_of_no_way_back(&wish.done, context);
         let change = self.change.change();
@@ -195,6 +205,10 @@ impl EscalateArgs {
         }
         let to = Effect::from(self.to);
         let dry_run = self.change.change().dry_run;
+        let facts = (&scene.look.reading, &scene.look.semantics);
+        for warning in refuse_other_hardware(&wish.open, facts, self.other_hardware())? {
+            context.printer.warn(&Oddity::from(&warning).line());
+        }
         let asked = wish.open.iter().map(|rule| Asked::of_rule(rule, &to));
         let asked: Vec<Asked> = asked.collect();
         safety.policies.refuse(&asked, &scene.look.semantics)?;
@@ -271,6 +285,14 @@ impl EscalateArgs {
             }
         }
         Ok(())
+    }
+
+    fn other_hardware(&self) -> OtherHardware {
+        if self.accept_identity_change {
+            OtherHardware::Accepted
+        } else {
+            OtherHardware::Refused
+        }
     }
 
     /// Whether there is anything to wait for.

@@ -16,6 +16,7 @@ use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use crate::decide::choice::rule_names;
+use crate::decide::identity::{self, Noted};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule};
@@ -123,6 +124,8 @@ struct Listed<'a> {
     names: Vec<String>,
     /// The rules as they are served, where that is what is printed.
     objects: BTreeMap<String, Value>,
+    /// Whether one of them notes what its device was.
+    notes_hardware: bool,
 }
 
 impl Listed<'_> {
@@ -152,8 +155,13 @@ impl Question for Listed<'_> {
         Some(engine::selection(snapshot, &considered, basis.semantics).devices)
     }
 
+    fn needs_attributes(&self) -> bool {
+        self.notes_hardware
+    }
+
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
+        let identities = identity::warnings(&shown, basis.reading, basis.semantics);
         let considered = considered(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
         let impact = engine::preview(snapshot, &considered, basis.now, basis.semantics);
@@ -172,6 +180,7 @@ impl Question for Listed<'_> {
         let rows = rows(shown, &impact, &knowledge);
         RuleList::new(rows, self.objects.clone(), basis.now)
             .from_answer(&impact, basis)
+            .with_warnings(&identities)
             .sorted_by(self.args.sort_by)
             .with_headers(headers)
             .with_notes(notes)
@@ -209,6 +218,14 @@ impl ListArgs {
             args: self,
             names,
             objects,
+            notes_hardware: false,
+        };
+        let shown = question.shown(&look.basis());
+        let notes_hardware = shown.iter().any(|rule| Noted::on(rule).is_some());
+        let look = look.with_identities_of(&shown).await?;
+        let question = Listed {
+            notes_hardware,
+            ..question
         };
         Ok((look, question))
     }

@@ -263,6 +263,14 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         look.refuse_missing(&considered)?;
     }
     look.reading.warnings.extend(choice.warning());
+    let rules = considered.iter().filter_map(|considered| {
+        let name = considered.rule.as_ref()?;
+        look.rule(name.as_str()).ok().cloned()
+    });
+    let rules: Vec<DeviceTaintRule> = rules.collect();
+    look = look.with_identities_of(&rules).await?;
+    let identities = look.identity_warnings(&rules);
+    look.reading.warnings.extend(identities);
     let asked = asked(&considered, manifests, &look);
     look.reading.warnings.extend(policies.asked_later(&asked));
     let look = look.with_pods_for(&considered, guards).await?;

@@ -18,7 +18,7 @@ use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::decide::broad::{foreign, set_back};
-use crate::decide::choice::Picker;
+use crate::decide::choice::{Picker, Picks, hardware_among};
 use crate::decide::chooser::{Absence, devices_among};
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
@@ -112,7 +112,10 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let picker = Picker::parse(&self.picks.picks(context.namespace.as_deref()))?;
+        let picker = Picker::parse(&Picks {
+            identities: self.hardware().0,
+            ..self.picks.picks(context.namespace.as_deref())
+        })?;
         let named = match &picker {
             None => Some(self.chooser(&self.rules.ways())?),
             Some(_) => None,
@@ -156,6 +159,12 @@ impl RemoveArgs {
         ended
     }
 
+    /// The targets that name hardware, and all others.
+    fn hardware(&self) -> (Vec<(String, String)>, Vec<String>) {
+        let targets = self.rules.ways().targets;
+        hardware_among(targets, &self.picks.identity_attributes)
+    }
+
     fn chooser(&self, ways: &Ways<'_>) -> Result<Chooser, Failure> {
         Chooser::parse(&Ways {
             expired: self.expired,
@@ -176,10 +185,10 @@ impl RemoveArgs {
             return self.chooser(&self.rules.ways());
         };
         let ways = self.rules.ways();
-        let (named, mut targets) = devices_among(ways.targets)?;
+        let (named, mut targets) = devices_among(&self.hardware().1)?;
         let look = Look::of(live.clone(), self.version.version()).await?;
         let look = look.with_attributes_for(Some(picker)).await?;
-        let picked = picker.resolve(&look.reading, &named, &look.semantics)?;
+        let picked = picker.resolve(&look.reading, &[&named], &look.semantics)?;
         for note in &picked.notes {
             context.printer.note(note);
         }

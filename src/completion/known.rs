@@ -1,10 +1,10 @@
 //! What there is to complete a word with.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::Values;
 use crate::model::{
-    DeviceClass, DeviceId, DeviceTaintRule, ResourceClaim, ResourceSlice, Snapshot,
+    AttributeValue, DeviceClass, DeviceId, DeviceTaintRule, ResourceClaim, ResourceSlice, Snapshot,
 };
 use crate::naming::completion::{self, Candidate, beginning};
 use crate::report::guard::Signal;
@@ -49,6 +49,12 @@ impl Known {
         let rules = || completion::rules(&self.rules, typed);
         let keys = |ending| completion::keys(&self.rules, ending, typed);
         match values {
+            Values::AttributeNames => {
+                let names = self.attributes().into_keys();
+                let names: Vec<String> = names.collect();
+                words(names.iter().map(String::as_str), typed)
+            }
+            Values::Attributes => self.comparisons(typed),
             Values::Claims => self.holders(typed),
             Values::Classes => words(self.classes.iter().map(|class| class.name.as_str()), typed),
             Values::Pods => self.pods(typed),
@@ -86,6 +92,46 @@ impl Known {
             devices.map(|device| slice.id_of(device))
         });
         devices.collect()
+    }
+
+    /// Attributes and capacities of the devices by their names without domains, with their values as they
+    /// are typed.
+    fn attributes(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let devices = self.slices.iter().flat_map(|slice| &slice.devices);
+        for device in devices {
+            for (name, value) in &device.attributes {
+                let values = found.entry(without_domain(name)).or_default();
+                values.extend(typed_values(value));
+            }
+            for (name, written) in &device.capacity {
+                let values = found.entry(without_domain(name)).or_default();
+                values.insert(written.to_string());
+            }
+        }
+        found
+    }
+
+    /// Comparisons of attributes: names at first, then values.
+    fn comparisons(&self, typed: &str) -> Vec<Candidate> {
+        let attributes = self.attributes();
+        let words: Vec<Candidate> = match typed.split_once('=') {
+            None => {
+                let names = attributes.keys();
+                names
+                    .map(|name| Candidate::bare(format!("{name}=")))
+                    .collect()
+            }
+            Some((start, _)) => {
+                // What comes before may be a part of the sign.
+                let name = start.trim_end_matches(['<', '>']);
+                let values = attributes.get(name).into_iter().flatten();
+                values
+                    .map(|value| Candidate::bare(format!("{start}={value}")))
+                    .collect()
+            }
+        };
+        beginning(words, typed)
     }
 
     /// Drivers that publish devices and begin with `typed`.
@@ -149,4 +195,87 @@ impl Known {
 fn words<'a>(names: impl Iterator<Item = &'a str>, typed: &str) -> Vec<Candidate> {
     let names: BTreeSet<&str> = names.collect();
     beginning(names.into_iter().map(Candidate::bare), typed)
+}
+
+fn without_domain(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or(name).to_owned()
+}
+
+/// What can be typed for a value; of a list, each of its elements.
+fn typed_values(value: &AttributeValue) -> Vec<String> {
+    fn all<T: ToString>(values: &[T]) -> Vec<String> {
+        values.iter().map(ToString::to_string).collect()
+    }
+    match value {
+        AttributeValue::Int(number) => vec![number.to_string()],
+        AttributeValue::Bool(value) => vec![value.to_string()],
+        AttributeValue::String(text) | AttributeValue::Version(text) => vec![text.to_string()],
+        AttributeValue::Ints(numbers) => all(numbers),
+        AttributeValue::Bools(values) => all(values),
+        AttributeValue::Strings(texts) | AttributeValue::Versions(texts) => all(texts),
+        AttributeValue::Unknown => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Device, Pool, SliceNodes};
+
+    fn device(model: &str) -> Device {
+        let attributes = [
+            ("model".into(), AttributeValue::String(model.into())),
+            (
+                "a.example.com/zones".into(),
+                AttributeValue::Ints(vec![1, 2]),
+            ),
+            ("odd".into(), AttributeValue::Unknown),
+        ];
+        Device {
+            name: model.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: attributes.into(),
+            capacity: [("memory".into(), "80Gi".into())].into(),
+            allow_multiple_allocations: false,
+            terms: None,
+        }
+    }
+
+    #[test]
+    fn attributes_are_proposed_by_name_and_then_with_their_values() {
+        let known = Known {
+            slices: vec![ResourceSlice {
+                name: "slice".into(),
+                driver: "gpu.example.com".into(),
+                pool: Pool {
+                    name: "node-7".into(),
+                    generation: 1,
+                    slice_count: 1,
+                },
+                nodes: SliceNodes::Several,
+                devices: vec![device("H100"), device("A100"), device("H100")],
+                terms: None,
+            }],
+            ..Known::default()
+        };
+        for (values, typed, expected) in [
+            (
+                Values::Attributes,
+                "",
+                &["memory=", "model=", "odd=", "zones="][..],
+            ),
+            (Values::Attributes, "mo", &["model="]),
+            (Values::Attributes, "model=", &["model=A100", "model=H100"]),
+            (Values::Attributes, "model=H", &["model=H100"]),
+            (Values::Attributes, "memory>=", &["memory>=80Gi"]),
+            (Values::Attributes, "zones=", &["zones=1", "zones=2"]),
+            (Values::Attributes, "odd=", &[]),
+            (Values::AttributeNames, "m", &["memory", "model"]),
+        ] {
+            let proposed = known.proposals(values, typed);
+            let words: Vec<&str> = proposed.iter().map(|found| found.word.as_str()).collect();
+            assert_eq!(words, expected, "{typed}");
+        }
+    }
 }

@@ -5,6 +5,10 @@ use crate::model::Kind;
 /// Words that an argument takes and that its definition does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
+    /// Attributes and capacities of devices, by name.
+    AttributeNames,
+    /// Attributes and capacities of devices with their values.
+    Attributes,
     /// Claims that hold devices, with their namespaces.
     Claims,
     /// Device classes.
@@ -60,6 +64,8 @@ impl Values {
             (_, "pool") => Self::Pools,
             (_, "device") => Self::DeviceNames,
             (_, "node") => Self::Nodes,
+            (_, "attributes") => Self::Attributes,
+            (_, "columns" | "identity_attributes") => Self::AttributeNames,
             (_, "class") => Self::Classes,
             (_, "claim") => Self::Claims,
             (_, "pod") => Self::Pods,
@@ -79,15 +85,25 @@ impl Values {
         matches!(self, Self::Clusters | Self::Contexts | Self::Users)
     }
 
+    /// Whether such words are in what devices are beside their names.
+    #[must_use]
+    pub fn are_attributes(self) -> bool {
+        matches!(self, Self::Attributes | Self::AttributeNames)
+    }
+
     /// The kinds of objects in which such names are; none where they are elsewhere.
     #[must_use]
     pub fn kinds(self) -> &'static [Kind] {
         match self {
             Self::Clusters | Self::Contexts | Self::Users | Self::Guards | Self::Topics => &[],
             Self::Labels | Self::Rules => &[Kind::DeviceTaintRule],
-            Self::Devices | Self::DeviceNames | Self::Drivers | Self::Nodes | Self::Pools => {
-                &[Kind::ResourceSlice]
-            }
+            Self::AttributeNames
+            | Self::Attributes
+            | Self::Devices
+            | Self::DeviceNames
+            | Self::Drivers
+            | Self::Nodes
+            | Self::Pools => &[Kind::ResourceSlice],
             Self::DevicesThenTaint | Self::RulesOrDevices | Self::RulesOrDevicesToRemove => {
                 &[Kind::DeviceTaintRule, Kind::ResourceSlice]
             }

@@ -40,6 +40,7 @@ pub mod draft;
 pub mod drafts;
 pub mod effect;
 pub mod ending;
+pub mod identity;
 pub mod known;
 pub mod leaving;
 pub mod ledger;

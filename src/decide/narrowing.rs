@@ -21,6 +21,8 @@ pub struct Narrowing {
     pub tainted: bool,
     /// `--free`
     pub free: bool,
+    /// `--allocated`
+    pub allocated: bool,
     /// `--namespace`
     pub namespace: Option<String>,
 }
@@ -54,13 +56,15 @@ impl Narrowing {
         let local = node.is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
         let free = !self.free || (usage == Usage::Known && state.is_free());
+        // What a claim is known to hold is allocated, whatever else is not known.
+        let allocated = !self.allocated || !state.is_free();
         let held = self.namespace.as_ref().is_none_or(|namespace| {
             let mut claims = state.claims.iter();
             claims.any(|claim| claim.name.namespace.as_str() == namespace)
         });
         let picked = self.picked.as_ref();
         let picked = picked.is_none_or(|picked| picked.contains(&state.id));
-        self.shown.contains(&state.id) && picked && local && tainted && free && held
+        self.shown.contains(&state.id) && picked && local && tainted && free && allocated && held
     }
 
     /// A node that was probably meant, where no device is local to the one that was asked for.
@@ -94,6 +98,7 @@ mod tests {
             },
             node: Some(node),
             published: true,
+            device: None,
             allocations,
             administrative,
             taints: Vec::new(),
@@ -118,6 +123,23 @@ mod tests {
         assert!(!free(1, 0, Usage::Known));
         assert!(!free(2, 1, Usage::Known));
         assert!(!free(0, 0, Usage::Unknown), "nobody knows");
+    }
+
+    #[test]
+    fn allocated_is_what_somebody_works_with() {
+        let node = NodeName::from("node-7");
+        let narrowing = Narrowing {
+            allocated: true,
+            ..Narrowing::default()
+        };
+        for usage in [Usage::Known, Usage::Unknown] {
+            assert!(narrowing.wants(&state(&node, 2, 1), usage));
+            assert!(
+                !narrowing.wants(&state(&node, 1, 1), usage),
+                "only a monitor"
+            );
+            assert!(!narrowing.wants(&state(&node, 0, 0), usage));
+        }
     }
 
     #[test]

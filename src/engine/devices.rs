@@ -7,7 +7,8 @@ use foldhash::{HashMap, HashMapExt};
 use super::select::{DeviceKey, RuleIndex};
 use super::{DeviceTaint, Origin, Semantics};
 use crate::model::{
-    AllocationResult, Device, DeviceId, Gap, NodeName, ResourceClaim, ResourceSlice, Warning,
+    AllocationResult, Device, DeviceId, DriverName, Gap, NodeName, PoolName, ResourceClaim,
+    ResourceSlice, Warning,
 };
 
 /// A device in a slice of its pool's newest generation.
@@ -224,6 +225,29 @@ fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
 
 fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
+}
+
+/// The pools of which all slices of the newest generation are there, by driver and name.
+///
+/// Upstream: `resourceSliceCount`; the allocator looks at no other pool.
+#[must_use]
+pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolName)> {
+    let mut present: BTreeMap<(&DriverName, &PoolName), BTreeSet<i64>> = BTreeMap::new();
+    let mut missing: BTreeMap<(&DriverName, &PoolName), i64> = BTreeMap::new();
+    for slice in current_slices(slices) {
+        let pool = (&slice.driver, &slice.pool.name);
+        present
+            .entry(pool)
+            .or_default()
+            .insert(slice.pool.slice_count);
+        let missing = missing.entry(pool).or_insert(slice.pool.slice_count);
+        *missing = missing.saturating_sub(1);
+    }
+    let pools = present.into_iter().filter(|(pool, counts)| {
+        // Slices of one generation that differ in how many there are contradict each other.
+        counts.len() == 1 && missing.get(pool) == Some(&0)
+    });
+    pools.map(|(pool, _)| pool).collect()
 }
 
 /// What is odd about the pools of the `selected` devices, which are ordered by name: pools that lack slices, and

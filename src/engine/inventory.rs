@@ -9,7 +9,7 @@ use super::preview::{existing_rules, taints_of};
 use super::select::RuleIndex;
 use super::{DeviceTaint, Semantics};
 use crate::model::{
-    ConsumerReference, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
+    ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
 };
 
 /// One device as the cluster is now.
@@ -21,6 +21,8 @@ pub struct DeviceState<'a> {
     pub node: Option<&'a NodeName>,
     /// Whether a slice of the pool's newest generation has it; an allocated device need not be.
     pub published: bool,
+    /// What its driver publishes of it; attributes and capacities only where they were read.
+    pub device: Option<&'a Device>,
     /// How many allocation results name it; shares and administrative access count.
     pub allocations: usize,
     /// How many of them are for administrative access, which takes the device from nobody.
@@ -102,6 +104,7 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'
             id: entry.id(),
             node: entry.node(),
             published: entry.published.is_some(),
+            device: entry.published.map(|published| published.device),
             allocations: held.len(),
             administrative: held.iter().filter(|held| held.result.admin_access).count(),
             taints: taints_of(entry, &rules),

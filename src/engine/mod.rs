@@ -56,6 +56,7 @@ pub mod workloads;
 
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
+pub use devices::complete_pools;
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,

@@ -396,11 +396,20 @@ mod tests {
             ("'x' in device.attributes".to_owned(), None),
             ("has(device.attributes['x'].y)".to_owned(), None),
             ("device.capacity['x'] == {}".to_owned(), None),
-            (format!("['a', 'b'].exists(e, {model} || e == 'b')"), Some(true)),
-            (format!("['a', 'b'].all(e, {model} && e == 'a')"), Some(false)),
+            (
+                format!("['a', 'b'].exists(e, {model} || e == 'b')"),
+                Some(true),
+            ),
+            (
+                format!("['a', 'b'].all(e, {model} && e == 'a')"),
+                Some(false),
+            ),
             (format!("['a', 'b'].exists(e, {model} && e == 'b')"), None),
         ] {
-            let alone = [Wanted::Named(vec![exactly(id("a", "gone"))]), expression(&text)];
+            let alone = [
+                Wanted::Named(vec![exactly(id("a", "gone"))]),
+                expression(&text),
+            ];
             let pick = pick(&snapshot(), &alone, &semantics());
             let found = match (pick.devices.len(), &pick.failed[..]) {
                 (chosen, []) => Some(chosen == 1),

@@ -117,6 +117,8 @@ impl RuleMetadata {
     pub const EXPIRES: &str = "kubectl-devicetaint/expires";
     /// Annotation: who made it.
     pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
+    /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
+    pub const IDENTITY: &str = "kubectl-devicetaint/identity";
     /// Annotation: who last changed what it does.
     pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
 

@@ -2,7 +2,7 @@
 
 use super::Format;
 use crate::output::escape;
-use crate::report::table::{Body, Column, Content, Section, Table};
+use crate::report::table::{Body, Column, Content, Grouped, Section, Table};
 
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
 #[must_use]
@@ -27,6 +27,7 @@ fn block(section: &Section, format: Format) -> Option<String> {
             .map(|text| format!("- {}", markup(text)))
             .collect(),
         Body::Table(table) => table_lines(table, format),
+        Body::Grouped(grouped) => grouped_lines(grouped, format),
     };
     if lines.is_empty() {
         return None;
@@ -43,7 +44,7 @@ fn table_lines(table: &Table, format: Format) -> Vec<String> {
     }
     let shown = |column: &Column| format.shows(column.shown);
     let columns = || table.columns.iter().filter(|column| shown(column));
-    let header = row(columns().map(|column| column.header.to_owned()));
+    let header = row(columns().map(|column| markup(&column.header)));
     let rule = row(columns().map(|column| match column.content {
         Content::Name | Content::LongName | Content::Prose => "---".to_owned(),
         Content::Number => "---:".to_owned(),
@@ -55,6 +56,24 @@ fn table_lines(table: &Table, format: Format) -> Vec<String> {
             .map(|(_, cell)| markup(cell)))
     });
     [header, rule].into_iter().chain(rows).collect()
+}
+
+/// A table for each group below its title.
+fn grouped_lines(grouped: &Grouped, format: Format) -> Vec<String> {
+    let mut rows = grouped.table.rows.iter();
+    let parts = grouped.groups.iter().map(|group| {
+        let table = Table {
+            columns: grouped.table.columns.clone(),
+            rows: rows.by_ref().take(group.rows).cloned().collect(),
+        };
+        let title = [markup(&group.title), String::new()];
+        title
+            .into_iter()
+            .chain(table_lines(&table, format))
+            .collect()
+    });
+    let parts: Vec<Vec<String>> = parts.collect();
+    parts.join(&String::new())
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {
@@ -80,6 +99,7 @@ fn markup(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::table::Group;
 
     #[test]
     fn sections_become_paragraphs_tables_and_lists() {
@@ -115,6 +135,38 @@ mod tests {
         ### Guards
 
         - pods.evicted\>20: tripped
+        ");
+    }
+
+    #[test]
+    fn a_table_in_groups_becomes_several() {
+        let row = |cells: [&str; 2]| cells.map(str::to_owned).to_vec();
+        let group = |title: &str, rows| Group {
+            title: title.to_owned(),
+            rows,
+        };
+        let grouped = Grouped {
+            table: Table {
+                columns: vec![Column::text("DEVICE"), Column::text("NODE")],
+                rows: vec![row(["a", "x"]), row(["b", "x"]), row(["c", "y"])],
+            },
+            groups: vec![group("x: 2 devices", 2), group("y: 1 device", 1)],
+            head: vec![0],
+            by: 1,
+        };
+        insta::assert_snapshot!(render(&[Section::grouped(grouped)], Format::Markdown), @"
+        x: 2 devices
+
+        | DEVICE | NODE |
+        | --- | --- |
+        | a | x |
+        | b | x |
+
+        y: 1 device
+
+        | DEVICE | NODE |
+        | --- | --- |
+        | c | y |
         ");
     }
 

@@ -8,6 +8,8 @@
 //! |---|---|
 //! | `table`, `wide` | [`text`] |
 //! | `markdown` | [`markdown`] |
+//! | tables in groups | `grouped` |
+//! | words and cells in lines | `lines` |
 //! | `json` | [`json`] |
 //! | `yaml` | [`yaml`] |
 //! | `name` | [`answer`], which chooses among them |
@@ -15,7 +17,9 @@
 pub mod answer;
 pub mod error;
 pub mod format;
+mod grouped;
 pub mod json;
+mod lines;
 pub mod markdown;
 pub mod text;
 pub mod yaml;

@@ -520,6 +520,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         id: testing::device(name),
         node: Some(&node),
         published: true,
+        device: None,
         allocations: 0,
         administrative: 0,
         taints: Vec::new(),
@@ -554,6 +555,7 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
         DeviceState {
             node: None,
             published: false,
+            device: None,
             allocations: 1,
             ..free("gpu-9")
         },
@@ -563,11 +565,15 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
 #[test]
 fn the_table_says_where_a_device_is_and_who_uses_it() {
     with_devices(|devices| {
-        insta::assert_snapshot!(shown_devices(devices, Format::Wide), @"
-        DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                             PUBLISHED
-        gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes
-        gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes
-        gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no
+        insta::assert_snapshot!(shown_devices(devices, Format::Wide), @r"
+          DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                             PUBLISHED
+        node-7: 2 devices, 1 allocated, 1 tainted
+          gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes
+          gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes
+        local to no node: 1 device, 1 allocated, 0 tainted
+          gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no
+
+        1 node: 3 devices, 2 allocated, 1 tainted
         ");
     });
 }

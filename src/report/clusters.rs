@@ -9,7 +9,7 @@ use super::devices::DeviceReport;
 use super::guard::{Guard, GuardResult};
 use super::impact::ImpactReport;
 use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
-use super::table::{Body, Column, Section, Table, Tone, View};
+use super::table::{Body, Column, Group, Grouped, Section, Table, Tone, View};
 use crate::naming::shell::word;
 
 /// The answers of several clusters to one question, side by side.
@@ -55,7 +55,7 @@ pub enum AnyReport {
     /// Of `preview`.
     Impact(Box<ImpactReport>),
     /// Of `devices`.
-    Devices(DeviceReport),
+    Devices(Box<DeviceReport>),
     /// Of `list`: the rules as they are served.
     Rules(ObjectsAsServed),
 }
@@ -257,6 +257,23 @@ fn of_context(context: &str, section: Section) -> Section {
         Body::Sentences(lines) => Body::Sentences(marked(lines)),
         Body::List(lines) => Body::List(marked(lines)),
         Body::Table(table) => Body::Table(with_column(context, table)),
+        Body::Grouped(grouped) => Body::Grouped(Grouped {
+            table: with_column(context, grouped.table),
+            groups: grouped
+                .groups
+                .into_iter()
+                .map(|group| Group {
+                    title: format!("{context}: {}", group.title),
+                    ..group
+                })
+                .collect(),
+            // One column more stands before all.
+            head: [0]
+                .into_iter()
+                .chain(grouped.head.iter().map(|place| place.saturating_add(1)))
+                .collect(),
+            by: grouped.by.saturating_add(1),
+        }),
     };
     Section { body, ..section }
 }
@@ -282,7 +299,8 @@ fn is_like(one: &Section, other: &Section) -> bool {
     let same_body = match (&one.body, &other.body) {
         (Body::Sentences(_), Body::Sentences(_)) | (Body::List(_), Body::List(_)) => true,
         (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
-        (Body::Sentences(_) | Body::List(_) | Body::Table(_), _) => false,
+        (Body::Grouped(one), Body::Grouped(other)) => one.table.columns == other.table.columns,
+        (Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_), _) => false,
     };
     one.title == other.title && one.shown == other.shown && same_body
 }
@@ -293,7 +311,11 @@ fn append(section: &mut Section, more: Body) {
             lines.extend(more)
         }
         (Body::Table(table), Body::Table(more)) => table.rows.extend(more.rows),
-        (Body::Sentences(_) | Body::List(_) | Body::Table(_), _) => {}
+        (Body::Grouped(grouped), Body::Grouped(more)) => {
+            grouped.table.rows.extend(more.table.rows);
+            grouped.groups.extend(more.groups);
+        }
+        (Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_), _) => {}
     }
 }
 

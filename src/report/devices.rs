@@ -1,16 +1,21 @@
 //! Which devices are there, and who uses them?
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::count::UNKNOWN;
+use super::attributes::{AttributeColumns, attributes_of, capacity_of};
+use super::device_counts::{DeviceCounts, NodeCounts, counts};
+use super::device_row::DeviceRow;
+use super::device_table::{Listed, table, total};
 use super::knowledge::{Knowledge, Subject};
 use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
-use super::table::{Column, NONE, Section, Shown, Table, View, optional};
+use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
 use crate::engine::{Consumer, DeviceState};
-use crate::model::{Gap, Kind, ResourceClaim};
+use crate::model::{Device, Gap, Kind, ResourceClaim};
 
 /// The devices of a cluster as they are now.
 ///
@@ -28,44 +33,20 @@ pub struct DeviceReport {
     pub metadata: Metadata,
     /// The devices, by name.
     pub devices: Vec<DeviceRow>,
+    /// How many there are of what is listed.
+    #[serde(default)]
+    pub summary: DeviceCounts,
+    /// How many there are on each node, by its name; devices that are local to none are counted with
+    /// node null.
+    #[serde(default)]
+    pub nodes: Vec<NodeCounts>,
     /// Oddities that do not keep the question from being answered.
     pub warnings: Vec<Warning>,
     /// What could not be read; when it is not empty, there may be more of everything.
     pub incomplete: Vec<Incomplete>,
-}
-
-/// One device. What is null is not known: nothing was found, and what it is found in could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DeviceRow {
-    /// The device, as DRIVER/POOL/DEVICE: what every command takes as a DEVICE argument.
-    pub device: String,
-    /// Its node; null when it is not local to one, and when that is not known.
-    pub node: Option<String>,
-    /// Whether a claim holds it, for administration too; null when that is not known.
-    pub allocated: Option<bool>,
-    /// Whether it can be given to a claim as far as other claims go: none holds it, except for
-    /// administration, which keeps nobody from it. Null when that is not known.
-    pub free: Option<bool>,
-    /// How many allocation results name it; more than one for shares and administrative access. Null
-    /// when that is not known.
-    pub allocations: Option<usize>,
-    /// How many of them are for administration; null when that is not known.
-    pub admin_allocations: Option<usize>,
-    /// Whether its driver publishes it now; an allocated device need not be published any more. Null
-    /// when that is not known.
-    pub published: Option<bool>,
-    /// Its taints: the driver's first, then those of rules by name.
-    pub taints: Option<Vec<PresentTaint>>,
-    /// The claims that hold it, as NAMESPACE/NAME.
-    pub claims: Option<Vec<String>>,
-    /// Those of the claims that hold it for administration only.
-    pub admin_claims: Vec<String>,
-    /// The pods that those claims are reserved for, as NAMESPACE/NAME; a whole PodGroup as
-    /// podgroups:NAMESPACE/NAME.
-    pub pods: Option<Vec<String>>,
-    /// Those of the pods that use it for administration only, such as monitors.
-    pub admin_pods: Vec<String>,
+    /// Which attributes stand in tables.
+    #[serde(skip)]
+    columns: AttributeColumns,
 }
 
 /// Whether the device can be given to a claim as far as other claims go; absent when that is not known.
@@ -89,16 +70,53 @@ impl DeviceReport {
         let read = basis.reading.gaps.iter();
         let read = read.filter(|gap| gap.kind() != Some(Kind::Pod));
         let knowledge = Knowledge::new(read.chain(gaps), basis.semantics);
+        let (summary, nodes) = counts(&devices, &knowledge);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
             metadata: Metadata::new(basis),
             devices: devices
-                .into_iter()
+                .iter()
                 .map(|device| row(device, &knowledge))
                 .collect(),
+            summary,
+            nodes,
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&knowledge),
+            columns: AttributeColumns::default(),
+        }
+    }
+
+    /// The report with what `devices` are, as far as that is published, and with `columns` for it in
+    /// tables.
+    #[must_use]
+    pub fn with_attributes(
+        mut self,
+        devices: &[DeviceState<'_>],
+        columns: AttributeColumns,
+    ) -> Self {
+        let published: BTreeMap<String, &Device> = devices
+            .iter()
+            .filter_map(|state| Some((state.id.to_string(), state.device?)))
+            .collect();
+        for row in &mut self.devices {
+            let device = published.get(&row.device);
+            row.attributes = device.map(|device| attributes_of(device));
+            row.capacity = device.map(|device| capacity_of(device));
+        }
+        self.columns = columns;
+        self
+    }
+}
+
+impl DeviceReport {
+    /// What stands in a table.
+    fn listed(&self) -> Listed<'_> {
+        Listed {
+            devices: &self.devices,
+            nodes: &self.nodes,
+            summary: &self.summary,
+            columns: &self.columns,
         }
     }
 }
@@ -142,6 +160,8 @@ fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
         admin_claims: claims(&device.admin_claims),
         pods: held.then(|| pods(|_| true)),
         admin_pods: pods(|consumer| consumer.admin),
+        attributes: None,
+        capacity: None,
     }
 }
 
@@ -150,7 +170,8 @@ impl View for DeviceReport {
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         vec![
-            Section::table(table(&self.devices)),
+            Section::grouped(table(&self.listed())),
+            Section::sentences(total(&self.listed()).into_iter().collect()),
             Section::list("Warnings", warnings).shown(Shown::Document),
             Section::list("Incomplete", incomplete),
         ]
@@ -169,124 +190,6 @@ impl View for DeviceReport {
             .map(Incomplete::line)
             .collect()
     }
-}
-
-fn table(devices: &[DeviceRow]) -> Table {
-    let row = |row: &DeviceRow| {
-        let claims = users(row.claims.as_deref(), &row.admin_claims);
-        let pods = users(row.pods.as_deref(), &row.admin_pods);
-        vec![
-            row.device.clone(),
-            node(row),
-            allocated(row),
-            taints(row),
-            claims.short,
-            pods.short,
-            claims.long,
-            pods.long,
-            known(row.published.map(yes_or_no)),
-        ]
-    };
-    Table {
-        columns: vec![
-            Column::text("DEVICE"),
-            Column::text("NODE"),
-            Column::text("ALLOCATED"),
-            Column::prose("TAINTS"),
-            Column::text("CLAIMS").narrow(),
-            Column::text("PODS").narrow(),
-            Column::text("CLAIMS").wide(),
-            Column::text("PODS").wide(),
-            Column::text("PUBLISHED").wide(),
-        ],
-        rows: devices.iter().map(row).collect(),
-    }
-}
-
-fn node(row: &DeviceRow) -> String {
-    match (&row.node, row.published) {
-        (None, None) => UNKNOWN.to_owned(),
-        (node, _) => optional(node.as_deref()),
-    }
-}
-
-fn taints(row: &DeviceRow) -> String {
-    known(row.taints.as_ref().map(|taints| {
-        let taints: Vec<_> = taints.iter().map(PresentTaint::cell).collect();
-        optional(Some(&taints.join(", ")))
-    }))
-}
-
-/// Whether somebody works with the device; administrators are said apart, since they keep nobody from
-/// it.
-fn allocated(row: &DeviceRow) -> String {
-    let (Some(all), Some(admin)) = (row.allocations, row.admin_allocations) else {
-        return UNKNOWN.to_owned();
-    };
-    let working = all.saturating_sub(admin);
-    let more: Vec<String> = [
-        (working > 1).then(|| working.to_string()),
-        (admin > 0).then(|| format!("+{admin} admin")),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let answer = yes_or_no(working > 0);
-    if more.is_empty() {
-        answer.to_owned()
-    } else {
-        format!("{answer} ({})", more.join(", "))
-    }
-}
-
-/// The users of a device: in short, and all of them.
-struct Users {
-    short: String,
-    long: String,
-}
-
-/// Those who work with the device first; administrators, such as monitors, never stand for them.
-fn users(all: Option<&[String]>, admin: &[String]) -> Users {
-    let Some(all) = all else {
-        return Users {
-            short: UNKNOWN.to_owned(),
-            long: UNKNOWN.to_owned(),
-        };
-    };
-    let working: Vec<&str> = all
-        .iter()
-        .filter(|user| !admin.contains(user))
-        .map(String::as_str)
-        .collect();
-    let more: Vec<String> = [
-        (working.len().saturating_sub(1), ""),
-        (admin.len(), " admin"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, what)| format!("+{number}{what}"))
-    .collect();
-    let first = working.first().copied().unwrap_or(NONE);
-    let short = if more.is_empty() {
-        first.to_owned()
-    } else {
-        format!("{first} ({})", more.join(", "))
-    };
-    let marked = admin.iter().map(|user| format!("{user} (admin)"));
-    let named = working.iter().map(ToString::to_string).chain(marked);
-    let long: Vec<String> = named.collect();
-    Users {
-        short,
-        long: optional(Some(&long.join(", "))),
-    }
-}
-
-fn known(cell: Option<impl Into<String>>) -> String {
-    cell.map_or_else(|| UNKNOWN.to_owned(), Into::into)
-}
-
-fn yes_or_no(answer: bool) -> &'static str {
-    if answer { "yes" } else { "no" }
 }
 
 #[cfg(test)]
@@ -350,6 +253,7 @@ mod tests {
                 id: testing::device("gpu-0"),
                 node: None,
                 published: true,
+                device: None,
                 allocations: 0,
                 administrative: 0,
                 taints: Vec::new(),
@@ -372,9 +276,12 @@ mod tests {
     #[test]
     fn who_uses_a_device_is_not_known_without_the_claims_and_it_is_not_free() {
         let without = report(Vec::new(), &[Kind::ResourceClaim, Kind::Pod]);
-        insta::assert_snapshot!(shown(&without, Format::Table), @"
-        DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS      PODS
-        gpu.example.com/node-7/gpu-0   <none>   <unknown>   <none>   <unknown>   <unknown>
+        insta::assert_snapshot!(shown(&without, Format::Table), @r"
+          DEVICE                         ALLOCATED
+        local to no node: 1 device, unknown how many allocated, 0 tainted
+          gpu.example.com/node-7/gpu-0   <unknown>
+            claims  <unknown>
+            pods    <unknown>
 
         Incomplete:
           resourceclaims: denied
@@ -394,9 +301,13 @@ mod tests {
             vec![claim("train-0", false)],
             &[Kind::ResourceSlice, Kind::DeviceTaintRule],
         );
-        insta::assert_snapshot!(shown(&report, Format::Table), @"
-        DEVICE                         NODE        ALLOCATED   TAINTS      CLAIMS       PODS
-        gpu.example.com/node-7/gpu-0   <unknown>   yes         <unknown>   ml/train-0   ml/train-0
+        insta::assert_snapshot!(shown(&report, Format::Table), @r"
+          DEVICE                         ALLOCATED
+        on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted
+          gpu.example.com/node-7/gpu-0   yes
+            taints  <unknown>
+            claims  ml/train-0
+            pods    ml/train-0
 
         Incomplete:
           resourceslices: denied
@@ -416,20 +327,27 @@ mod tests {
             ]
         };
         let busy = report(claims(), &[]);
-        insta::assert_snapshot!(shown(&busy, Format::Table), @"
-        DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                      PODS
-        gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0 (+1, +1 admin)   ml/train-0 (+1, +1 admin)
+        insta::assert_snapshot!(shown(&busy, Format::Table), @r"
+          DEVICE                         ALLOCATED
+        local to no node: 1 device, 1 allocated, 0 tainted
+          gpu.example.com/node-7/gpu-0   yes (2, +1 admin)
+            claims  ml/train-0 (+1, +1 admin)
+            pods    ml/train-0 (+1, +1 admin)
         ");
-        insta::assert_snapshot!(shown(&busy, Format::Wide), @"
-        DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED
-        gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no
+        insta::assert_snapshot!(shown(&busy, Format::Wide), @r"
+          DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED
+        local to no node: 1 device, 1 allocated, 0 tainted
+          gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no
         ");
         assert_eq!(busy.devices[0].free, Some(false));
         assert_eq!(busy.devices[0].allocated, Some(true));
         let watched = report(claims()[..1].to_vec(), &[]);
-        insta::assert_snapshot!(shown(&watched, Format::Table), @"
-        DEVICE                         NODE     ALLOCATED       TAINTS   CLAIMS              PODS
-        gpu.example.com/node-7/gpu-0   <none>   no (+1 admin)   <none>   <none> (+1 admin)   <none> (+1 admin)
+        insta::assert_snapshot!(shown(&watched, Format::Table), @r"
+          DEVICE                         ALLOCATED
+        local to no node: 1 device, 0 allocated, 0 tainted
+          gpu.example.com/node-7/gpu-0   no (+1 admin)
+            claims  <none> (+1 admin)
+            pods    <none> (+1 admin)
         ");
         assert_eq!(watched.devices[0].free, Some(true));
         // As far as other claims go, one that administers it is one that holds it.

@@ -9,6 +9,10 @@
 //! | Whom would a taint hit, and when? | [`impact`] |
 //! | What is read and answered for it? | `question` |
 //! | Which devices are there? | [`devices`] |
+//! | How many are there, and in which state? | [`device_counts`] |
+//! | What are they, as their drivers say? | [`attributes`] |
+//! | What is there to say of one of them? | [`device_row`] |
+//! | What do they look like in a table? | `device_table` |
 //! | Which rules are there? | [`rules`] |
 //! | What is there to say about one rule? | [`description`] |
 //! | Where is a rule in its life? | [`life`] |
@@ -34,12 +38,16 @@
 //! | How is it described to machines? | [`schema`] |
 
 pub mod answer;
+pub mod attributes;
 pub mod change;
 pub mod clusters;
 pub mod count;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
+pub mod device_counts;
+pub mod device_row;
+mod device_table;
 pub mod devices;
 pub mod events;
 pub mod glance;
@@ -69,6 +77,7 @@ pub mod wait;
 pub(crate) mod testing;
 
 pub use answer::Answer;
+pub use attributes::AttributeColumns;
 pub use change::ChangeReport;
 pub use count::Count;
 pub use description::RuleDescription;

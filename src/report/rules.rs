@@ -15,7 +15,7 @@ use super::table::{Column, NONE, Section, Table, View, optional};
 use super::time::human_duration;
 use crate::engine::life::Evicting;
 use crate::engine::{Impact, RuleImpact};
-use crate::model::{DeviceTaintRule, ObjectName, RuleMetadata};
+use crate::model::{self, DeviceTaintRule, ObjectName, RuleMetadata};
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.
@@ -153,6 +153,13 @@ impl RuleList {
             incomplete: Incomplete::all(&Knowledge::new(gaps, basis.semantics)),
             ..self
         }
+    }
+
+    /// The list with more that is odd.
+    #[must_use]
+    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
+        self.warnings.extend(more.iter().map(Warning::from));
+        self
     }
 
     /// Shows what people noted on the rules, or leaves it out.

@@ -82,6 +82,16 @@ impl Section {
         }
     }
 
+    /// A table in groups, without a heading.
+    #[must_use]
+    pub fn grouped(grouped: Grouped) -> Self {
+        Self {
+            title: None,
+            shown: Shown::Always,
+            body: Body::Grouped(grouped),
+        }
+    }
+
     /// A list of items under a heading.
     #[must_use]
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
@@ -116,6 +126,33 @@ pub enum Body {
     List(Vec<String>),
     /// Rows and columns.
     Table(Table),
+    /// Rows and columns in groups.
+    Grouped(Grouped),
+}
+
+/// Rows and columns in groups, each with a line above it.
+///
+/// Where lines of a terminal are too short for the rows, only the first columns stand side by side, and
+/// the others below them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grouped {
+    /// The rows, one group after the other.
+    pub table: Table,
+    /// The groups, in the order of their rows.
+    pub groups: Vec<Group>,
+    /// Places of the columns that stay side by side; the first of all is one of them.
+    pub head: Vec<usize>,
+    /// The column that the lines above the groups say, so that no row has to.
+    pub by: usize,
+}
+
+/// Rows that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What stands above them.
+    pub title: String,
+    /// How many there are.
+    pub rows: usize,
 }
 
 /// Rows and columns.
@@ -132,18 +169,18 @@ impl Table {
     #[must_use]
     pub fn without_headers(mut self) -> Self {
         for column in &mut self.columns {
-            column.header = "";
+            column.header = Cow::Borrowed("");
         }
         self
     }
 }
 
 /// One column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// What stands above it: upper case, without spaces; empty in all columns of a table that has no
     /// line of headers.
-    pub header: &'static str,
+    pub header: Cow<'static, str>,
     /// Where it is shown.
     pub shown: Shown,
     /// How its cells are laid out.
@@ -172,9 +209,20 @@ impl Column {
         Self::of(header, Content::Prose)
     }
 
+    /// A column of words that somebody has asked for by this name.
+    #[must_use]
+    pub fn asked(header: String) -> Self {
+        Self {
+            header: Cow::Owned(header),
+            shown: Shown::Always,
+            content: Content::Name,
+            leaves: 0,
+        }
+    }
+
     const fn of(header: &'static str, content: Content) -> Self {
         Self {
-            header,
+            header: Cow::Borrowed(header),
             shown: Shown::Always,
             content,
             leaves: 0,

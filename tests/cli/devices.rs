@@ -18,12 +18,13 @@ fn all_devices_are_listed_by_name() {
 
 #[test]
 fn node_narrows_the_list() {
-    assert_snapshot!(devices("--node node-7").shown(), @"
-    DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS                                     PODS
-    gpu.example.com/node-7/gpu-0   node-7   yes (5)     <none>   research/evals-98wpf-gpu-75n4d (+4)        research/evals-98wpf (+5)
-    gpu.example.com/node-7/gpu-1   node-7   yes         <none>   serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm   serving/embed-5f6b8c9d77-f6ln5
-    gpu.example.com/node-7/gpu-2   node-7   no          <none>   <none>                                     <none>
-    gpu.example.com/node-7/gpu-3   node-7   no          <none>   <none>                                     <none>
+    assert_snapshot!(devices("--node node-7").shown(), @r"
+      DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS                                     PODS
+    node-7: 4 devices, 2 allocated, 0 tainted
+      gpu.example.com/node-7/gpu-0   node-7   yes (5)     <none>   research/evals-98wpf-gpu-75n4d (+4)        research/evals-98wpf (+5)
+      gpu.example.com/node-7/gpu-1   node-7   yes         <none>   serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm   serving/embed-5f6b8c9d77-f6ln5
+      gpu.example.com/node-7/gpu-2   node-7   no          <none>   <none>                                     <none>
+      gpu.example.com/node-7/gpu-3   node-7   no          <none>   <none>                                     <none>
     [exit status: 0]
     ");
 }
@@ -49,6 +50,12 @@ fn unknown_node_is_an_empty_list_with_a_hint() {
         "resourceVersions": {}
       },
       "devices": [],
+      "summary": {
+        "devices": 0,
+        "allocated": 0,
+        "tainted": 0
+      },
+      "nodes": [],
       "warnings": [],
       "incomplete": []
     }
@@ -60,32 +67,41 @@ fn unknown_node_is_an_empty_list_with_a_hint() {
 
 #[test]
 fn tainted_devices_name_whose_taint_it_is() {
-    assert_snapshot!(devices("--tainted").shown(), @"
-    DEVICE                          NODE      ALLOCATED        TAINTS                                                           CLAIMS                                      PODS
-    gpu.example.com/node-10/gpu-0   node-10   yes              example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8               research/fold-jsg5p
-    gpu.example.com/node-10/gpu-1   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
-    gpu.example.com/node-10/gpu-2   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
-    gpu.example.com/node-10/gpu-3   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
-    gpu.example.com/node-3/gpu-2    node-3    yes (+1 admin)   gpu.example.com/ecc-errors=correctable:None (driver)             training/llm-1-gpus-rsbmk (+1 admin)        training/llm-1 (+1 admin)
-    gpu.example.com/node-4/gpu-2    node-4    no               gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                      <none>
-    gpu.example.com/node-6/gpu-0    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx     serving/chat-7d9c6b5f4d-bg695
-    gpu.example.com/node-6/gpu-1    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
-    gpu.example.com/node-6/gpu-2    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
-    gpu.example.com/node-6/gpu-3    node-6    no               example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                      <none>
-    gpu.example.com/node-8/gpu-0    node-8    yes              example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224     serving/chat-7d9c6b5f4d-qvwlt
-    gpu.example.com/node-8/gpu-1    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
-    gpu.example.com/node-8/gpu-2    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
-    gpu.example.com/node-8/gpu-3    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
-    gpu.example.com/node-9/gpu-1    node-9    yes              gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                         research/xid-triage
+    assert_snapshot!(devices("--tainted").shown(), @r"
+      DEVICE                          NODE      ALLOCATED        TAINTS                                                           CLAIMS                                      PODS
+    node-10: 4 devices, 1 allocated, 4 tainted
+      gpu.example.com/node-10/gpu-0   node-10   yes              example.com/decommission:NoExecute (rule node-10-decommission)   research/fold-jsg5p-gpu-ktkm8               research/fold-jsg5p
+      gpu.example.com/node-10/gpu-1   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+      gpu.example.com/node-10/gpu-2   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+      gpu.example.com/node-10/gpu-3   node-10   no               example.com/decommission:NoExecute (rule node-10-decommission)   <none>                                      <none>
+    node-3: 1 device, 1 allocated, 1 tainted
+      gpu.example.com/node-3/gpu-2    node-3    yes (+1 admin)   gpu.example.com/ecc-errors=correctable:None (driver)             training/llm-1-gpus-rsbmk (+1 admin)        training/llm-1 (+1 admin)
+    node-4: 1 device, 0 allocated, 1 tainted
+      gpu.example.com/node-4/gpu-2    node-4    no               gpu.example.com/ecc-errors=uncorrectable:NoSchedule (driver)     <none>                                      <none>
+    node-6: 4 devices, 3 allocated, 4 tainted
+      gpu.example.com/node-6/gpu-0    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/chat-7d9c6b5f4d-bg695-gpu-qndgx     serving/chat-7d9c6b5f4d-bg695
+      gpu.example.com/node-6/gpu-1    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
+      gpu.example.com/node-6/gpu-2    node-6    yes              example.com/maintenance=firmware:None (rule node-6-firmware)     serving/speech-8479d6bcf-jh2lt-gpus-vvqgx   serving/speech-8479d6bcf-jh2lt
+      gpu.example.com/node-6/gpu-3    node-6    no               example.com/maintenance=firmware:None (rule node-6-firmware)     <none>                                      <none>
+    node-8: 4 devices, 1 allocated, 4 tainted
+      gpu.example.com/node-8/gpu-0    node-8    yes              example.com/maintenance=power:NoSchedule (rule node-8-power)     serving/chat-7d9c6b5f4d-qvwlt-gpu-qg224     serving/chat-7d9c6b5f4d-qvwlt
+      gpu.example.com/node-8/gpu-1    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+      gpu.example.com/node-8/gpu-2    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+      gpu.example.com/node-8/gpu-3    node-8    no               example.com/maintenance=power:NoSchedule (rule node-8-power)     <none>                                      <none>
+    node-9: 1 device, 1 allocated, 1 tainted
+      gpu.example.com/node-9/gpu-1    node-9    yes              gpu.example.com/unhealthy=xid-79:NoExecute (driver)              research/xid-triage                         research/xid-triage
+
+    6 nodes: 15 devices, 7 allocated, 15 tainted
     [exit status: 0]
     ");
 }
 
 #[test]
 fn free_devices_are_held_by_no_claim() {
-    assert_snapshot!(devices("--free gpu.example.com/node-9/*").shown(), @"
-    DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS   PODS
-    gpu.example.com/node-9/gpu-3   node-9   no          <none>   <none>   <none>
+    assert_snapshot!(devices("--free gpu.example.com/node-9/*").shown(), @r"
+      DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS   PODS
+    node-9: 1 device, 0 allocated, 0 tainted
+      gpu.example.com/node-9/gpu-3   node-9   no          <none>   <none>   <none>
     [exit status: 0]
     ");
 }
@@ -135,9 +151,10 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
         {"metadata":{"name":"c","namespace":"n","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},
          "status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x"}]}}}}]}"#;
     let folder = Folder::new().with("claims.json", claims);
-    assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @"
-    DEVICE   NODE        ALLOCATED   TAINTS      CLAIMS   PODS
-    d/p/x    <unknown>   yes         <unknown>   n/c      <none>
+    assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @r"
+      DEVICE   NODE        ALLOCATED   TAINTS      CLAIMS   PODS
+    on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted
+      d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
       resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
@@ -223,4 +240,53 @@ fn devices_of_which_it_cannot_be_said_are_named() {
         run.shown()
     );
     assert!(run.shown().contains("--skip-errors"), "{}", run.shown());
+}
+
+#[test]
+fn attributes_have_columns_and_unknown_ones_get_the_nearest() {
+    assert_snapshot!(devices("gpu.example.com/node-7/* --columns model,memory --allocated").shown(), @r"
+      DEVICE                         NODE     ALLOCATED   TAINTS   CLAIMS                                     PODS                             MODEL   MEMORY
+    node-7: 2 devices, 2 allocated, 0 tainted
+      gpu.example.com/node-7/gpu-0   node-7   yes (5)     <none>   research/evals-98wpf-gpu-75n4d (+4)        research/evals-98wpf (+5)        L40S    48Gi
+      gpu.example.com/node-7/gpu-1   node-7   yes         <none>   serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm   serving/embed-5f6b8c9d77-f6ln5   L40S    48Gi
+    [exit status: 0]
+    ");
+    assert_snapshot!(devices("--columns modle").shown(), @r"
+    [stderr]
+    error: no attribute or capacity modle
+    hint: did you mean model?
+    hint: see all that devices have with --show-attributes
+    [exit status: 1]
+    ");
+    let run = devices("gpu.example.com/node-7/gpu-0 --show-attributes -o json");
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let row = &report["devices"][0];
+    assert!(
+        row["attributes"].is_object() && row["capacity"].is_object(),
+        "{row}"
+    );
+}
+
+/// What is allocated and what is free are all there is, each once.
+#[test]
+fn devices_are_either_allocated_or_free() {
+    let count = |flags: &str| devices(&format!("{flags} -o name")).stdout.lines().count();
+    assert_eq!(count("--allocated") + count("--free"), count(""));
+    assert_eq!(devices("--allocated --free").code, 2);
+}
+
+#[test]
+fn devices_are_counted_node_by_node_and_in_all() {
+    let run = devices("gpu.example.com -o json");
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let sum = |field: &str| -> u64 {
+        let nodes = report["nodes"].as_array().expect("nodes").iter();
+        nodes
+            .map(|node| node[field].as_u64().expect("a number"))
+            .sum()
+    };
+    for field in ["devices", "allocated", "tainted"] {
+        assert_eq!(report["summary"][field], sum(field), "{field}");
+        assert!(sum(field) > 0);
+    }
 }

@@ -386,20 +386,22 @@ fn preview_as_names_of_the_evicted_pods() {
 
 #[test]
 fn devices_as_table() {
-    assert_snapshot!(devices("-o table").shown(), @"
-    DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS
-    gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage
-    gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>
+    assert_snapshot!(devices("-o table").shown(), @r"
+      DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS
+    node-9: 2 devices, 1 allocated, 1 tainted
+      gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage
+      gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>
     [exit status: 0]
     ");
 }
 
 #[test]
 fn devices_as_wide_table() {
-    assert_snapshot!(devices("-o wide").shown(), @"
-    DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED
-    gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes
-    gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes
+    assert_snapshot!(devices("-o wide").shown(), @r"
+      DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED
+    node-9: 2 devices, 1 allocated, 1 tainted
+      gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes
+      gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes
     [exit status: 0]
     ");
 }
@@ -460,6 +462,20 @@ fn devices_as_json() {
           "adminPods": []
         }
       ],
+      "summary": {
+        "devices": 2,
+        "allocated": 1,
+        "tainted": 1
+      },
+      "nodes": [
+        {
+          "node": "node-9",
+          "known": true,
+          "devices": 2,
+          "allocated": 1,
+          "tainted": 1
+        }
+      ],
       "warnings": [],
       "incomplete": []
     }
@@ -511,6 +527,16 @@ fn devices_as_yaml() {
       adminClaims: []
       pods: []
       adminPods: []
+    summary:
+      devices: 2
+      allocated: 1
+      tainted: 1
+    nodes:
+    - node: node-9
+      known: true
+      devices: 2
+      allocated: 1
+      tainted: 1
     warnings: []
     incomplete: []
     [exit status: 0]
@@ -520,6 +546,8 @@ fn devices_as_yaml() {
 #[test]
 fn devices_as_markdown() {
     assert_snapshot!(devices("-o markdown").shown(), @r"
+    node-9: 2 devices, 1 allocated, 1 tainted
+
     | DEVICE | NODE | ALLOCATED | TAINTS | CLAIMS | PODS | PUBLISHED |
     | --- | --- | --- | --- | --- | --- | --- |
     | gpu.example.com/node-9/gpu-1 | node-9 | yes | gpu.example.com/unhealthy=xid-79:NoExecute (driver) | research/xid-triage | research/xid-triage | yes |

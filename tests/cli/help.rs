@@ -119,6 +119,9 @@ fn short_help_of_devices_ends_with_examples() {
       # All devices of a node
       kubectl devicetaint devices --node node-7
 
+      # Which models there are, and what is on them
+      kubectl devicetaint devices --columns model,memory --allocated
+
       # What could be tainted without hitting anybody
       kubectl devicetaint devices gpu.example.com --free -o name
 

@@ -296,9 +296,10 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint("devices --from cluster.json").shown(), @"
-    DEVICE   NODE   ALLOCATED   TAINTS                                CLAIMS   PODS
-    d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
+    assert_snapshot!(folder.devicetaint("devices --from cluster.json").shown(), @r"
+      DEVICE   NODE   ALLOCATED   TAINTS                                CLAIMS   PODS
+    n: 1 device, 1 allocated, 1 tainted
+      d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

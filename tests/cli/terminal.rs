@@ -215,3 +215,28 @@ fn only_rows_of_names_are_wider_than_the_terminal() {
         }
     }
 }
+
+/// On a terminal of 80 columns, every device stands below its node with what there is to say of it, and can be copied.
+#[test]
+fn devices_fit_a_terminal_of_80_columns() {
+    let narrow = lines("devices", 80);
+    assert!(
+        narrow.iter().all(|line| line.chars().count() <= 80),
+        "{narrow:#?}"
+    );
+    for expected in [
+        "node-9: 4 devices, 3 allocated, 1 tainted",
+        "  gpu.example.com/node-9/gpu-1         yes",
+        "    taints  gpu.example.com/unhealthy=xid-79:NoExecute (driver)",
+        "    claims  research/xid-triage",
+    ] {
+        assert!(
+            narrow.iter().any(|line| line == expected),
+            "{expected}: {narrow:#?}"
+        );
+    }
+    let wide = words(&lines("devices", 400)).join(" ");
+    for word in words(&narrow) {
+        assert!(wide.to_lowercase().contains(&word.to_lowercase()), "{word}");
+    }
+}

@@ -4,7 +4,7 @@ use super::kinds::{Outcome, Reader};
 use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::wire::{Detail, Fact};
 
-/// Reads all facts of one kind; none where the server does not have it, or the user may not read it.
+/// Reads all facts of one kind with that `detail`; none where the server does not have it, or the user may not read it.
 ///
 /// For proposals only: an answer has to tell what is not known from what is not there.
 ///
@@ -14,11 +14,12 @@ use crate::wire::{Detail, Fact};
 pub async fn read_names<T: Fact>(
     client: &ApiClient,
     served: &Served,
+    detail: Detail,
 ) -> Result<Vec<T>, ClusterError> {
     let reader = Reader {
         client,
         served,
-        detail: Detail::Names,
+        detail,
     };
     Ok(match reader.all::<T>().await? {
         Outcome::Read(list) => list.items,

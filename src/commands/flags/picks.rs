@@ -62,6 +62,17 @@ pub(crate) struct PickArgs {
     )]
     attributes: Vec<String>,
 
+    /// Another attribute that identifies hardware, beside uuid and its like
+    ///
+    /// An argument NAME=VALUE then names hardware, and rules note it of their device. Repeatable.
+    #[arg(
+        long = "identity-attribute",
+        value_name = "NAME",
+        help_heading = "Devices",
+        hide_short_help = true
+    )]
+    pub(crate) identity_attributes: Vec<String>,
+
     /// Leave out devices for which --where, --class or --attribute fail
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
@@ -84,6 +95,7 @@ impl PickArgs {
             claim: self.claim.clone(),
             attributes: self.attributes.clone(),
             identities: Vec::new(),
+            identity_attributes: self.identity_attributes.clone(),
             skips_errors: self.skip_errors,
             with_partitions: self.with_partitions,
             namespace: namespace.map(str::to_owned),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::source::read_files;
 use crate::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Environment, KubeconfigNames, Served, Silent,
-    discover, read_names, remembered,
+    self, ApiClient, Connection, ConnectionOptions, Detail, Environment, KubeconfigNames, Served,
+    Silent, discover, read_names, remembered,
 };
-use crate::completion::Known;
+use crate::completion::{Known, Values};
 use crate::error::Failure;
 use crate::model::Kind;
 
@@ -33,13 +33,13 @@ impl Sources {
         }
     }
 
-    /// The objects of these kinds, read side by side.
+    /// The objects in which such words are, read side by side.
     ///
     /// # Errors
     ///
     /// When the files or the cluster cannot be read; whoever only proposes words says nothing of it.
-    pub(crate) async fn objects(&self, kinds: &[Kind]) -> Result<Known, Failure> {
-        if kinds.is_empty() {
+    pub(crate) async fn objects(&self, values: Values) -> Result<Known, Failure> {
+        if values.kinds().is_empty() {
             return Ok(Known::default());
         }
         if !self.from.is_empty() {
@@ -49,12 +49,12 @@ impl Sources {
         let connection = Connection::load(&self.connection, &self.environment, &Silent).await?;
         let client = ApiClient::new(connection, Arc::new(Silent))?;
         if let Some(served) = remembered(&client)
-            && let (known, Extent::Whole) = names(&client, &served, kinds).await
+            && let (known, Extent::Whole) = names(&client, &served, values).await
         {
             return Ok(known);
         }
         let served = discover(&client).await?;
-        Ok(names(&client, &served, kinds).await.0)
+        Ok(names(&client, &served, values).await.0)
     }
 }
 
@@ -65,13 +65,27 @@ enum Extent {
 }
 
 /// The objects of these kinds, as far as they can be read.
-async fn names(client: &ApiClient, served: &Served, kinds: &[Kind]) -> (Known, Extent) {
-    let wants = |kind| kinds.contains(&kind);
+async fn names(client: &ApiClient, served: &Served, values: Values) -> (Known, Extent) {
+    let wants = |kind| values.kinds().contains(&kind);
+    let detail = if values.are_attributes() {
+        Detail::Attributes
+    } else {
+        Detail::Names
+    };
     let (rules, slices, claims, classes) = futures::join!(
-        optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
-        optional(wants(Kind::ResourceSlice), read_names(client, served)),
-        optional(wants(Kind::ResourceClaim), read_names(client, served)),
-        optional(wants(Kind::DeviceClass), read_names(client, served)),
+        optional(
+            wants(Kind::DeviceTaintRule),
+            read_names(client, served, detail)
+        ),
+        optional(
+            wants(Kind::ResourceSlice),
+            read_names(client, served, detail)
+        ),
+        optional(
+            wants(Kind::ResourceClaim),
+            read_names(client, served, detail)
+        ),
+        optional(wants(Kind::DeviceClass), read_names(client, served, detail)),
     );
     let extent = if rules.is_some() && slices.is_some() && claims.is_some() && classes.is_some() {
         Extent::Whole

@@ -12,7 +12,7 @@ use super::look::{Aside, Look};
 use super::present::{page, present};
 use super::source::detail;
 use super::wanted::Wanted;
-use crate::cluster::Watched;
+use crate::cluster::{Detail, Watched};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
@@ -32,6 +32,11 @@ pub(crate) trait Question {
 
     /// The devices whose pods the answer needs; absent when it needs no pods.
     fn needs_pods_of(&self, basis: &Basis<'_>) -> Option<BTreeSet<DeviceId>>;
+
+    /// Whether the answer says what devices are beside their names.
+    fn needs_attributes(&self) -> bool {
+        false
+    }
 
     /// The answer to what was read.
     fn answer(&self, basis: &Basis<'_>) -> Self::Answer;
@@ -84,8 +89,13 @@ pub(crate) async fn follow(
         Kind::ResourceClaim,
         Kind::DeviceTaintRule,
     ];
-    let mut watched =
-        Watched::keep(&live.client, &live.served, detail(&semantics), reading).watching(&kinds);
+    let detail = if question.needs_attributes() {
+        Detail::Attributes
+    } else {
+        detail(&semantics)
+    };
+    let watched = Watched::keep(&live.client, &live.served, detail, reading);
+    let mut watched = watched.watching(&kinds);
     let mut shown = None;
     let mut names_before = Vec::new();
     loop {

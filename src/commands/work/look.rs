@@ -15,6 +15,7 @@ use super::source::{Source, detail, read_files};
 use crate::cluster::{self, ApiClient, Detail, discover};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
+use crate::decide::identity::{self, Noted};
 use crate::decide::known::{rule_named, rules_in};
 use crate::decide::risk::release_of;
 use crate::decide::version::{self, doubts_about};
@@ -190,16 +191,35 @@ impl Look {
         self,
         picker: Option<&Picker>,
     ) -> Result<Self, Failure> {
-        let (Some(live), Some(picker)) = (&self.aside.live, picker) else {
-            return Ok(self);
-        };
-        if !picker.needs_attributes() {
-            return Ok(self);
+        match picker {
+            Some(picker) if picker.needs_classes() => {
+                self.with_attributes(&[Kind::DeviceClass]).await
+            }
+            Some(picker) if picker.needs_attributes() => self.with_attributes(&[]).await,
+            Some(_) | None => Ok(self),
         }
-        let kinds: &[Kind] = if picker.needs_classes() {
-            &[Kind::DeviceClass]
-        } else {
-            &[]
+    }
+
+    /// What devices are beside their names, if one of `rules` notes what its device was.
+    pub(crate) async fn with_identities_of(
+        self,
+        rules: &[DeviceTaintRule],
+    ) -> Result<Self, Failure> {
+        if rules.iter().any(|rule| Noted::on(rule).is_some()) {
+            return self.with_attributes(&[]).await;
+        }
+        Ok(self)
+    }
+
+    /// What there is to say of those of `rules` that note what their devices were.
+    pub(crate) fn identity_warnings(&self, rules: &[DeviceTaintRule]) -> Vec<Warning> {
+        identity::warnings(rules, &self.reading, &self.semantics)
+    }
+
+    /// What devices are beside their names, and all objects of `kinds`; files have all already.
+    pub(crate) async fn with_attributes(self, kinds: &[Kind]) -> Result<Self, Failure> {
+        let Some(live) = &self.aside.live else {
+            return Ok(self);
         };
         let Live { client, served } = live;
         let reading = cluster::read_attributes(client, served, self.reading, kinds).await;

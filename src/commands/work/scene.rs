@@ -11,7 +11,7 @@ use crate::decide::choice::Picker;
 use crate::decide::{Chooser, Meant, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
-use crate::model::Effect;
+use crate::model::{DeviceTaintRule, Effect};
 use crate::report::{Guard, ImpactReport};
 
 /// The cluster as it was when it was looked at, and its rules to be changed.
@@ -42,6 +42,25 @@ impl Scene {
     ) -> Result<Self, Failure> {
         Ok(Self {
             look: self.look.with_attributes_for(picker).await?,
+            ..self
+        })
+    }
+
+    /// With what devices are beside their names.
+    pub(crate) async fn with_attributes(self) -> Result<Self, Failure> {
+        Ok(Self {
+            look: self.look.with_attributes(&[]).await?,
+            ..self
+        })
+    }
+
+    /// With what devices are beside their names, if one of `rules` notes what its device was.
+    pub(crate) async fn with_identities_of(
+        self,
+        rules: &[DeviceTaintRule],
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            look: self.look.with_identities_of(rules).await?,
             ..self
         })
     }

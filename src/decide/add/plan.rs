@@ -82,6 +82,10 @@ fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePa
         patch.labels.remove(RuleMetadata::BATCH);
     }
     patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
+    // What its device was when it was made stays noted, unless somebody means what is there now.
+    if terms.existing == Existing::Kept {
+        patch.annotations.remove(RuleMetadata::IDENTITY);
+    }
     if terms.existing == Existing::Kept && rule.metadata.expires().is_some() {
         patch.annotations.remove(RuleMetadata::EXPIRES);
     }

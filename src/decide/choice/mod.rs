@@ -8,12 +8,14 @@
 //! | What does it mean by itself? | `parse` |
 //! | Which devices are that by what they are, and by who uses them? | [`picks`] |
 //! | Which taints are that, in what was looked at? | `taints` |
+//! | May a pool or driver stand for its devices? | [`collapse`] |
 //! | What comes next for whoever has looked at it? | `next` |
 //! | Which devices are shown? | [`mod@shown`] |
 //! | Is there such a device? | `unknown` |
 //! | Is it every device? | [`wide`] |
 //! | What was probably meant by a name that cannot be? | [`wrong`] |
 
+pub mod collapse;
 mod next;
 mod parse;
 pub mod picks;
@@ -24,8 +26,9 @@ mod unknown;
 pub mod wide;
 pub mod wrong;
 
-pub use parse::{By, Choice, Purpose, rule_names};
-pub use picks::{Picked, Picker, Picks};
+pub use collapse::{Expansion, collapsed};
+pub use parse::{By, Choice, Purpose, hardware_among, rule_names};
+pub use picks::{Picked, Picker, Picks, refuse_unknown_attributes};
 pub use shown::Shown;
 pub use typed::Typed;
 pub use unknown::{NO_DEVICES, refuse_missing};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::picks::{Picked, Picker, Picks, identity};
+use super::picks::{Picked, Picker, Picks, named_hardware};
 use super::typed::Typed;
 use super::wrong::wrong_name;
 use crate::engine::Semantics;
@@ -120,7 +120,7 @@ impl Choice {
         let By::Picked(picker, named) = &self.by else {
             return Ok((self.clone(), Vec::new()));
         };
-        let Picked { devices, notes } = picker.resolve(reading, named, semantics)?;
+        let Picked { devices, notes } = picker.resolve(reading, &[named], semantics)?;
         let by = By::Selectors(devices.into_iter().map(exactly).collect());
         let taint = self.taint.clone();
         Ok((Self { by, taint }, notes))
@@ -140,18 +140,30 @@ fn exactly(id: DeviceId) -> DeviceSelector {
 /// What was typed with arguments that name hardware among the other choices.
 fn without_hardware(typed: &Typed) -> (Picks, Typed) {
     let mut picks = typed.picks.clone();
-    let mut arguments = Vec::new();
-    for argument in &typed.arguments {
-        match identity(argument) {
-            Some(identity) => picks.identities.push(identity),
-            None => arguments.push(argument.clone()),
-        }
-    }
+    let (identities, arguments) = hardware_among(&typed.arguments, &picks.identity_attributes);
+    picks.identities.extend(identities);
     let rest = Typed {
         arguments,
         ..typed.clone()
     };
     (picks, rest)
+}
+
+/// The arguments that name hardware, such as `uuid=GPU-18db…`, and all others; `more` are attributes that
+/// identify it beside those that are known.
+#[must_use]
+pub fn hardware_among(
+    arguments: &[String],
+    more: &[String],
+) -> (Vec<(String, String)>, Vec<String>) {
+    let (mut identities, mut others) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        match named_hardware(argument, more) {
+            Some(identity) => identities.push(identity),
+            None => others.push(argument.clone()),
+        }
+    }
+    (identities, others)
 }
 
 /// Devices by what they are, of those that were named.

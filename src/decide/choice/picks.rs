@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::decide::identity::known::{Means, identifies, means};
 use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
 use crate::error::{ExitStatus, Failure};
@@ -25,6 +26,8 @@ pub struct Picks {
     pub attributes: Vec<String>,
     /// Attributes that identify hardware with their values: `uuid=GPU-18db…`; any of them.
     pub identities: Vec<(String, String)>,
+    /// `--identity-attribute`: attributes that identify hardware beside those that are known.
+    pub identity_attributes: Vec<String>,
     /// `--skip-errors`
     pub skips_errors: bool,
     /// `--with-partitions`
@@ -148,8 +151,8 @@ impl Picker {
         self.class.is_some()
     }
 
-    /// The devices of `reading` that meet all conditions and that one of `named` names; any where there
-    /// are none.
+    /// The devices of `reading` that meet all conditions and that one of each of `named` names; any where
+    /// there are none.
     ///
     /// # Errors
     ///
@@ -158,21 +161,23 @@ impl Picker {
     pub fn resolve(
         &self,
         reading: &Reading,
-        named: &[DeviceSelector],
+        named: &[&[DeviceSelector]],
         semantics: &Semantics,
     ) -> Result<Picked, Failure> {
         let snapshot = &reading.snapshot;
         self.refuse_unread(reading)?;
         let mut conditions = Vec::new();
-        if !named.is_empty() {
-            conditions.push(Wanted::Named(named.to_vec()));
-        }
+        let named = named.iter().filter(|named| !named.is_empty());
+        conditions.extend(named.map(|named| Wanted::Named(named.to_vec())));
         conditions.extend(self.conditions.iter().cloned());
         conditions.extend(self.of_class(snapshot)?);
         let Pick {
             mut devices,
-            failed,
+            mut failed,
         } = pick(snapshot, &conditions, semantics);
+        if self.finds_all_hardware(snapshot, &conditions, semantics) {
+            failed.retain(|(_, error)| *error != ExpressionError::Unpublished);
+        }
         let mut notes = Vec::new();
         if !failed.is_empty() {
             let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
@@ -199,6 +204,23 @@ impl Picker {
             }
         }
         Ok(Picked { devices, notes })
+    }
+
+    /// Whether all hardware that was named is published and chosen. It is in one place, so that what
+    /// nobody publishes is other hardware.
+    fn finds_all_hardware(
+        &self,
+        snapshot: &Snapshot,
+        conditions: &[Wanted],
+        semantics: &Semantics,
+    ) -> bool {
+        let identities = &self.typed.identities;
+        let is_found = |(name, value): &(String, String)| {
+            let is = Wanted::Attribute(vec![AttributeCondition::is(name, value)]);
+            let also = [conditions, &[is]].concat();
+            means(name) == Means::Hardware && !pick(snapshot, &also, semantics).devices.is_empty()
+        };
+        !identities.is_empty() && identities.iter().all(is_found)
     }
 
     /// What is not known to be all is not chosen from.
@@ -325,7 +347,10 @@ fn undecided(failed: &[(DeviceId, ExpressionError)]) -> Failure {
     } else {
         failure
     };
-    if failed.iter().all(|(_, error)| *error == ExpressionError::Unpublished) {
+    if failed
+        .iter()
+        .all(|(_, error)| *error == ExpressionError::Unpublished)
+    {
         failure.hint("say of which driver, as --driver DRIVER, or leave them out: --skip-errors")
     } else if failed.iter().all(|(_, error)| error.is_of_the_device()) {
         failure.hint(
@@ -384,7 +409,27 @@ fn pods(snapshot: &Snapshot) -> Vec<String> {
     pods.collect()
 }
 
-/// The attributes of that name with their values, or where there are none, all by their names.
+/// Refuses the names of attributes and capacities that no published device has, where everything that is
+/// published was read.
+///
+/// # Errors
+///
+/// A name that is probably mistyped, with what may have been meant.
+pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<(), Failure> {
+    if reading.without(Kind::ResourceSlice).is_some() {
+        return Ok(());
+    }
+    for name in names {
+        let known = attributes(&reading.snapshot, name);
+        if !known.is_empty() {
+            return Err(no_such("attribute or capacity", name, known)
+                .hint("see all that devices have with --show-attributes"));
+        }
+    }
+    Ok(())
+}
+
+/// The names of all attributes, where none has that name.
 fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
     let id = name.rsplit('/').next().unwrap_or(name);
     let of_device = |device: &Device| -> Vec<String> {
@@ -400,27 +445,13 @@ fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Names of attributes that identify hardware, as known drivers publish them.
-///
-/// `uuid` is NVIDIA's, Intel's and the example driver's, `pciBusID` and `pcieRoot` are Kubernetes' own, `pciAddress` is
-/// that of drivers of network interfaces, `serial` and `serialNumber` those of accelerators, `mac` of interfaces.
-pub const IDENTITIES: &[&str] = &[
-    "mac",
-    "pciAddress",
-    "pciBusID",
-    "pcieRoot",
-    "serial",
-    "serialNumber",
-    "uuid",
-];
-
-/// An argument that names hardware, such as `uuid=GPU-18db…`.
+/// An argument that names hardware, such as `uuid=GPU-18db…`; `more` are attributes that identify it
+/// beside those that are known.
 #[must_use]
-pub fn identity(argument: &str) -> Option<(String, String)> {
+pub fn named_hardware(argument: &str, more: &[String]) -> Option<(String, String)> {
     let (name, value) = argument.split_once('=')?;
-    let id = name.rsplit('/').next()?;
-    let known = IDENTITIES.contains(&id) && !value.is_empty();
-    known.then(|| (name.to_owned(), value.to_owned()))
+    let named = identifies(name, more) && !value.is_empty();
+    named.then(|| (name.to_owned(), value.to_owned()))
 }
 
 #[cfg(test)]
@@ -477,7 +508,9 @@ mod tests {
 
     #[test]
     fn hardware_is_named_by_what_drivers_call_it() {
-        let named = |text: &str| identity(text).map(|(name, _)| name);
+        let more = ["slot".to_owned()];
+        let named = |text: &str| named_hardware(text, &more).map(|(name, _)| name);
+        assert_eq!(named("slot=3").as_deref(), Some("slot"));
         assert_eq!(named("uuid=GPU-1").as_deref(), Some("uuid"));
         assert_eq!(
             named("resource.kubernetes.io/pcieRoot=pci0000:00").as_deref(),
@@ -486,5 +519,92 @@ mod tests {
         for taint in ["uuid", "uuid=", "example.com/maintenance=firmware"] {
             assert_eq!(named(taint), None, "{taint}");
         }
+    }
+    /// One published GPU, and one that only a claim knows.
+    fn half_published() -> Reading {
+        use crate::model::{
+            Allocation, AllocationResult, AttributeValue, Pool, ResourceClaim, ResourceSlice,
+            SliceNodes,
+        };
+        use crate::report::testing;
+        let attributes = [
+            ("uuid".into(), AttributeValue::String("GPU-1".into())),
+            ("pciBusID".into(), AttributeValue::String("0".into())),
+        ];
+        let result = AllocationResult {
+            request: "gpu".into(),
+            device: testing::device("gone"),
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        };
+        Reading {
+            snapshot: Snapshot {
+                slices: vec![ResourceSlice {
+                    name: "slice".into(),
+                    driver: "gpu.example.com".into(),
+                    pool: Pool {
+                        name: "node-7".into(),
+                        generation: 1,
+                        slice_count: 1,
+                    },
+                    nodes: SliceNodes::One("node-7".into()),
+                    devices: vec![Device {
+                        name: "gpu-0".into(),
+                        node: None,
+                        taints: Vec::new(),
+                        attributes: attributes.into(),
+                        capacity: [].into(),
+                        allow_multiple_allocations: false,
+                        terms: None,
+                    }],
+                    terms: None,
+                }],
+                claims: vec![ResourceClaim {
+                    name: testing::name("ml", "claim"),
+                    uid: "1".into(),
+                    controller: None,
+                    spec: None,
+                    allocation: Some(Allocation {
+                        results: vec![result],
+                    }),
+                    reserved_for: Vec::new(),
+                }],
+                ..Snapshot::default()
+            },
+            ..testing::reading()
+        }
+    }
+
+    #[test]
+    fn hardware_that_is_published_is_in_one_place_only() {
+        let newest = crate::model::Minor {
+            minor: 37,
+            patch: None,
+        };
+        let semantics = Semantics::of(newest).unwrap();
+        let chosen = |identities: &[(&str, &str)], named: &[&[DeviceSelector]]| {
+            let identities = identities.iter();
+            let picks = Picks {
+                identities: identities
+                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .collect(),
+                ..Picks::default()
+            };
+            let picker = Picker::parse(&picks).unwrap().unwrap();
+            let picked = picker.resolve(&half_published(), named, &semantics);
+            picked.map(|picked| picked.devices.len()).ok()
+        };
+        let known = [("uuid", "GPU-1")];
+        assert_eq!(chosen(&known, &[]), Some(1));
+        // The other may be the one that nobody publishes, and another may be in such a place.
+        assert_eq!(chosen(&[("uuid", "GPU-1"), ("uuid", "GPU-2")], &[]), None);
+        assert_eq!(chosen(&[("uuid", "GPU-2")], &[]), None);
+        assert_eq!(chosen(&[("pciBusID", "0")], &[]), None);
+        let names = |device: &str| crate::decide::testing::selector(device);
+        assert_eq!(chosen(&[("pciBusID", "0")], &[&[names("gpu-0")]]), Some(1));
+        assert_eq!(chosen(&known, &[&[names("gpu-0")], &[names("gone")]]), None);
+        assert_eq!(chosen(&known, &[&[], &[names("gpu-0")]]), Some(1));
     }
 }

@@ -48,6 +48,12 @@ impl Shown {
         any && self.also.iter().all(|selector| names_it(selector, id))
     }
 
+    /// The names, of each of which one has to name a device; none names all.
+    #[must_use]
+    pub fn names(&self) -> [&[DeviceSelector]; 2] {
+        [&self.any, self.also.as_slice()]
+    }
+
     /// A name that matches nothing is a mistake, not an empty list.
     ///
     /// # Errors

@@ -198,3 +198,146 @@ fn who_mistypes_is_told_what_there_is() {
         .ended(2)
         .saying("is no comparison");
 }
+
+/// What is published is the pool with other devices in it, as after a reboot of the node.
+async fn published_anew(world: &World<'_>, devices: &[(&str, &str)]) {
+    let name = format!("{}-{}", world.node, world.driver);
+    let slice = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &name);
+    let devices = devices.iter().map(|(name, uuid)| {
+        let uuid = format!("{uuid}-{}", world.node);
+        json!({"name": name, "attributes": {"uuid": {"string": uuid}}})
+    });
+    let devices: Vec<Value> = devices.collect();
+    let change = json!({"spec": {"devices": devices}});
+    world.plane.patch(&slice, &change).await;
+}
+
+#[test]
+fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let part = world.device("part-1");
+    world
+        .run(&format!("add {part} {KEY}:None --name anew-{}", world.node))
+        .ended(0);
+    let name = format!("anew-{}", world.node);
+    let noted = block_on(world.rule(&name)).expect("a rule");
+    let uuid = format!("GPU-2-{}", world.node);
+    let note = &noted["metadata"]["annotations"]["kubectl-devicetaint/identity"];
+    assert_eq!(
+        *note,
+        json!({(format!("{}/uuid", world.driver)): uuid}).to_string()
+    );
+    let told = |text: &str| {
+        for command in ["list", "describe", "preview --rule"] {
+            world
+                .run(&format!("{command} {name}"))
+                .ended(0)
+                .saying(text);
+        }
+    };
+    let silent = world.run(&format!("list {name}")).ended(0);
+    assert!(!silent.stderr.contains("identity-"), "{silent:#?}");
+
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
+    ));
+    told("identity-changed");
+    told(&format!("was {uuid} and is GPU-9-{}", world.node));
+    told(&format!("is now {}", world.device("part-7")));
+    world
+        .run(&format!("escalate {name} --to NoSchedule --yes"))
+        .ended(4)
+        .saying("--accept-identity-change");
+    let effect = |rule: Option<Value>| rule.expect("a rule")["spec"]["taint"]["effect"].clone();
+    assert_eq!(effect(block_on(world.rule(&name))), "None");
+    // The command that made the rule leaves its note.
+    world
+        .run(&format!("add {part} {KEY}:None --name {name}"))
+        .ended(0);
+    told("identity-changed");
+
+    block_on(published_anew(&world, &[("part-5", "GPU-5")]));
+    told("identity-unknown");
+    world
+        .run(&format!("escalate {name} --to NoSchedule --yes"))
+        .ended(0)
+        .saying("identity-unknown");
+    block_on(published_anew(&world, &[("part-1", "GPU-9")]));
+    world
+        .run(&format!("escalate {name} --to NoExecute --yes"))
+        .ended(4);
+    world
+        .run(&format!(
+            "escalate {name} --to NoExecute --yes --accept-identity-change"
+        ))
+        .ended(0)
+        .saying("identity-changed");
+    assert_eq!(effect(block_on(world.rule(&name))), "NoExecute");
+}
+
+#[test]
+fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let node = world.node.clone();
+    world
+        .run(&format!(
+            "add --node {node} {KEY}:NoSchedule --yes --collapse"
+        ))
+        .ended(0)
+        .saying("will also taint devices that are published there later");
+    let rules = block_on(world.rules());
+    let [rule] = &rules[..] else {
+        panic!("one rule: {rules:?}");
+    };
+    assert_eq!(
+        rule["spec"]["deviceSelector"],
+        json!({"driver": world.driver})
+    );
+    assert_eq!(
+        rule["metadata"]["annotations"]["kubectl-devicetaint/identity"],
+        Value::Null
+    );
+    world.run(&format!("remove DRIVER {KEY}-")).ended(0);
+    // A slice that is missing may have more of it.
+    let sets = format!("{node}-{}-sets", world.driver);
+    let sets = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &sets);
+    block_on(plane.delete(&sets));
+    world
+        .run(&format!(
+            "add --node {node} {KEY}:NoSchedule --yes --collapse"
+        ))
+        .ended(0)
+        .saying("stay named one by one");
+    assert_eq!(block_on(world.rules()).len(), 3);
+}
+
+#[test]
+fn what_devices_are_is_shown_where_it_is_asked_for() {
+    let world = block_on(world(ControlPlane::shared()));
+    let node = &world.node;
+    let run = world
+        .run(&format!("devices --node {node} --columns uuid,memory"))
+        .ended(0);
+    for text in [
+        format!("{node}: 3 devices, 1 allocated, 0 tainted"),
+        format!("GPU-2-{node}"),
+        "20Gi".to_owned(),
+    ] {
+        assert!(run.stdout.contains(&text), "no {text:?} in {run:#?}");
+    }
+    world
+        .run(&format!("devices --node {node} --columns uiud"))
+        .ended(1)
+        .saying("did you mean uuid?");
+    let uuid = format!("uuid=GPU-3-{node}");
+    let one = world
+        .run(&format!("devices DRIVER {uuid} -o name"))
+        .ended(0);
+    assert_eq!(one.stdout.trim(), world.device("part-2"));
+    world.run(&format!("add DRIVER {uuid} {KEY}:None")).ended(0);
+    world.run(&format!("remove DRIVER {uuid} {KEY}-")).ended(0);
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+}

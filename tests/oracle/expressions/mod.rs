@@ -41,7 +41,7 @@ fn of_engine(compiled: Result<&DeviceExpression, &ExpressionError>, of: &Subject
     match verdict {
         Ok(true) => Verdict::True,
         Ok(false) => Verdict::False,
-        Err(ExpressionError::Runtime { .. }) => Verdict::Fails,
+        Err(ExpressionError::Runtime { .. } | ExpressionError::Unpublished) => Verdict::Fails,
         Err(ExpressionError::Compile { .. } | ExpressionError::TooLong { .. }) => {
             Verdict::DoesNotCompile
         }

@@ -1,0 +1,20 @@
+//! Does a name still stand for the hardware that a rule was made for?
+//!
+//! Rules name devices, and drivers number them anew after a reboot or a swap. So a rule notes what its
+//! device was when it was made, and that is compared with what is published now.
+//!
+//! | question | module |
+//! |---|---|
+//! | Which attributes identify hardware? | [`known`] |
+//! | What is noted of a device? | `noted` |
+//! | Is it the same hardware? | `standing` |
+//! | What is said about it, and what is refused? | `words` |
+
+pub mod known;
+mod noted;
+mod standing;
+mod words;
+
+pub use noted::{Noted, with_identities};
+pub use standing::{Identity, Standing, identity};
+pub use words::{OtherHardware, refuse_other_hardware, warnings};

@@ -1,0 +1,257 @@
+//! What is said of rules whose hardware has another name, and what is refused?
+
+use super::noted::{Noted, named};
+use super::standing::{Identity, Standing, identity};
+use crate::engine::{self, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
+
+/// Whether a rule may do more to other hardware than it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherHardware {
+    /// It may not.
+    Refused,
+    /// It may: somebody has said so.
+    Accepted,
+}
+
+/// A rule, the device that it names, and what became of that.
+struct Found<'a> {
+    rule: &'a DeviceTaintRule,
+    id: DeviceId,
+    identity: Identity,
+}
+
+/// What became of the devices of those of `rules` that note what they were made for.
+fn found<'a>(
+    rules: &'a [DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Vec<Found<'a>> {
+    let noted = rules.iter().filter_map(|rule| {
+        let noted = Noted::on(rule)?;
+        let id = named(rule.selector.as_ref()?)?;
+        Some((rule, noted, id))
+    });
+    let mut noted = noted.peekable();
+    if noted.peek().is_none() {
+        return Vec::new();
+    }
+    let unread = reading.without(Kind::ResourceSlice).is_some();
+    let inventory = engine::devices(&reading.snapshot, semantics);
+    noted
+        .map(|(rule, noted, id)| {
+            let identity = if unread {
+                Identity {
+                    named: Standing::Unknown("what drivers publish could not be read"),
+                    elsewhere: Vec::new(),
+                }
+            } else {
+                identity(&noted, &id, &inventory.devices)
+            };
+            Found { rule, id, identity }
+        })
+        .collect()
+}
+
+/// What there is to say of those of `rules` that note what they were made for, where it is not there under its name
+/// any more, or where that is not known.
+#[must_use]
+pub fn warnings(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Vec<Warning> {
+    let found = found(rules, reading, semantics);
+    found.iter().filter_map(Found::warning).collect()
+}
+
+/// Refuses to let rules do more whose names are proven to stand for other hardware; what is not known
+/// is told.
+///
+/// # Errors
+///
+/// When that is proven of one of them, and nobody has accepted it.
+pub fn refuse_other_hardware(
+    rules: &[DeviceTaintRule],
+    (reading, semantics): (&Reading, &Semantics),
+    other: OtherHardware,
+) -> Result<Vec<Warning>, Failure> {
+    let found = found(rules, reading, semantics);
+    let changed = found.iter().filter(|found| found.identity.is_changed());
+    let messages: Vec<String> = changed.map(Found::message).collect();
+    if other == OtherHardware::Refused && !messages.is_empty() {
+        return Err(Failure::refused(messages.join("; "))
+            .hint("if this hardware is meant, add --accept-identity-change")
+            .hint("else remove the rule, and add one for the device that is meant"));
+    }
+    Ok(found.iter().filter_map(Found::warning).collect())
+}
+
+impl Found<'_> {
+    fn warning(&self) -> Option<Warning> {
+        let code = match (&self.identity.named, self.identity.is_changed()) {
+            (Standing::Same, _) => return None,
+            (_, true) => "identity-changed",
+            (Standing::Other { .. } | Standing::Unknown(_), false) => "identity-unknown",
+        };
+        Some(Warning {
+            code,
+            message: format!("{code}: {}", self.message()),
+            fix: Some(format!(
+                "see what it is: kubectl devicetaint devices {} --show-attributes",
+                self.identity.elsewhere.first().unwrap_or(&self.id)
+            )),
+        })
+    }
+
+    fn message(&self) -> String {
+        let Self { rule, id, identity } = self;
+        let names: Vec<String> = identity.elsewhere.iter().map(ToString::to_string).collect();
+        let names = names.join(" and ");
+        let other = match &identity.named {
+            Standing::Same => None,
+            Standing::Other { attribute, was, is } => Some(format!(
+                "{id} is other hardware than rule {} was made for: {attribute} was {was} and is {is}",
+                rule.name
+            )),
+            Standing::Unknown(why) if names.is_empty() => Some(format!(
+                "whether {id} is the hardware that rule {} was made for is not known: {why}",
+                rule.name
+            )),
+            Standing::Unknown(_) => None,
+        };
+        let moved = (!names.is_empty()).then(|| {
+            format!(
+                "the hardware that rule {} was made for is now {names}",
+                rule.name
+            )
+        });
+        let parts: Vec<String> = other.into_iter().chain(moved).collect();
+        parts.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing;
+    use crate::error::ExitStatus;
+    use crate::model::{
+        AttributeValue, Device, Minor, Pool, ResourceSlice, RuleMetadata, SliceNodes, Snapshot,
+    };
+
+    /// A pool whose devices have these numbers.
+    fn reading(numbers: &[(&str, &str)]) -> Reading {
+        let devices = numbers.iter().map(|(name, uuid)| Device {
+            name: (*name).into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: [("uuid".into(), AttributeValue::String((*uuid).into()))].into(),
+            capacity: [].into(),
+            allow_multiple_allocations: false,
+            terms: None,
+        });
+        Reading {
+            snapshot: Snapshot {
+                slices: vec![ResourceSlice {
+                    name: "slice".into(),
+                    driver: "gpu.example.com".into(),
+                    pool: Pool {
+                        name: "node-7".into(),
+                        generation: 1,
+                        slice_count: 1,
+                    },
+                    nodes: SliceNodes::One("node-7".into()),
+                    devices: devices.collect(),
+                    terms: None,
+                }],
+                ..Snapshot::default()
+            },
+            known: Kind::ALL.into_iter().collect(),
+            ..crate::report::testing::reading()
+        }
+    }
+
+    fn semantics() -> Semantics {
+        let newest = Minor {
+            minor: 37,
+            patch: None,
+        };
+        Semantics::of(newest).unwrap()
+    }
+
+    /// A rule that was made for GPU-A as gpu-0, and one that notes nothing.
+    fn rules() -> Vec<DeviceTaintRule> {
+        let mut rule = testing::rule("None");
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(
+            RuleMetadata::IDENTITY.to_owned(),
+            r#"{"gpu.example.com/uuid":"GPU-A"}"#.to_owned(),
+        );
+        vec![rule, testing::named("other", "None")]
+    }
+
+    #[test]
+    fn what_became_of_hardware_is_told_and_other_hardware_refused() {
+        let unread = Reading {
+            known: std::collections::BTreeSet::new(),
+            ..reading(&[("gpu-0", "GPU-B")])
+        };
+        for (name, reading, code, message) in [
+            ("the same", reading(&[("gpu-0", "GPU-A")]), None, ""),
+            (
+                "swapped",
+                reading(&[("gpu-0", "GPU-B")]),
+                Some("identity-changed"),
+                "gpu.example.com/node-7/gpu-0 is other hardware than rule drain was made for: gpu.example.com/uuid was GPU-A and is GPU-B",
+            ),
+            (
+                "numbered anew",
+                reading(&[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A")]),
+                Some("identity-changed"),
+                "gpu.example.com/node-7/gpu-0 is other hardware than rule drain was made for: gpu.example.com/uuid was GPU-A and is GPU-B; the hardware that rule drain was made for is now gpu.example.com/node-7/gpu-1",
+            ),
+            (
+                "under another name",
+                reading(&[("gpu-1", "GPU-A")]),
+                Some("identity-changed"),
+                "the hardware that rule drain was made for is now gpu.example.com/node-7/gpu-1",
+            ),
+            (
+                "gone",
+                reading(&[]),
+                Some("identity-unknown"),
+                "whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain was made for is not known: no driver publishes it",
+            ),
+            (
+                "not read",
+                unread,
+                Some("identity-unknown"),
+                "whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain was made for is not known: what drivers publish could not be read",
+            ),
+        ] {
+            let said = warnings(&rules(), &reading, &semantics());
+            let codes: Vec<&str> = said.iter().map(|warning| warning.code).collect();
+            assert_eq!(codes, code.into_iter().collect::<Vec<_>>(), "{name}");
+            if let [warning] = &said[..] {
+                assert_eq!(
+                    warning.message,
+                    format!("{}: {message}", warning.code),
+                    "{name}"
+                );
+            }
+            let facts = (&reading, &semantics());
+            let refused = refuse_other_hardware(&rules(), facts, OtherHardware::Refused);
+            let accepted = refuse_other_hardware(&rules(), facts, OtherHardware::Accepted);
+            assert_eq!(accepted.unwrap(), said, "{name}");
+            if code == Some("identity-changed") {
+                let failure = refused.unwrap_err();
+                assert_eq!(failure.status(), ExitStatus::Refused, "{name}");
+                assert_eq!(failure.to_string(), message, "{name}");
+            } else {
+                assert_eq!(refused.unwrap(), said, "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Text for people: lines of words, and of cells side by side.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, Width};
+use textwrap::core::display_width;
+
+use super::{Format, Page};
+use crate::output::escape;
+use crate::report::table::{Column, Content, Table};
+
+/// Columns between two cells, as kubectl has them.
+const GAP: u16 = 3;
+
+/// A name that is cut keeps so many columns.
+const SHORTEST_NAME: usize = 16;
+
+/// Columns that words need to be worth breaking.
+const NARROWEST_PROSE: u16 = 20;
+
+pub(super) fn escaped_line(text: &str) -> String {
+    escape::line(text).into_owned()
+}
+
+/// The words of `text` in lines of at most `width` columns that begin with `indent`, the second and
+/// later ones with twice as much; a word that is longer than a line has one of its own.
+pub(super) fn wrapped(text: &str, indent: &str, width: Option<u16>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = indent.to_owned();
+    let is_too_long = |line: &str, word: &str| {
+        let length = line.chars().chain([' ']).chain(word.chars()).count();
+        width.is_some_and(|width| length > usize::from(width))
+    };
+    for (place, word) in text.split(' ').enumerate() {
+        if place > 0 && is_too_long(&line, word) {
+            lines.push(std::mem::replace(&mut line, indent.repeat(2)));
+        } else if place > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
+pub(super) fn layout(table: &Table, page: Page) -> comfy_table::Table {
+    let shown = |index: usize| shows(table, index, page.format);
+    let columns = kept(table.columns.iter().cloned(), shown);
+    let rows = table.rows.iter().map(|row| {
+        let cells = row.iter().map(|cell| escaped_line(cell));
+        kept(cells, shown)
+    });
+    let mut grid = Grid {
+        columns,
+        rows: rows.collect(),
+    };
+    // A wide table is asked for by who wants all of it.
+    if let Some(width) = page.width.filter(|_| page.format == Format::Table) {
+        grid.leave_out_for(width);
+        grid.cut_for(width);
+    }
+    grid.lay_out(page.width)
+}
+
+/// What is shown of a table.
+struct Grid {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    /// How wide the column is at its widest.
+    fn column_width(&self, index: usize) -> usize {
+        let header = self.columns.get(index).map(|column| column.header.as_ref());
+        let cells = self.rows.iter().filter_map(|row| row.get(index));
+        let cells = cells.map(String::as_str).chain(header);
+        cells.map(display_width).max().unwrap_or_default()
+    }
+
+    /// How wide the columns are beside each other, those of words as narrow as they may become.
+    fn least_width(&self) -> usize {
+        let least = |(index, column): (usize, &Column)| {
+            let width = self.column_width(index);
+            match column.content {
+                Content::Prose => width.min(usize::from(NARROWEST_PROSE)),
+                Content::Name | Content::LongName | Content::Number => width,
+            }
+        };
+        let columns = self.columns.iter().enumerate().map(least);
+        let gaps = self.columns.len().saturating_sub(1);
+        let gaps = gaps.saturating_mul(usize::from(GAP));
+        columns.fold(gaps, usize::saturating_add)
+    }
+
+    /// Leaves columns out until the others fit, or until none is left that may go.
+    fn leave_out_for(&mut self, width: u16) {
+        while self.least_width() > usize::from(width) {
+            let leaving = self.columns.iter().enumerate();
+            let leaving = leaving.filter(|(_, column)| column.leaves > 0);
+            let Some((index, _)) = leaving.max_by_key(|(_, column)| column.leaves) else {
+                return;
+            };
+            self.columns.remove(index);
+            for row in &mut self.rows {
+                row.remove(index);
+            }
+        }
+    }
+
+    /// Cuts long names in the middle where nothing else makes room, each column of them as far as is
+    /// needed.
+    fn cut_for(&mut self, width: u16) {
+        for index in 0..self.columns.len() {
+            let excess = self.least_width().saturating_sub(usize::from(width));
+            let column = self.columns.get(index);
+            let is_long = column.is_some_and(|column| column.content == Content::LongName);
+            if excess == 0 || !is_long {
+                continue;
+            }
+            let room = self.column_width(index).saturating_sub(excess);
+            let cells = self.rows.iter_mut().filter_map(|row| row.get_mut(index));
+            for cell in cells {
+                *cell = cut(cell, room.max(SHORTEST_NAME));
+            }
+        }
+    }
+
+    fn lay_out(self, width: Option<u16>) -> comfy_table::Table {
+        let mut text = comfy_table::Table::new();
+        text.load_style(NOTHING);
+        let headers = self
+            .columns
+            .iter()
+            .map(|column| escaped_line(&column.header));
+        let headers: Vec<String> = headers.collect();
+        // A table whose columns have no names has no line for them.
+        if headers.iter().any(|header| !header.is_empty()) {
+            text.set_header(headers);
+        }
+        text.add_rows(self.rows);
+        let contents: Vec<Content> = self.columns.iter().map(|column| column.content).collect();
+        for (content, column) in contents.iter().zip(text.column_iter_mut()) {
+            column.set_padding((0, GAP));
+            column.set_cell_alignment(match content {
+                Content::Name | Content::LongName | Content::Prose => CellAlignment::Left,
+                Content::Number => CellAlignment::Right,
+            });
+        }
+        if let Some(width) = width {
+            wrap_prose(&mut text, &contents, width);
+        }
+        text
+    }
+}
+
+/// The name without its middle, at most `room` columns wide: both ends tell names apart, for what
+/// generates names adds to their ends.
+pub(super) fn cut(name: &str, room: usize) -> String {
+    if display_width(name) <= room {
+        return name.to_owned();
+    }
+    let kept = room.saturating_sub(1);
+    let head_room = kept.div_ceil(2);
+    let mut head = String::new();
+    for character in name.chars() {
+        if display_width(&head).saturating_add(char_width(character)) > head_room {
+            break;
+        }
+        head.push(character);
+    }
+    let tail_room = kept.saturating_sub(display_width(&head));
+    let mut tail = String::new();
+    for character in name.chars().rev() {
+        if display_width(&tail).saturating_add(char_width(character)) > tail_room {
+            break;
+        }
+        tail.insert(0, character);
+    }
+    format!("{head}…{tail}")
+}
+
+fn char_width(character: char) -> usize {
+    display_width(character.encode_utf8(&mut [0; 4]))
+}
+
+/// Breaks the words of the first prose column into lines where that keeps the table in `width`.
+/// Where it would not, nothing is broken: a line that the terminal breaks is easier to read.
+fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
+    let Some(prose) = contents
+        .iter()
+        .position(|content| *content == Content::Prose)
+    else {
+        return;
+    };
+    let widths = text.column_max_content_widths();
+    let others = widths
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != prose);
+    let room = others.fold(width, |room, (_, other)| {
+        room.saturating_sub(*other).saturating_sub(GAP)
+    });
+    if (NARROWEST_PROSE..widths[prose]).contains(&room)
+        && let Some(column) = text.column_mut(prose)
+    {
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(
+            room.saturating_add(GAP),
+        )));
+    }
+}
+
+fn kept<T>(items: impl Iterator<Item = T>, shown: impl Fn(usize) -> bool) -> Vec<T> {
+    let kept = items.enumerate().filter(|(index, _)| shown(*index));
+    kept.map(|(_, item)| item).collect()
+}
+
+pub(super) fn shows(table: &Table, index: usize, format: Format) -> bool {
+    let column = table.columns.get(index);
+    column.is_some_and(|column| format.shows(column.shown))
+}

@@ -1,0 +1,97 @@
+//! What are devices, as their drivers say?
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::count::UNKNOWN;
+use crate::model::{AttributeValue, Device};
+
+/// Which attributes stand in tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttributeColumns {
+    /// Attributes and capacities with a column of their own, as [DOMAIN/]NAME.
+    pub names: Vec<String>,
+    /// Whether all stand in one column.
+    pub all: bool,
+}
+
+impl AttributeColumns {
+    /// Whether any are asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && !self.all
+    }
+}
+
+/// The value of an attribute; null for a type that this plugin does not know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AttributeView {
+    /// A truth value.
+    Bool(bool),
+    /// A number.
+    Int(i64),
+    /// A text or a version.
+    Text(String),
+    /// Several truth values.
+    Bools(Vec<bool>),
+    /// Several numbers.
+    Ints(Vec<i64>),
+    /// Several texts or versions.
+    Texts(Vec<String>),
+    /// A type that this plugin does not know.
+    Unknown,
+}
+
+impl From<&AttributeValue> for AttributeView {
+    fn from(value: &AttributeValue) -> Self {
+        let texts = |texts: &[std::sync::Arc<str>]| {
+            let texts = texts.iter().map(ToString::to_string);
+            Self::Texts(texts.collect())
+        };
+        match value {
+            AttributeValue::Int(number) => Self::Int(*number),
+            AttributeValue::Bool(value) => Self::Bool(*value),
+            AttributeValue::String(text) | AttributeValue::Version(text) => {
+                Self::Text(text.to_string())
+            }
+            AttributeValue::Ints(numbers) => Self::Ints(numbers.clone()),
+            AttributeValue::Bools(values) => Self::Bools(values.clone()),
+            AttributeValue::Strings(several) | AttributeValue::Versions(several) => texts(several),
+            AttributeValue::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl AttributeView {
+    /// The value as `--attribute` takes it.
+    pub(super) fn cell(&self) -> String {
+        fn joined<T: ToString>(values: &[T]) -> String {
+            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+            values.join(",")
+        }
+        match self {
+            Self::Bool(value) => value.to_string(),
+            Self::Int(number) => number.to_string(),
+            Self::Text(text) => text.clone(),
+            Self::Bools(values) => joined(values),
+            Self::Ints(numbers) => joined(numbers),
+            Self::Texts(texts) => joined(texts),
+            Self::Unknown => UNKNOWN.to_owned(),
+        }
+    }
+}
+
+pub(super) fn attributes_of(device: &Device) -> BTreeMap<String, AttributeView> {
+    let attributes = device.attributes.iter();
+    let attributes = attributes.map(|(name, value)| (name.to_string(), value.into()));
+    attributes.collect()
+}
+
+pub(super) fn capacity_of(device: &Device) -> BTreeMap<String, String> {
+    let capacity = device.capacity.iter();
+    let capacity = capacity.map(|(name, written)| (name.to_string(), written.to_string()));
+    capacity.collect()
+}

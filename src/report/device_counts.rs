@@ -1,0 +1,197 @@
+//! How many devices are there, and how many of them are allocated and tainted?
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::count::{Bounds, Count};
+use super::knowledge::{Knowledge, Subject};
+use super::table::counted;
+use crate::engine::DeviceState;
+
+/// How many devices there are of those that are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceCounts {
+    /// Devices.
+    pub devices: usize,
+    /// Those that a claim holds, other than for administration only: they are not free.
+    pub allocated: usize,
+    /// Those with a taint, of whatever effect.
+    pub tainted: usize,
+    /// What is known of those of these counts whose true number is not; absent when all are exact.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
+}
+
+/// How many devices there are on a node, of those that are listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeCounts {
+    /// The node; null for devices that are local to none, and for those of which that is not known.
+    pub node: Option<String>,
+    /// Whether it is known where these devices are: nothing publishes them where slices could not be
+    /// read.
+    pub known: bool,
+    /// How many.
+    #[serde(flatten)]
+    pub counts: DeviceCounts,
+}
+
+impl DeviceCounts {
+    fn of(devices: &[&DeviceState<'_>], knowledge: &Knowledge<'_>) -> Self {
+        let number = |wanted: fn(&DeviceState<'_>) -> bool| {
+            devices.iter().filter(|state| wanted(state)).count()
+        };
+        let allocated = number(|state| !state.is_free());
+        let tainted = number(|state| !state.taints.is_empty());
+        let counts = [
+            ("devices", Subject::Inventory, devices.len()),
+            ("allocated", Subject::Holders, allocated),
+            ("tainted", Subject::Taints, tainted),
+        ];
+        let counts = counts.map(|(name, subject, number)| (name, knowledge.count(subject, number)));
+        Self {
+            devices: devices.len(),
+            allocated,
+            tainted,
+            bounds: Bounds::of(&counts),
+        }
+    }
+
+    /// Such as `40 devices, 32 allocated, 6 tainted`.
+    pub(super) fn in_words(&self) -> String {
+        let words = |field: &str, number: usize| {
+            let count = Bounds::count(&self.bounds, field, number);
+            match count.exact() {
+                Some(number) => number.to_string(),
+                None if count.is_unknown() => "unknown how many".to_owned(),
+                None => in_bounds(count),
+            }
+        };
+        let devices = match Bounds::count(&self.bounds, "devices", self.devices).exact() {
+            Some(number) => counted(number, "device"),
+            None => format!("at least {}", counted(self.devices, "device")),
+        };
+        format!(
+            "{devices}, {} allocated, {} tainted",
+            words("allocated", self.allocated),
+            words("tainted", self.tainted)
+        )
+    }
+}
+
+fn in_bounds(count: Count) -> String {
+    match count.most() {
+        None => format!("at least {}", count.least()),
+        Some(most) => format!("{} to {most}", count.least()),
+    }
+}
+
+impl NodeCounts {
+    /// The node, and whether it is known where these devices are.
+    pub(super) fn place(&self) -> (Option<&str>, bool) {
+        (self.node.as_deref(), self.known)
+    }
+
+    /// What stands above the devices of the node.
+    pub(super) fn title(&self) -> String {
+        let place = match self.place() {
+            (Some(node), _) => node,
+            (None, true) => "local to no node",
+            (None, false) => "on a node that is not known",
+        };
+        format!("{place}: {}", self.counts.in_words())
+    }
+}
+
+/// All of `devices` together, and node by node: by name, those that are local to none last.
+pub(super) fn counts(
+    devices: &[&DeviceState<'_>],
+    knowledge: &Knowledge<'_>,
+) -> (DeviceCounts, Vec<NodeCounts>) {
+    let inventory = knowledge.is_complete(Subject::Inventory);
+    let mut places: BTreeMap<(bool, Option<String>, bool), Vec<&DeviceState<'_>>> = BTreeMap::new();
+    for state in devices {
+        let node = state.node.map(ToString::to_string);
+        let known = state.published || inventory;
+        let place = (node.is_none(), node, known);
+        places.entry(place).or_default().push(state);
+    }
+    let nodes = places
+        .into_iter()
+        .map(|((_, node, known), devices)| NodeCounts {
+            node,
+            known,
+            counts: DeviceCounts::of(&devices, knowledge),
+        });
+    (DeviceCounts::of(devices, knowledge), nodes.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Gap, Kind, NodeName};
+    use crate::report::testing;
+
+    /// The nodes' titles, of a device that somebody holds, one that nobody does, and one that is not
+    /// published any more.
+    fn titles(missing: &[Kind]) -> Vec<String> {
+        let (one, two) = (NodeName::from("node-1"), NodeName::from("node-2"));
+        let state = |name, node, allocations| DeviceState {
+            id: testing::device(name),
+            node,
+            published: node.is_some(),
+            device: None,
+            allocations,
+            administrative: 0,
+            taints: Vec::new(),
+            claims: Vec::new(),
+            admin_claims: Vec::new(),
+            consumers: Vec::new(),
+        };
+        let states = [
+            state("gpu-9", None, 1),
+            state("gpu-1", Some(&two), 0),
+            state("gpu-0", Some(&one), 1),
+        ];
+        let gaps: Vec<_> = missing
+            .iter()
+            .map(|kind| Gap::of(*kind, "denied"))
+            .collect();
+        let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
+        let (summary, nodes) = counts(&states.iter().collect::<Vec<_>>(), &knowledge);
+        let nodes = nodes.iter().map(NodeCounts::title);
+        nodes.chain([summary.in_words()]).collect()
+    }
+
+    #[test]
+    fn nodes_come_by_name_and_what_is_on_none_last() {
+        assert_eq!(
+            titles(&[]),
+            [
+                "node-1: 1 device, 1 allocated, 0 tainted",
+                "node-2: 1 device, 0 allocated, 0 tainted",
+                "local to no node: 1 device, 1 allocated, 0 tainted",
+                "3 devices, 2 allocated, 0 tainted",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_counted_as_none() {
+        assert_eq!(
+            titles(&[Kind::ResourceClaim, Kind::DeviceTaintRule])[1],
+            "node-2: 1 device, unknown how many allocated, unknown how many tainted"
+        );
+        assert_eq!(
+            titles(&[Kind::ResourceClaim])[0],
+            "node-1: 1 device, at least 1 allocated, 0 tainted"
+        );
+        assert_eq!(
+            titles(&[Kind::ResourceSlice])[2],
+            "on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted"
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! What is there to say of one device?
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::attributes::AttributeView;
+use super::taint::PresentTaint;
+
+/// One device. What is null is not known: nothing was found, and what it is found in could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceRow {
+    /// The device, as DRIVER/POOL/DEVICE: what every command takes as a DEVICE argument.
+    pub device: String,
+    /// Its node; null when it is not local to one, and when that is not known.
+    pub node: Option<String>,
+    /// Whether a claim holds it, for administration too; null when that is not known.
+    pub allocated: Option<bool>,
+    /// Whether it can be given to a claim as far as other claims go: none holds it, except for
+    /// administration, which keeps nobody from it. Null when that is not known.
+    pub free: Option<bool>,
+    /// How many allocation results name it; more than one for shares and administrative access. Null
+    /// when that is not known.
+    pub allocations: Option<usize>,
+    /// How many of them are for administration; null when that is not known.
+    pub admin_allocations: Option<usize>,
+    /// Whether its driver publishes it now; an allocated device need not be published any more. Null
+    /// when that is not known.
+    pub published: Option<bool>,
+    /// Its taints: the driver's first, then those of rules by name.
+    pub taints: Option<Vec<PresentTaint>>,
+    /// The claims that hold it, as NAMESPACE/NAME.
+    pub claims: Option<Vec<String>>,
+    /// Those of the claims that hold it for administration only.
+    pub admin_claims: Vec<String>,
+    /// The pods that those claims are reserved for, as NAMESPACE/NAME; a whole PodGroup as
+    /// podgroups:NAMESPACE/NAME.
+    pub pods: Option<Vec<String>>,
+    /// Those of the pods that use it for administration only, such as monitors.
+    pub admin_pods: Vec<String>,
+    /// Its attributes by name, as its driver writes them: a name without a domain is the driver's. Absent
+    /// where nobody asked for them, and where they are not known: no driver publishes the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<BTreeMap<String, AttributeView>>,
+    /// Its capacities by name, as its driver writes them; absent as attributes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<BTreeMap<String, String>>,
+}

@@ -1,0 +1,314 @@
+//! What do devices look like in a table?
+
+use std::collections::BTreeMap;
+
+use super::attributes::AttributeColumns;
+use super::count::UNKNOWN;
+use super::device_counts::{DeviceCounts, NodeCounts};
+use super::device_row::DeviceRow;
+use super::table::{Column, Group, Grouped, NONE, Table, counted, optional};
+use super::taint::PresentTaint;
+
+/// What is listed.
+pub(super) struct Listed<'a> {
+    /// The devices, by name.
+    pub(super) devices: &'a [DeviceRow],
+    /// How many there are on each node.
+    pub(super) nodes: &'a [NodeCounts],
+    /// How many there are in all.
+    pub(super) summary: &'a DeviceCounts,
+    /// Which attributes have columns.
+    pub(super) columns: &'a AttributeColumns,
+}
+
+/// The devices, node by node.
+pub(super) fn table(report: &Listed<'_>) -> Grouped {
+    let mut columns = vec![
+        Column::text("DEVICE"),
+        Column::text("NODE"),
+        Column::text("ALLOCATED"),
+        Column::prose("TAINTS"),
+        Column::text("CLAIMS").narrow(),
+        Column::text("PODS").narrow(),
+        Column::text("CLAIMS").wide(),
+        Column::text("PODS").wide(),
+        Column::text("PUBLISHED").wide(),
+    ];
+    let asked = report.columns;
+    let headers = asked.names.iter().map(|name| header(name));
+    columns.extend(headers.map(Column::asked));
+    if asked.all {
+        columns.push(Column::text("ATTRIBUTES"));
+    }
+    let mut by_place: BTreeMap<(Option<&str>, bool), Vec<&DeviceRow>> = BTreeMap::new();
+    for row in report.devices {
+        by_place.entry(place(row)).or_default().push(row);
+    }
+    let groups: Vec<(String, Vec<&DeviceRow>)> = report
+        .nodes
+        .iter()
+        .map(|node| {
+            let rows = by_place.remove(&node.place());
+            (node.title(), rows.unwrap_or_default())
+        })
+        .collect();
+    let rows = groups.iter().flat_map(|(_, rows)| rows);
+    Grouped {
+        table: Table {
+            columns,
+            rows: rows.map(|row| cells(row, report)).collect(),
+        },
+        groups: groups
+            .iter()
+            .map(|(title, rows)| Group {
+                title: title.clone(),
+                rows: rows.len(),
+            })
+            .collect(),
+        head: vec![0, 2],
+        by: 1,
+    }
+}
+
+/// All nodes together, where there are several.
+pub(super) fn total(report: &Listed<'_>) -> Option<String> {
+    let several = report.nodes.len() > 1;
+    let nodes = report.nodes.iter().filter(|node| node.node.is_some());
+    let nodes = counted(nodes.count(), "node");
+    several.then(|| format!("{nodes}: {}", report.summary.in_words()))
+}
+
+/// The node of a device, and whether it is known that there is none.
+fn place(row: &DeviceRow) -> (Option<&str>, bool) {
+    (row.node.as_deref(), row.published.is_some())
+}
+
+/// The name of an attribute as that of a column, as `kubectl get -L` has it.
+fn header(name: &str) -> String {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    id.to_uppercase()
+}
+
+fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
+    let claims = users(row.claims.as_deref(), &row.admin_claims);
+    let pods = users(row.pods.as_deref(), &row.admin_pods);
+    let mut cells = vec![
+        row.device.clone(),
+        node(row),
+        allocated(row),
+        taints(row),
+        claims.short,
+        pods.short,
+        claims.long,
+        pods.long,
+        known(row.published.map(yes_or_no)),
+    ];
+    let asked = report.columns;
+    cells.extend(asked.names.iter().map(|name| attribute_cell(row, name)));
+    if asked.all {
+        cells.push(attributes_cell(row));
+    }
+    cells
+}
+
+fn node(row: &DeviceRow) -> String {
+    match (&row.node, row.published) {
+        (None, None) => UNKNOWN.to_owned(),
+        (node, _) => optional(node.as_deref()),
+    }
+}
+
+fn taints(row: &DeviceRow) -> String {
+    known(row.taints.as_ref().map(|taints| {
+        let taints: Vec<_> = taints.iter().map(PresentTaint::cell).collect();
+        optional(Some(&taints.join(", ")))
+    }))
+}
+
+/// Whether somebody works with the device; administrators are said apart, since they keep nobody from
+/// it.
+fn allocated(row: &DeviceRow) -> String {
+    let (Some(all), Some(admin)) = (row.allocations, row.admin_allocations) else {
+        return UNKNOWN.to_owned();
+    };
+    let working = all.saturating_sub(admin);
+    let more: Vec<String> = [
+        (working > 1).then(|| working.to_string()),
+        (admin > 0).then(|| format!("+{admin} admin")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let answer = yes_or_no(working > 0);
+    if more.is_empty() {
+        answer.to_owned()
+    } else {
+        format!("{answer} ({})", more.join(", "))
+    }
+}
+
+/// The users of a device: in short, and all of them.
+struct Users {
+    short: String,
+    long: String,
+}
+
+/// Those who work with the device first; administrators, such as monitors, never stand for them.
+fn users(all: Option<&[String]>, admin: &[String]) -> Users {
+    let Some(all) = all else {
+        return Users {
+            short: UNKNOWN.to_owned(),
+            long: UNKNOWN.to_owned(),
+        };
+    };
+    let working: Vec<&str> = all
+        .iter()
+        .filter(|user| !admin.contains(user))
+        .map(String::as_str)
+        .collect();
+    let more: Vec<String> = [
+        (working.len().saturating_sub(1), ""),
+        (admin.len(), " admin"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("+{number}{what}"))
+    .collect();
+    let first = working.first().copied().unwrap_or(NONE);
+    let short = if more.is_empty() {
+        first.to_owned()
+    } else {
+        format!("{first} ({})", more.join(", "))
+    };
+    let marked = admin.iter().map(|user| format!("{user} (admin)"));
+    let named = working.iter().map(ToString::to_string).chain(marked);
+    let long: Vec<String> = named.collect();
+    Users {
+        short,
+        long: optional(Some(&long.join(", "))),
+    }
+}
+
+fn known(cell: Option<impl Into<String>>) -> String {
+    cell.map_or_else(|| UNKNOWN.to_owned(), Into::into)
+}
+
+fn yes_or_no(answer: bool) -> &'static str {
+    if answer { "yes" } else { "no" }
+}
+
+/// Everything that a device has by name, attributes first.
+fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
+    let attributes = row.attributes.as_ref()?.iter();
+    let attributes = attributes.map(|(name, value)| (name.as_str(), value.cell()));
+    let capacity = row.capacity.iter().flatten();
+    let capacity = capacity.map(|(name, written)| (name.as_str(), written.clone()));
+    Some(attributes.chain(capacity).collect())
+}
+
+/// What a device has of that name; without a domain, that of any domain.
+fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
+    let driver = row.device.split('/').next().unwrap_or_default();
+    let is_meant = |name: &str| {
+        let (domain, id) = name.split_once('/').unwrap_or((driver, name));
+        match wanted.split_once('/') {
+            Some((of, wanted)) => of == domain && wanted == id,
+            None => wanted == id,
+        }
+    };
+    let Some(all) = all(row) else {
+        return UNKNOWN.to_owned();
+    };
+    let found = all.into_iter().filter(|(name, _)| is_meant(name));
+    let cells: Vec<String> = found.map(|(_, cell)| cell).collect();
+    optional(Some(&cells.join(", ")))
+}
+
+/// All that a device has, as NAME=VALUE.
+fn attributes_cell(row: &DeviceRow) -> String {
+    let Some(all) = all(row) else {
+        return UNKNOWN.to_owned();
+    };
+    let all: Vec<String> = all
+        .iter()
+        .map(|(name, cell)| format!("{name}={cell}"))
+        .collect();
+    if all.is_empty() {
+        NONE.to_owned()
+    } else {
+        all.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::attributes::AttributeView;
+
+    fn row(published: bool) -> DeviceRow {
+        let attributes = [
+            ("model", AttributeView::Text("H100".to_owned())),
+            ("index", AttributeView::Int(3)),
+            ("nic.example.com/model", AttributeView::Bool(true)),
+            ("odd", AttributeView::Unknown),
+            (
+                "zones",
+                AttributeView::Texts(vec!["a".to_owned(), "b".to_owned()]),
+            ),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_owned(), value));
+        let capacity = [("memory".to_owned(), "80Gi".to_owned())];
+        DeviceRow {
+            device: "gpu.example.com/node-7/gpu-0".to_owned(),
+            node: None,
+            allocated: None,
+            free: None,
+            allocations: None,
+            admin_allocations: None,
+            published: Some(published),
+            taints: None,
+            claims: None,
+            admin_claims: Vec::new(),
+            pods: None,
+            admin_pods: Vec::new(),
+            attributes: published.then(|| attributes.into()),
+            capacity: published.then(|| capacity.into()),
+        }
+    }
+
+    #[test]
+    fn attributes_are_found_with_their_domain_or_in_any() {
+        for (wanted, cell) in [
+            ("model", "H100, true"),
+            ("gpu.example.com/model", "H100"),
+            ("nic.example.com/model", "true"),
+            ("x.example.com/model", "<none>"),
+            ("index", "3"),
+            ("memory", "80Gi"),
+            ("zones", "a,b"),
+            ("odd", "<unknown>"),
+            ("absent", "<none>"),
+        ] {
+            assert_eq!(attribute_cell(&row(true), wanted), cell, "{wanted}");
+            assert_eq!(attribute_cell(&row(false), wanted), "<unknown>", "{wanted}");
+        }
+        assert_eq!(
+            attributes_cell(&row(true)),
+            "index=3, model=H100, nic.example.com/model=true, odd=<unknown>, zones=a,b, memory=80Gi"
+        );
+        assert_eq!(attributes_cell(&row(false)), "<unknown>");
+    }
+
+    #[test]
+    fn values_are_data_of_their_types() {
+        let json = serde_json::to_value(row(true)).unwrap();
+        assert_eq!(json["attributes"]["index"], 3);
+        assert_eq!(json["attributes"]["odd"], serde_json::Value::Null);
+        assert_eq!(json["attributes"]["zones"][1], "b");
+        assert_eq!(json["capacity"]["memory"], "80Gi");
+        assert_eq!(
+            serde_json::to_value(row(false)).unwrap().get("attributes"),
+            None
+        );
+    }
+}
