@@ -15,6 +15,7 @@ mod interrupted;
 mod looking;
 mod meanwhile;
 mod middlebox;
+mod pace;
 mod races;
 mod releases;
 mod runbook;
