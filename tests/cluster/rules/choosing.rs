@@ -180,11 +180,13 @@ fn who_mistypes_is_told_what_there_is() {
     world
         .run(&format!("preview --node {near}"))
         .ended(1)
-        .saying(&format!("did you mean {}?", world.node));
+        .saying("did you mean")
+        .saying(&world.node);
     world
         .run(&format!("preview --class large-{near}"))
         .ended(1)
-        .saying(&format!("did you mean large-{}?", world.node));
+        .saying("did you mean")
+        .saying(&format!("large-{}", world.node));
     world
         .run(&format!("preview --pod {}/trian", world.namespace))
         .ended(1)
