@@ -207,7 +207,7 @@ fn key_of(id: &DeviceId) -> DeviceKey<'_> {
 }
 
 /// The slices of each pool's newest generation, by name.
-fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
+pub(super) fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
     let mut newest: HashMap<(&str, &str), i64> = HashMap::new();
     for slice in slices {
         let generation = newest
@@ -223,7 +223,7 @@ fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
     current
 }
 
-fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
+pub(super) fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
 }
 

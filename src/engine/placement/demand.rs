@@ -89,7 +89,7 @@ pub(super) fn demands<'a>(
     scene: &Scene<'a>,
 ) -> Result<Vec<Demand<'a>>, Unknown> {
     if !scene.sight.classes {
-        return Err("device classes were not read".to_owned().into());
+        return Err(Unknown::unread("device classes were not read"));
     }
     if spec
         .constraints

@@ -31,6 +31,7 @@
 //! | How many devices could serve a request? | `candidates` |
 //! | How many claims can be placed together, at the most? | `together` |
 //! | How much of the same class stays allocatable? | `available` |
+//! | Which pools does the allocator pass over for now? | `unfinished` |
 //! | Who else sits on the same hardware? | [`siblings`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
@@ -54,6 +55,7 @@ mod search;
 pub mod siblings;
 pub mod sight;
 mod together;
+mod unfinished;
 mod usage;
 
 #[cfg(test)]
@@ -65,3 +67,4 @@ pub use outlook::{Alone, Beyond, ClaimOutlook, Replacement, RequestOutlook};
 pub use siblings::{Sibling, siblings};
 pub use sight::{Range, Sight, Unknown};
 pub use together::Together;
+pub use unfinished::UnfinishedPool;

@@ -16,6 +16,7 @@ use super::scene::Scene;
 use super::search::{Task, is_placeable};
 use super::sight::{Sight, Unknown};
 use super::together::{Together, together};
+use super::unfinished::unfinished;
 use super::usage::{Holdings, Usage};
 use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot, Wish};
@@ -69,6 +70,7 @@ pub fn replacement<'a>(
             claims: affected.len(),
         },
         available: available(impact, &scene, &all),
+        unfinished: unfinished(snapshot, impact),
         claims: outlooks,
     }
 }
@@ -145,14 +147,14 @@ impl<'s, 'a> Office<'s, 'a> {
 
     fn outlook(&mut self, claim: &'a ResourceClaim) -> ClaimOutlook<'a> {
         let Some(spec) = claim.spec.as_deref().filter(|_| self.scene.sight.slices) else {
-            let what = if self.scene.sight.slices {
-                "what it asks for was not read"
+            let why = if self.scene.sight.slices {
+                Unknown::from("what it asks for was not read".to_owned())
             } else {
-                "which devices there are was not read completely"
+                Unknown::unread("which devices there are was not read completely")
             };
             return ClaimOutlook {
                 claim,
-                alone: Alone::Unknown([what.to_owned().into()].into()),
+                alone: Alone::Unknown([why].into()),
                 requests: Vec::new(),
                 beyond: Vec::new(),
             };
@@ -227,11 +229,7 @@ impl<'s, 'a> Office<'s, 'a> {
                 Ok(false) | Err(Halt::No | Halt::Conflict | Halt::TooMany)
                     if self.scene.views[view].is_doubtful =>
                 {
-                    unknown.insert(
-                        "which nodes can use some devices is not known"
-                            .to_owned()
-                            .into(),
-                    );
+                    unknown.insert(self.doubtful_nodes());
                 }
                 Ok(false) | Err(Halt::No | Halt::Conflict | Halt::TooMany) => {}
                 Err(Halt::Unknown(why)) => {
@@ -255,9 +253,10 @@ impl<'s, 'a> Office<'s, 'a> {
     /// Why a place on the node of a view may not be one.
     fn doubt(&self, view: usize) -> Option<Unknown> {
         let sight = self.scene.sight;
-        let what = if self.scene.views[view].is_doubtful {
-            "which nodes can use some devices is not known"
-        } else if !sight.nodes {
+        if self.scene.views[view].is_doubtful {
+            return Some(self.doubtful_nodes());
+        }
+        let what = if !sight.nodes {
             "whether the nodes are there on which it could be placed is not known"
         } else if !sight.claims {
             "which devices are in use is not known completely"
@@ -266,7 +265,17 @@ impl<'s, 'a> Office<'s, 'a> {
         } else {
             return None;
         };
-        Some(what.to_owned().into())
+        Some(Unknown::unread(what))
+    }
+
+    /// A selector may be one that nobody here understands, or ask for labels that nobody has read.
+    fn doubtful_nodes(&self) -> Unknown {
+        let what = "which nodes can use some devices is not known";
+        if self.scene.sight.nodes {
+            Unknown::from(what.to_owned())
+        } else {
+            Unknown::unread(what)
+        }
     }
 
     /// As [`Self::search`] with nothing given back, which is the same for all claims of a group.

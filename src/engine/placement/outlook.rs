@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::available::Available;
 use super::sight::{Range, Unknown};
 use super::together::Together;
+use super::unfinished::UnfinishedPool;
 use crate::model::ResourceClaim;
 
 /// What could replace the devices that are lost.
@@ -16,6 +17,8 @@ pub struct Replacement<'a> {
     pub together: Together,
     /// What stays allocatable of the same classes; absent where that is not known at all.
     pub available: Option<Available>,
+    /// Pools of the drivers of selected devices that the allocator passes over for now.
+    pub unfinished: BTreeSet<UnfinishedPool>,
 }
 
 /// What becomes of one claim.

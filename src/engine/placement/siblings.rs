@@ -54,14 +54,17 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
             .or_default()
             .insert((*id).clone());
     }
-    let leaving = leaving(impact);
+    let evicted = claims_of(impact, |verdict| matches!(verdict, Verdict::Evicted { .. }));
+    let terminating = claims_of(impact, |verdict| *verdict == Verdict::Terminating);
     let mut holders: BTreeMap<&DeviceId, Vec<&'a ResourceClaim>> = BTreeMap::new();
     let mut left: BTreeSet<&DeviceId> = BTreeSet::new();
     for claim in &snapshot.claims {
         for result in claim.allocation.iter().flat_map(|found| &found.results) {
             let is_selected = selected.contains(&result.device);
-            if is_selected && leaving.contains(&claim.name) {
+            if is_selected && evicted.contains(&claim.name) {
                 left.insert(&result.device);
+            } else if is_selected && terminating.contains(&claim.name) {
+                // They are on their way out whatever the taint does.
             } else if beside.contains_key(&result.device)
                 && (!is_selected || result.share_id.is_some())
             {
@@ -87,14 +90,13 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     siblings
 }
 
-/// The claims whose pods leave.
-fn leaving<'i>(impact: &'i Impact<'_>) -> BTreeSet<&'i NamespacedName> {
-    let leaving = impact.pods.iter().filter(|pod| match pod.verdict {
-        Verdict::Evicted { .. } | Verdict::Terminating => true,
-        Verdict::Tolerates | Verdict::NotEvicted(_) => false,
-    });
-    leaving
-        .flat_map(|pod| &pod.claims)
+/// The claims with a pod of such a verdict.
+fn claims_of<'i>(
+    impact: &'i Impact<'_>,
+    is_meant: impl Fn(&Verdict) -> bool,
+) -> BTreeSet<&'i NamespacedName> {
+    let pods = impact.pods.iter().filter(|pod| is_meant(&pod.verdict));
+    pods.flat_map(|pod| &pod.claims)
         .map(|used| used.claim)
         .collect()
 }

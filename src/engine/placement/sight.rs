@@ -31,17 +31,39 @@ impl Sight {
 
 /// Why something is not known, in words.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unknown(String);
+pub struct Unknown {
+    why: String,
+    is_unread: bool,
+}
+
+impl Unknown {
+    /// Since something was not read, which whoever has tried to read it can tell better.
+    pub(super) fn unread(why: &str) -> Self {
+        Self {
+            why: why.to_owned(),
+            is_unread: true,
+        }
+    }
+
+    /// Whether that is because something was not read, and not because of what was.
+    #[must_use]
+    pub fn is_unread(&self) -> bool {
+        self.is_unread
+    }
+}
 
 impl From<String> for Unknown {
     fn from(why: String) -> Self {
-        Self(why)
+        Self {
+            why,
+            is_unread: false,
+        }
     }
 }
 
 impl fmt::Display for Unknown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(&self.0)
+        formatter.pad(&self.why)
     }
 }
 

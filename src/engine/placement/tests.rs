@@ -6,10 +6,10 @@ use super::{Alone, Beyond, Replacement, Sight, replacement, siblings};
 use crate::engine::{ConsideredTaint, Impact, Semantics, preview};
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
-    ConstraintRule, ConsumerReference, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass,
-    DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect, NamespacedName,
-    Node, Operator, Phase, Pod, PodClaim, Pool, RequestTerms, ResourceClaim, ResourceSlice,
-    SliceNodes, SliceTerms, Snapshot, Taint, Toleration, Wish,
+    ConstraintRule, ConsumerReference, CounterSet, CounterUse, Deletion, Device, DeviceAmount,
+    DeviceClass, DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect,
+    NamespacedName, Node, Operator, Phase, Pod, PodClaim, Pool, RequestTerms, ResourceClaim,
+    ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint, Toleration, Wish,
 };
 
 const DRIVER: &str = "gpu.example.com";
@@ -538,6 +538,15 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     let found = siblings(&snapshot, &impact);
     let pods: Vec<_> = found.iter().flat_map(|sibling| sibling.pods()).collect();
     assert_eq!(pods, [name("c1")]);
+    // Whoever is on the way out anyway leaves because of nobody, and does not stay either.
+    let mut going = snapshot.clone();
+    going.pods[0].deletion = Some(Deletion {
+        at: jiff::Timestamp::UNIX_EPOCH,
+        grace_period_seconds: Some(30),
+        finalizers: Vec::new(),
+    });
+    let impact = self::impact(&going, &considered);
+    assert_eq!(siblings(&going, &impact), []);
 }
 
 #[test]
@@ -596,4 +605,73 @@ fn a_search_that_would_take_too_long_is_no_answer() {
         })
         .collect();
     assert_eq!(word(&snapshot), "unknown");
+}
+
+#[test]
+fn pools_that_are_not_whole_are_named_where_they_matter() {
+    let mut snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
+    let named = |snapshot: &Snapshot| -> Vec<String> {
+        let replacement = seen(snapshot, Some("0"), Sight::COMPLETE);
+        let pools = replacement.unfinished.iter();
+        pools
+            .map(|pool| format!("{}/{}", pool.driver, pool.pool))
+            .collect()
+    };
+    assert_eq!(named(&snapshot), [""; 0]);
+    snapshot.slices[1].pool.slice_count = 2;
+    assert_eq!(named(&snapshot), ["gpu.example.com/b"]);
+    // A slice of an older generation is no part of it.
+    let mut old = snapshot.slices[1].clone();
+    old.name = "old".into();
+    old.pool.generation = 0;
+    snapshot.slices.push(old);
+    assert_eq!(named(&snapshot), ["gpu.example.com/b"]);
+    // Nobody affected has devices of another driver.
+    snapshot.slices[1].driver = "nic.example.com".into();
+    snapshot.slices.pop();
+    assert_eq!(named(&snapshot), [""; 0]);
+}
+
+#[test]
+fn what_was_not_read_is_told_from_what_nobody_can_say() {
+    let snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
+    let is_unread = |snapshot: &Snapshot, sight| -> Vec<bool> {
+        let replacement = seen(snapshot, Some("0"), sight);
+        match &replacement.claims[0].alone {
+            Alone::Unknown(why) => why.iter().map(super::Unknown::is_unread).collect(),
+            Alone::Placeable | Alone::Unplaceable => Vec::new(),
+        }
+    };
+    assert_eq!(is_unread(&snapshot, Sight::COMPLETE), [false; 0]);
+    let all = Sight::COMPLETE;
+    for sight in [
+        Sight {
+            slices: false,
+            ..all
+        },
+        Sight {
+            claims: false,
+            ..all
+        },
+        Sight {
+            rules: false,
+            ..all
+        },
+        Sight {
+            classes: false,
+            ..all
+        },
+        Sight {
+            nodes: false,
+            ..all
+        },
+    ] {
+        assert_eq!(is_unread(&snapshot, sight), [true], "{sight:?}");
+    }
+    let mut gone = snapshot.clone();
+    gone.classes.clear();
+    assert_eq!(is_unread(&gone, all), [false]);
+    let mut unread = snapshot;
+    unread.claims[0].spec = None;
+    assert_eq!(is_unread(&unread, all), [false]);
 }
