@@ -60,7 +60,8 @@ enum What {
 const FACTS: Need = Need(&["list"], What::Facts);
 const PODS: Need = Need(&["get"], What::Pods);
 const WATCH: Need = Need(&["watch"], What::Kept);
-/// Whether nodes can end their pods: of few nodes each by its name, of many all.
+/// Whether nodes can end their pods, of few nodes each by its name, of many all; and which nodes there
+/// are for claims to be placed on again.
 const NODES: Need = Need(&["get", "list"], What::Nodes);
 
 /// Which budgets the loss of pods would overdraw.

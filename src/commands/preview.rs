@@ -18,6 +18,7 @@ use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
+use crate::cluster::Detail;
 use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
 use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
@@ -250,7 +251,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         guards,
         policies,
     } = request;
-    let look = Look::open(&args.source.source(), context).await?;
+    let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
     let mut look = look.with_attributes_for(choice.picker()).await?;
     refuse_wide(manifests, &look.semantics)?;
     let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;

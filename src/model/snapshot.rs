@@ -97,6 +97,20 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// What is missing where something keeps it from being known whether claims could be placed again,
+    /// of all that is asked only by that question.
+    pub const REPLACEMENTS: &'static str = "replacements";
+
+    /// That it is not known whether claims could be placed again, for this reason.
+    #[must_use]
+    pub fn of_replacements(reason: &str) -> Self {
+        Self {
+            what: Self::REPLACEMENTS.to_owned(),
+            why: format!("{reason}: whether claims could be placed again is unknown"),
+            affects: Affects::Details,
+        }
+    }
+
     /// The kind of object that could not be read, at all or completely; absent when something else
     /// is missing.
     #[must_use]

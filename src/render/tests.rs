@@ -238,6 +238,9 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         notice: 2
         warning: 1
         danger: 0
+      claimsUnplaceable: 0
+      devicesAvailable: 0
+      devicesOfClass: 0
       firstEviction: "2026-11-21T01:00:34Z"
       lastEviction: "2026-11-21T03:30:34Z"
     pods:
@@ -492,6 +495,14 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       ready: 5
       evictedPods: 2
       left: 3
+    replacements:
+      claims: []
+      atMostTogether: 0
+      available:
+        classes: []
+        devices: 0
+        of: 0
+    siblings: []
     guards: []
     warnings: []
     incomplete: []

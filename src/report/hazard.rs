@@ -21,6 +21,8 @@ pub enum Hazard {
     LastReplica,
     /// Its group cannot do without it.
     Gang,
+    /// No other devices fit its claim.
+    NoReplacement,
     /// Its Job counts it as a failure, or fails.
     JobRestart,
     /// Its owner asked that it be left alone.
@@ -43,6 +45,8 @@ pub enum Hazard {
     LongGrace,
     /// It uses the device through an extended resource.
     ExtendedResource,
+    /// Others stay on the hardware that it leaves.
+    SiblingInUse,
     /// It has ended, and still holds the device.
     TerminalStillReserved,
     /// It tolerates the taint for the scheduler only.
@@ -53,11 +57,12 @@ pub enum Hazard {
 
 impl Hazard {
     /// Every hazard, in the order in which they are shown.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::PdbViolated,
         Self::PdbAmbiguous,
         Self::LastReplica,
         Self::Gang,
+        Self::NoReplacement,
         Self::JobRestart,
         Self::DoNotDisrupt,
         Self::NodeNotReady,
@@ -69,6 +74,7 @@ impl Hazard {
         Self::LocalData,
         Self::LongGrace,
         Self::ExtendedResource,
+        Self::SiblingInUse,
         Self::TerminalStillReserved,
         Self::ToleratesScheduleOnly,
         Self::ForeignTaint,
@@ -82,6 +88,7 @@ impl Hazard {
             Self::PdbAmbiguous => "pdb-ambiguous",
             Self::LastReplica => "last-replica",
             Self::Gang => "gang",
+            Self::NoReplacement => "no-replacement",
             Self::JobRestart => "job-restart",
             Self::DoNotDisrupt => "do-not-disrupt",
             Self::NodeNotReady => "node-not-ready",
@@ -93,6 +100,7 @@ impl Hazard {
             Self::LocalData => "local-data",
             Self::LongGrace => "long-grace",
             Self::ExtendedResource => "extended-resource",
+            Self::SiblingInUse => "sibling-in-use",
             Self::TerminalStillReserved => "terminal-still-reserved",
             Self::ToleratesScheduleOnly => "tolerates-schedule-only",
             Self::ForeignTaint => "foreign-taint",
@@ -110,7 +118,8 @@ impl Hazard {
             | Self::PdbAmbiguous
             | Self::LastReplica
             | Self::Gang => Severity::Danger,
-            Self::Unmanaged
+            Self::NoReplacement
+            | Self::Unmanaged
             | Self::JobRestart
             | Self::DoNotDisrupt
             | Self::NodeNotReady
@@ -121,13 +130,14 @@ impl Hazard {
             | Self::NodeMaintenance
             | Self::DaemonSet
             | Self::ForeignTaint
+            | Self::SiblingInUse
             | Self::TerminalStillReserved
             | Self::ExtendedResource => Severity::Notice,
         }
     }
 
     /// Which of two hazards of one severity is told first, the worst first: what the cluster needs, what
-    /// its owners asked to keep, what nobody makes again, what goes on for long or for ever, what others
+    /// its owners asked to keep, what finds no other place, what nobody makes again, what goes on for long or for ever, what others
     /// do to the pod too, and what is only worth knowing.
     #[must_use]
     pub fn rank(self) -> u8 {
@@ -137,19 +147,21 @@ impl Hazard {
             Self::PdbAmbiguous => 2,
             Self::LastReplica => 3,
             Self::Gang => 4,
-            Self::Unmanaged => 5,
-            Self::JobRestart => 6,
-            Self::DoNotDisrupt => 7,
-            Self::NodeNotReady => 8,
-            Self::DriverDown => 9,
-            Self::ToleratesScheduleOnly => 10,
-            Self::LocalData => 11,
-            Self::LongGrace => 12,
-            Self::NodeMaintenance => 13,
-            Self::DaemonSet => 14,
-            Self::ForeignTaint => 15,
-            Self::TerminalStillReserved => 16,
-            Self::ExtendedResource => 17,
+            Self::NoReplacement => 5,
+            Self::Unmanaged => 6,
+            Self::JobRestart => 7,
+            Self::DoNotDisrupt => 8,
+            Self::NodeNotReady => 9,
+            Self::DriverDown => 10,
+            Self::ToleratesScheduleOnly => 11,
+            Self::LocalData => 12,
+            Self::LongGrace => 13,
+            Self::NodeMaintenance => 14,
+            Self::DaemonSet => 15,
+            Self::ForeignTaint => 16,
+            Self::SiblingInUse => 17,
+            Self::TerminalStillReserved => 18,
+            Self::ExtendedResource => 19,
         }
     }
 
@@ -162,6 +174,8 @@ impl Hazard {
             | Self::PdbAmbiguous
             | Self::LastReplica
             | Self::Gang
+            | Self::NoReplacement
+            | Self::SiblingInUse
             | Self::JobRestart
             | Self::DoNotDisrupt
             | Self::NodeNotReady
@@ -194,6 +208,9 @@ impl Hazard {
             }
             Self::LastReplica => "the last ready pod of its workload, or one of the last",
             Self::Gang => "its group of pods is of no use without it, or starts again as a whole",
+            Self::NoReplacement => {
+                "a claim of it could not be placed again: no other devices fit it"
+            }
             Self::JobRestart => "its Job counts it as a failure, starts it again, or fails",
             Self::DoNotDisrupt => "its owner asked by an annotation that it be left alone",
             Self::NodeNotReady => "its node cannot end it: it would hang in Terminating",
@@ -206,6 +223,9 @@ impl Hazard {
             Self::LongGrace => "has more than 10s to stop, and holds the device meanwhile",
             Self::ExtendedResource => {
                 "uses the device through an extended resource: not evicted up to 1.37.1"
+            }
+            Self::SiblingInUse => {
+                "others stay on the hardware that it leaves: partitions or shares of it"
             }
             Self::TerminalStillReserved => "has ended already, and still holds the device",
             Self::ToleratesScheduleOnly => {

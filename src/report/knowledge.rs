@@ -23,6 +23,8 @@ pub enum Subject {
     Budgets,
     /// The workloads that they belong to, and which of these have none left.
     Workloads,
+    /// What else could serve those who lose a device.
+    Replacements,
     /// When the evicted ones leave: other taints may drive them off earlier.
     Times,
     /// Which devices are published, and on which nodes they are.
@@ -119,6 +121,9 @@ impl<'a> Knowledge<'a> {
 
     fn concerns(&self, gap: &Gap, subject: Subject) -> bool {
         let is = |subjects: &[Subject]| subjects.contains(&subject);
+        if gap.what == Gap::REPLACEMENTS {
+            return subject == Subject::Replacements;
+        }
         match (gap.kind(), gap.affects) {
             (_, Affects::Nothing) | (None, Affects::Details) => false,
             (Some(Kind::ResourceSlice), _) => {
@@ -127,6 +132,7 @@ impl<'a> Knowledge<'a> {
                     Subject::Selected,
                     Subject::Times,
                     Subject::Budgets,
+                    Subject::Replacements,
                     Subject::Inventory,
                     Subject::Taints,
                 ]) || (is(&[Subject::Pods, Subject::Workloads])
@@ -135,9 +141,12 @@ impl<'a> Knowledge<'a> {
             (Some(Kind::ResourceClaim), _) => {
                 !is(&[Subject::Published, Subject::Inventory, Subject::Taints])
             }
-            (Some(Kind::DeviceTaintRule), _) => {
-                is(&[Subject::Times, Subject::Budgets, Subject::Taints])
-            }
+            (Some(Kind::DeviceTaintRule), _) => is(&[
+                Subject::Times,
+                Subject::Budgets,
+                Subject::Replacements,
+                Subject::Taints,
+            ]),
             (Some(Kind::Pod), _) => is(&[Subject::Pods, Subject::Budgets, Subject::Workloads]),
             (Some(Kind::PodDisruptionBudget), _) => subject == Subject::Budgets,
             (

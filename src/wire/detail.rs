@@ -1,7 +1,7 @@
 //! How much of each object is kept?
 
 /// How much of each device to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Name, node and taints.
     Names,

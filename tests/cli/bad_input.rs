@@ -84,7 +84,7 @@ kind: List
     let (items, _) = example_items();
     assert_snapshot!(preview_of("cluster.yaml", items + broken).shown(), @r"
     [stderr]
-    error: cannot read cluster.yaml: ResourceClaim team-a/broken: status.allocation.devices.results[0].device: invalid type: sequence, expected a string at line 3564, column 88
+    error: cannot read cluster.yaml: ResourceClaim team-a/broken: status.allocation.devices.results[0].device: invalid type: sequence, expected a string at line 3565, column 88
     [exit status: 1]
     ");
     let pods = json!({"apiVersion": "v1", "kind": "PodList", "items": [

@@ -136,6 +136,9 @@ fn preview_as_json() {
           "warning": 1,
           "danger": 0
         },
+        "claimsUnplaceable": 0,
+        "devicesAvailable": 15,
+        "devicesOfClass": 40,
         "firstEviction": "2026-11-20T10:15:00Z",
         "lastEviction": "2026-11-20T10:15:00Z"
       },
@@ -218,6 +221,33 @@ fn preview_as_json() {
       ],
       "budgets": [],
       "workloads": [],
+      "replacements": {
+        "claims": [
+          {
+            "namespace": "research",
+            "name": "xid-triage",
+            "placeable": true,
+            "requests": [
+              {
+                "request": "gpu",
+                "needs": 1,
+                "devices": 2
+              }
+            ],
+            "notModelled": []
+          }
+        ],
+        "atMostTogether": 1,
+        "available": {
+          "classes": [
+            "dedicated-gpu.example.com",
+            "gpu.example.com"
+          ],
+          "devices": 15,
+          "of": 40
+        }
+      },
+      "siblings": [],
       "guards": [],
       "warnings": [],
       "incomplete": []
@@ -278,6 +308,9 @@ fn preview_as_yaml() {
         notice: 0
         warning: 1
         danger: 0
+      claimsUnplaceable: 0
+      devicesAvailable: 15
+      devicesOfClass: 40
       firstEviction: "2026-11-20T10:15:00Z"
       lastEviction: "2026-11-20T10:15:00Z"
     pods:
@@ -334,6 +367,24 @@ fn preview_as_yaml() {
         effect: NoExecute
     budgets: []
     workloads: []
+    replacements:
+      claims:
+      - namespace: research
+        name: xid-triage
+        placeable: true
+        requests:
+        - request: gpu
+          needs: 1
+          devices: 2
+        notModelled: []
+      atMostTogether: 1
+      available:
+        classes:
+        - dedicated-gpu.example.com
+        - gpu.example.com
+        devices: 15
+        of: 40
+    siblings: []
     guards: []
     warnings: []
     incomplete: []

@@ -178,6 +178,8 @@ fn hazards_are_explained() {
     last-replica             the last ready pod of its workload, or one of the last
     gang                     its group of pods is of no use without it, or starts
                              again as a whole
+    no-replacement           a claim of it could not be placed again: no other
+                             devices fit it
     job-restart              its Job counts it as a failure, starts it again, or
                              fails
     do-not-disrupt           its owner asked by an annotation that it be left alone
@@ -194,6 +196,8 @@ fn hazards_are_explained() {
                              meanwhile
     extended-resource        uses the device through an extended resource: not
                              evicted up to 1.37.1
+    sibling-in-use           others stay on the hardware that it leaves: partitions
+                             or shares of it
     terminal-still-reserved  has ended already, and still holds the device
     tolerates-schedule-only  its toleration has no effect: scheduled again and
                              evicted again, forever
@@ -223,6 +227,10 @@ fn guards_are_explained() {
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
       budgets.violated      disruption budgets that the evictions would overdraw
+      claims.unplaceable    claims of evicted pods that could not be placed again,
+                            even alone
+      devices.available     devices that stay allocatable of the classes of those
+                            selected; % of all of these classes
 
     Operators: > >= < <= == !=
     [exit status: 0]

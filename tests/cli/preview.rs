@@ -58,6 +58,75 @@ fn several_devices_are_one_question() {
 }
 
 #[test]
+fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
+    let line = "gpu.example.com/node-7/* a:NoExecute --abort-if claims.unplaceable>2 --abort-if devices.available<25%";
+    assert_snapshot!(preview(line).shown(), @r"
+    4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 disruption budget would refuse this, and taints do not ask.
+    3 claims could not be placed again: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    Guard claims.unplaceable>2 tripped: the value is 3.
+
+    NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
+    research    evals-98wpf                   node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint
+    research    notebook-anna                 node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
+    research    notebook-ben                  node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
+    serving     embed-5f6b8c9d77-f6ln5        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-1   this taint
+    serving     embed-5f6b8c9d77-mdd2q        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
+    serving     rerank-6b4d9f8c5-wxh7f        node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint
+    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+
+    TAINT         RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
+    a:NoExecute   <none>   gpu.example.com/node-7/*           4           6      4            2
+
+    The controller would say, for effect None:
+      4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    Disruption budgets:
+      serving/rerank allows 0 disruptions, 1 would be taken: it needs 1 healthy pod and has 1
+
+    Replacements:
+      claim research/notebooks cannot be placed again: gpu needs 1, 0 would do
+      claim serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm cannot be placed again: gpu needs 1, 0 would do
+      claim serving/embed-5f6b8c9d77-mdd2q-gpu-72g96 cannot be placed again: gpu needs 1, 0 would do
+      together: at most 1 of 4 claims can be placed; perhaps fewer, for this upper bound does not look at capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
+
+    On the same hardware:
+      gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
+
+    Hazards:
+      pdb-violated (serving/rerank-6b4d9f8c5-wxh7f): a disruption budget says that it has to stay, and taints do not ask
+      last-replica (serving/embed-5f6b8c9d77-f6ln5, 2 more): the last ready pod of its workload, or one of the last
+      no-replacement (research/notebook-anna, 2 more): a claim of it could not be placed again: no other devices fit it
+      unmanaged (research/notebook-anna): has no controller: nothing creates it again
+      local-data (research/notebook-anna): has data in emptyDir volumes, which are gone with it
+      long-grace (research/notebook-anna, 3 more): has more than 10s to stop, and holds the device meanwhile
+      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
+      sibling-in-use (research/notebook-anna, 2 more): others stay on the hardware that it leaves: partitions or shares of it
+
+    Guards:
+      claims.unplaceable>2: tripped, the value is 3
+      devices.available<25%: not tripped, the value is 11 of 40
+    [stderr]
+    error: guard tripped: claims.unplaceable>2
+    [exit status: 4]
+    ");
+    let report = preview("gpu.example.com/node-7/* a:NoExecute -o json").json();
+    let claims = report["replacements"]["claims"].as_array();
+    let beyond: Vec<String> = claims
+        .into_iter()
+        .flatten()
+        .map(|claim| format!("{}: {}", claim["name"], claim["notModelled"]))
+        .collect();
+    assert_snapshot!(beyond.join("\n"), @r#"
+    "notebooks": []
+    "embed-5f6b8c9d77-f6ln5-gpu-kq8sm": []
+    "embed-5f6b8c9d77-mdd2q-gpu-72g96": []
+    "rerank-6b4d9f8c5-wxh7f-gpu-cknml": ["capacity"]
+    "#);
+}
+
+#[test]
 fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @r"
     gpu.example.com/*/*   taint kubectl-devicetaint/preview:NoExecute
@@ -500,13 +569,13 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
     [stderr]
     error: unknown signal "pods.evictd"
-    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, devices.available
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
     [stderr]
     error: unknown signal "load"
-    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated
+    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, devices.available
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"

@@ -26,7 +26,8 @@ const OF_THE_SERVER: [&str; 5] = [
     "selfLink",
 ];
 
-/// What the example has on a node, as somebody would create it: devices, claims and pods, no rules.
+/// What the example has on a node, as somebody would create it: the node itself, devices,
+/// claims and pods, no rules.
 fn example_of(node: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join("examples/cluster.yaml")).expect("the example");
     let list: Value = serde_yaml::from_str(&text).expect("YAML");
@@ -40,6 +41,7 @@ fn example_of(node: &str) -> Vec<Value> {
         Some("ResourceClaim") => users(object).iter().any(|user| names.contains(user)),
         Some("ResourceSlice") => object["spec"]["nodeName"] == node,
         Some("DeviceClass") => true,
+        Some("Node") => name(object) == Some(node),
         _ => false,
     });
     let objects = pods.iter().copied().chain(others).cloned();

@@ -13,6 +13,7 @@ mod proxies;
 mod renewing;
 mod saving;
 pub(crate) mod server;
+mod stakes;
 mod trust;
 mod unsent;
 mod watching;

@@ -5,8 +5,7 @@ use crate::cluster::{ApiClient, ClusterError, Served};
 use crate::model::{Kind, Reading};
 use crate::wire::Detail;
 
-/// The reading with the slices read again, with all that they say of devices, and with the classes if
-/// `kinds` names them.
+/// The reading with `kinds` read again, slices with all that they say of devices, and device classes.
 ///
 /// Most commands do without: attributes are most of the bytes of a slice.
 ///
@@ -25,13 +24,14 @@ pub async fn read_attributes(
         detail: Detail::Attributes,
     };
     let mut notes = Notes::default();
-    reading.snapshot.slices = notes.take(Kind::ResourceSlice, reader.all().await?);
+    if kinds.contains(&Kind::ResourceSlice) {
+        reading.snapshot.slices = notes.take(Kind::ResourceSlice, reader.all().await?);
+    }
     if kinds.contains(&Kind::DeviceClass) {
         reading.snapshot.classes = notes.take(Kind::DeviceClass, reader.all().await?);
     }
-    let is_new =
-        |kind: Option<Kind>| kind != Some(Kind::ResourceSlice) && kind != Some(Kind::DeviceClass);
-    reading.gaps.retain(|gap| is_new(gap.kind()));
+    let is_new = |kind: Option<Kind>| kind.is_some_and(|kind| kinds.contains(&kind));
+    reading.gaps.retain(|gap| !is_new(gap.kind()));
     reading.gaps.extend(notes.gaps);
     reading.known.extend(notes.known);
     reading.resource_versions.extend(notes.resource_versions);

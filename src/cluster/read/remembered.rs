@@ -19,15 +19,13 @@ use crate::wire::Detail;
 /// As [`read_devices`].
 pub async fn read_remembered(
     client: &ApiClient,
+    detail: Detail,
 ) -> Result<Option<(Served, Reading)>, ClusterError> {
-    // At the newest version rules do not select by attributes, which would have to be read too.
+    // At the newest version rules do not select by attributes; only the question may ask for more.
     let Some(served) = remembered(client) else {
         return Ok(None);
     };
-    let (told, read) = join!(
-        git_version(client),
-        read_devices(client, &served, Detail::Names)
-    );
+    let (told, read) = join!(git_version(client), read_devices(client, &served, detail));
     match read {
         Ok(reading) => {
             let served = served.at(told?);

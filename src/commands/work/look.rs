@@ -40,6 +40,8 @@ pub(crate) struct Look {
     pub(super) aside: Aside,
     /// How the version was asked for, to look again.
     version: Version,
+    /// How much the question needs of each object.
+    wanted: Detail,
 }
 
 /// What there is to say about a look beside what was read. It is all that is left of a large cluster
@@ -67,11 +69,21 @@ impl Aside {
 impl Look {
     /// Reads the files that were named, or connects and reads the cluster without its pods.
     pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
+        Self::open_for(source, context, Detail::Names).await
+    }
+
+    /// As [`Look::open`], with as much of each object as is `wanted`.
+    pub(crate) async fn open_for(
+        source: &Source,
+        context: &Context,
+        wanted: Detail,
+    ) -> Result<Self, Failure> {
         if source.from.is_empty() {
-            return Self::of_cluster(connect_client(context).await?, source.version).await;
+            let client = connect_client(context).await?;
+            return Self::of_cluster(client, source.version, wanted).await;
         }
         let reading = read_files(&source.from, cluster::read).await?;
-        Self::of_files(reading, source)
+        Self::of_files(reading, source, wanted)
     }
 
     /// As [`Look::open`], with the rules by name as they are served or stand in the files, with all
@@ -83,14 +95,14 @@ impl Look {
         if !source.from.is_empty() {
             let read = read_files(&source.from, cluster::read_with_rules);
             let (reading, objects) = read.await?;
-            return Ok((Self::of_files(reading, source)?, objects));
+            return Ok((Self::of_files(reading, source, Detail::Names)?, objects));
         }
         let live = connect(context).await?;
         let semantics = source.version.semantics(live.served.version)?;
         let Live { client, served } = &live;
         let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
         let (reading, objects, odd) = read.map_err(failed)?;
-        let mut look = Self::of_reading(reading, semantics, live, source.version);
+        let mut look = Self::of_reading(reading, semantics, live, (source.version, Detail::Names));
         look.aside.doubts.extend(
             odd.iter()
                 .map(|error| version::odd_object(&error.to_string())),
@@ -99,36 +111,60 @@ impl Look {
     }
 
     /// Reads a cluster of which nothing is known yet but what is remembered, without its pods.
-    async fn of_cluster(client: ApiClient, version: Version) -> Result<Self, Failure> {
+    async fn of_cluster(
+        client: ApiClient,
+        version: Version,
+        wanted: Detail,
+    ) -> Result<Self, Failure> {
         // On the heap: several lists are read in it, and it is part of what every command does.
-        let read = Box::pin(cluster::read_remembered(&client)).await;
+        let read = Box::pin(cluster::read_remembered(&client, wanted)).await;
         let read = read.map_err(failed)?;
         let Some((served, reading)) = read else {
             let served = Box::pin(discover(&client)).await.map_err(failed)?;
-            return Box::pin(Self::of(Live { client, served }, version)).await;
+            return Box::pin(Self::of_for(Live { client, served }, version, wanted)).await;
         };
         let live = Live { client, served };
         let semantics = version.semantics(live.served.version)?;
-        if detail(&semantics) == Detail::Names {
-            return Ok(Self::of_reading(reading, semantics, live, version));
+        if detail(&semantics) <= wanted {
+            return Ok(Self::of_reading(
+                reading,
+                semantics,
+                live,
+                (version, wanted),
+            ));
         }
         // Rules that select by attributes need more than was read.
-        Box::pin(Self::of(live, version)).await
+        Box::pin(Self::of_for(live, version, wanted)).await
     }
 
     /// Reads a cluster that is connected already, without its pods.
     pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
+        Self::of_for(live, version, Detail::Names).await
+    }
+
+    /// As [`Look::of`], with as much of each object as is `wanted`.
+    pub(crate) async fn of_for(
+        live: Live,
+        version: Version,
+        wanted: Detail,
+    ) -> Result<Self, Failure> {
         let semantics = version.semantics(live.served.version)?;
-        let reading = cluster::read_devices(&live.client, &live.served, detail(&semantics));
+        let detail = detail(&semantics).max(wanted);
+        let reading = cluster::read_devices(&live.client, &live.served, detail);
         let reading = reading.await.map_err(failed)?;
-        Ok(Self::of_reading(reading, semantics, live, version))
+        Ok(Self::of_reading(
+            reading,
+            semantics,
+            live,
+            (version, wanted),
+        ))
     }
 
     fn of_reading(
         mut reading: Reading,
         semantics: Semantics,
         live: Live,
-        version: Version,
+        (version, wanted): (Version, Detail),
     ) -> Self {
         let mut doubts = doubts_about(&semantics, &reading);
         let now = reading.observed_at.unwrap_or_else(|| {
@@ -145,12 +181,13 @@ impl Look {
                 live: Some(live),
             },
             version,
+            wanted,
         }
     }
 
-    fn of_files(mut reading: Reading, source: &Source) -> Result<Self, Failure> {
+    fn of_files(mut reading: Reading, source: &Source, wanted: Detail) -> Result<Self, Failure> {
         let semantics = source.version.semantics(reading.version)?;
-        if detail(&semantics) == Detail::Names {
+        if detail(&semantics).max(wanted) == Detail::Names {
             // What a live cluster is not even asked for cannot be odd.
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);
@@ -167,13 +204,14 @@ impl Look {
             now,
             aside: Aside { doubts, live: None },
             version: source.version,
+            wanted,
         })
     }
 
     /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
         match &self.aside.live {
-            Some(live) => Self::of(live.clone(), self.version).await,
+            Some(live) => Self::of_for(live.clone(), self.version, self.wanted).await,
             None => Ok(self.clone()),
         }
     }
@@ -221,8 +259,19 @@ impl Look {
         let Some(live) = &self.aside.live else {
             return Ok(self);
         };
+        let mut missing = Vec::new();
+        if detail(&self.semantics).max(self.wanted) == Detail::Names {
+            missing.push(Kind::ResourceSlice);
+        }
+        let classes = Kind::DeviceClass;
+        if kinds.contains(&classes) && !self.reading.known.contains(&classes) {
+            missing.push(classes);
+        }
+        if missing.is_empty() {
+            return Ok(self);
+        }
         let Live { client, served } = live;
-        let reading = cluster::read_attributes(client, served, self.reading, kinds).await;
+        let reading = cluster::read_attributes(client, served, self.reading, &missing).await;
         Ok(Self {
             reading: reading.map_err(failed)?,
             ..self
@@ -283,7 +332,8 @@ impl Look {
     }
 
     /// As [`Look::with_pods_of`], with everybody else whom `guards` take a share of, and with what is
-    /// at stake: budgets, what pods belong to, and their nodes.
+    /// at stake: budgets, what pods belong to, their nodes, and where their claims could be placed
+    /// again. What claims ask for has to be read already.
     pub(crate) async fn with_pods_for(
         self,
         considered: &[ConsideredTaint],

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
-use crate::cluster::Rules;
+use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
 use crate::decide::{Chooser, Meant, Version, still_agreed};
@@ -23,12 +23,15 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Connects and reads devices, claims and rules.
+    /// Connects and reads devices, claims and rules, with what a report about them needs.
     pub(crate) async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
-        Self::of(connect(context).await?, version).await
+        let live = connect(context).await?;
+        let rules = live.rules()?;
+        let look = Look::of_for(live.clone(), version, Detail::Terms).await?;
+        Ok(Self { live, rules, look })
     }
 
-    /// As [`Scene::open`] on a connection that is there already.
+    /// As [`Scene::open`] on a connection that is there already, for whoever reports nothing.
     pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
         let rules = live.rules()?;
         let look = Look::of(live.clone(), version).await?;

@@ -18,10 +18,17 @@ pub struct Wholes {
 }
 
 impl Wholes {
-    fn number(&self, of: Whole) -> usize {
+    /// What a percentage of the signal is taken of, as far as it is known.
+    fn count(
+        &self,
+        (signal, of): (Signal, Whole),
+        summary: &Summary,
+        knowledge: &Knowledge<'_>,
+    ) -> Count {
         match of {
-            Whole::Pods => self.pods,
-            Whole::Devices => self.devices,
+            Whole::Pods => knowledge.count(signal.subject(), self.pods),
+            Whole::Devices => knowledge.count(signal.subject(), self.devices),
+            Whole::Class => summary.devices_of_class(),
         }
     }
 }
@@ -42,17 +49,13 @@ impl Guard {
         let whole = match self.quantity {
             Quantity::Number(_) => None,
             Quantity::Percent { of, .. } => {
-                Some(knowledge.count(self.signal.subject(), wholes.number(of)))
+                Some(wholes.count((self.signal, of), summary, knowledge))
             }
         };
-        let missing = || {
-            let missing = knowledge.missing(self.signal.subjects());
-            // Some workloads do not say how many pods they have; that is no gap of what was read.
-            if missing.is_empty() {
-                "replicas of workloads".to_owned()
-            } else {
-                missing
-            }
+        let missing = || match knowledge.missing(self.signal.subjects()) {
+            // That is no gap of what was read: some objects do not say it.
+            missing if missing.is_empty() => self.signal.unsaid().to_owned(),
+            missing => missing,
         };
         self.result(value, whole, missing)
     }
@@ -104,6 +107,8 @@ fn value_of(signal: Signal, summary: &Summary) -> Count {
         Signal::NamespacesAffected => summary.affected_namespaces(),
         Signal::DevicesSelected => summary.selected_devices(),
         Signal::BudgetsViolated => summary.violated_budgets(),
+        Signal::ClaimsUnplaceable => summary.unplaceable_claims(),
+        Signal::DevicesAvailable => summary.available_devices(),
     }
 }
 

@@ -27,11 +27,15 @@ pub enum Signal {
     DevicesSelected,
     /// Disruption budgets that the evictions would overdraw.
     BudgetsViolated,
+    /// Claims that could not be placed again.
+    ClaimsUnplaceable,
+    /// Devices of the same classes that stay allocatable.
+    DevicesAvailable,
 }
 
 impl Signal {
     /// Every signal.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::PodsEvicted,
         Self::PodsEvictedNow,
         Self::PodsCritical,
@@ -42,6 +46,8 @@ impl Signal {
         Self::NamespacesAffected,
         Self::DevicesSelected,
         Self::BudgetsViolated,
+        Self::ClaimsUnplaceable,
+        Self::DevicesAvailable,
     ];
 
     /// The signal as it is written in a guard.
@@ -58,6 +64,8 @@ impl Signal {
             Self::NamespacesAffected => "namespaces.affected",
             Self::DevicesSelected => "devices.selected",
             Self::BudgetsViolated => "budgets.violated",
+            Self::ClaimsUnplaceable => "claims.unplaceable",
+            Self::DevicesAvailable => "devices.available",
         }
     }
 
@@ -77,6 +85,12 @@ impl Signal {
             Self::NamespacesAffected => "namespaces of the evicted pods",
             Self::DevicesSelected => "devices selected; % of the devices of the same drivers",
             Self::BudgetsViolated => "disruption budgets that the evictions would overdraw",
+            Self::ClaimsUnplaceable => {
+                "claims of evicted pods that could not be placed again, even alone"
+            }
+            Self::DevicesAvailable => {
+                "devices that stay allocatable of the classes of those selected; % of all of these classes"
+            }
         }
     }
 
@@ -107,6 +121,28 @@ impl Signal {
             Self::WorkloadsDown => &[Subject::Workloads],
             Self::DevicesSelected => &[Subject::Selected],
             Self::BudgetsViolated => &[Subject::Budgets],
+            Self::ClaimsUnplaceable => &[Subject::Pods, Subject::Replacements],
+            Self::DevicesAvailable => &[Subject::Replacements],
+        }
+    }
+
+    /// What is missing where everything was read that it is counted from, and its value is not known
+    /// all the same.
+    pub(super) fn unsaid(self) -> &'static str {
+        match self {
+            Self::WorkloadsDown => "replicas of workloads",
+            Self::ClaimsUnplaceable | Self::DevicesAvailable => {
+                "device classes, nodes, or what expressions say"
+            }
+            Self::PodsEvicted
+            | Self::PodsEvictedNow
+            | Self::PodsCritical
+            | Self::PodsUnmanaged
+            | Self::PodsSeverityDanger
+            | Self::WorkloadsAffected
+            | Self::NamespacesAffected
+            | Self::DevicesSelected
+            | Self::BudgetsViolated => "some of it",
         }
     }
 
@@ -123,6 +159,7 @@ impl Signal {
             Self::WorkloadsDown => Subject::Workloads,
             Self::DevicesSelected => Subject::Selected,
             Self::BudgetsViolated => Subject::Budgets,
+            Self::ClaimsUnplaceable | Self::DevicesAvailable => Subject::Replacements,
         }
     }
 
@@ -134,10 +171,12 @@ impl Signal {
             | Self::PodsUnmanaged
             | Self::PodsSeverityDanger => Some(Whole::Pods),
             Self::DevicesSelected => Some(Whole::Devices),
+            Self::DevicesAvailable => Some(Whole::Class),
             Self::WorkloadsAffected
             | Self::WorkloadsDown
             | Self::NamespacesAffected
-            | Self::BudgetsViolated => None,
+            | Self::BudgetsViolated
+            | Self::ClaimsUnplaceable => None,
         }
     }
 }
@@ -153,4 +192,5 @@ impl fmt::Display for Signal {
 pub(super) enum Whole {
     Pods,
     Devices,
+    Class,
 }

@@ -7,6 +7,9 @@ use super::budgets::Budget;
 use super::digest::digest;
 use super::findings::{Evidence, severity_of};
 use super::note::{self, NoteCode};
+use super::replacements::Replacements;
+use super::siblings::Sibling;
+use super::stakes::Stakes;
 use super::summary::{Parts, bounds, summary};
 use super::view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
@@ -47,7 +50,15 @@ impl ImpactReport {
         let reading = basis.reading;
         let disruption = engine::disruption(impact, &reading.snapshot.budgets, basis.now);
         let workloads = engine::workloads(impact, reading);
-        let evidence = Evidence::new(impact, reading, &disruption, &workloads, basis.now);
+        let (replacements, unplaced) = Replacements::of(impact, basis);
+        let siblings = Sibling::of(impact, basis);
+        let stakes = Stakes {
+            disruption: &disruption,
+            workloads: &workloads,
+            replacements: &replacements,
+            siblings: &siblings,
+        };
+        let evidence = Evidence::new(impact, reading, &stakes, basis.now);
         let evicts = impacts.iter().any(|pod| is_evicted(pod));
         let unread = unread(impact, reading);
         let pods: Vec<_> = impacts
@@ -56,18 +67,14 @@ impl ImpactReport {
             .collect();
         let budgets: Vec<_> = disruption.budgets.iter().map(Budget::new).collect();
         let lost: Vec<_> = workloads.workloads.iter().map(Workload::new).collect();
-        let mut devices: Vec<_> = impact.devices.iter().collect();
-        devices.sort_by(|left, right| left.id.cmp(&right.id));
-        let devices: Vec<_> = devices
-            .into_iter()
-            .map(|impact| device(impact, &considered))
-            .collect();
+        let devices = devices(impact, &considered);
         let gaps = reading.gaps.iter().chain(&impact.gaps);
-        let gaps = gaps.filter(|gap| evicts || !gap.kind().is_some_and(is_about_evictions));
+        let gaps = gaps.filter(|gap| evicts || !is_about_evictions(gap));
         let gaps = gaps
             .chain(&disruption.gaps)
             .chain(&workloads.gaps)
-            .chain(&unread);
+            .chain(&unread)
+            .chain(&unplaced);
         let knowledge = Knowledge::new(gaps, basis.semantics);
         let taints: Vec<_> = impact
             .rules
@@ -82,8 +89,10 @@ impl ImpactReport {
             devices: &devices,
             budgets: &budgets,
             workloads: &lost,
+            replacements: &replacements,
         });
-        summary.bounds = bounds(&summary, &taints, &knowledge, workloads.down().1);
+        let parts = (taints.as_slice(), &replacements);
+        summary.bounds = bounds(&summary, parts, &knowledge, workloads.down().1);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
@@ -102,6 +111,8 @@ impl ImpactReport {
             devices,
             budgets,
             workloads: lost,
+            replacements,
+            siblings,
             published: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
@@ -243,9 +254,13 @@ fn is_evicted(impact: &PodImpact<'_>) -> bool {
     }
 }
 
-/// Kinds that only say how badly an eviction hurts.
-fn is_about_evictions(kind: Kind) -> bool {
-    kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+/// Whether something is missing that only says how badly an eviction hurts.
+fn is_about_evictions(gap: &Gap) -> bool {
+    let kind = gap.kind();
+    let is_one_of = |kind: Kind| {
+        kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+    };
+    kind.is_some_and(is_one_of) || gap.what == Gap::REPLACEMENTS
 }
 
 /// What is missing of an answer about evictions whose budgets and nodes nobody has read; nothing where
@@ -350,6 +365,13 @@ fn claims(impact: &PodImpact<'_>) -> Vec<Claim> {
         .collect()
 }
 
+fn devices(impact: &Impact<'_>, considered: &[&ConsideredTaint]) -> Vec<Device> {
+    let mut devices: Vec<_> = impact.devices.iter().collect();
+    devices.sort_by(|left, right| left.id.cmp(&right.id));
+    let devices = devices.into_iter();
+    devices.map(|impact| device(impact, considered)).collect()
+}
+
 fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device {
     Device {
         device: impact.id.to_string(),
@@ -398,6 +420,9 @@ mod tests {
                 warning: 1,
                 ..Severities::default()
             },
+            claims_unplaceable: 0,
+            devices_available: 0,
+            devices_of_class: 0,
             first_eviction: Some(Time(testing::now())),
             last_eviction: Some(Time(testing::after(9_000))),
             bounds: Vec::new(),

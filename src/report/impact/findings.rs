@@ -6,10 +6,12 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::disruption::{Answer, Disruption};
+use super::siblings::beside;
+use super::stakes::Stakes;
+use crate::engine::disruption::Answer;
 use crate::engine::hindrance::{Presence, Publishers};
 use crate::engine::workloads::{Gang, JobFate, gangs, job_fates};
-use crate::engine::{Impact, PodImpact, Verdict, Workloads};
+use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{Controller, DeviceId, Node, NodeHealth, NodeName, Pod, Reading, Uid};
 use crate::report::hazard::{CRITICAL_PRIORITY, Hazard, LONG_GRACE_SECONDS};
 use crate::report::severity::Severity;
@@ -32,7 +34,7 @@ pub(super) struct Evidence<'a> {
     reading: &'a Reading,
     gangs: BTreeMap<&'a Uid, Gang>,
     fates: BTreeMap<&'a Uid, JobFate>,
-    workloads: &'a Workloads<'a>,
+    stakes: &'a Stakes<'a>,
     answers: BTreeMap<&'a Uid, Vec<(&'a str, Answer, String)>>,
     nodes: BTreeMap<&'a NodeName, &'a Node>,
     publishers: Publishers,
@@ -41,16 +43,15 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// From the verdicts, and from what the evictions do to budgets and workloads.
+    /// From the verdicts, and from what the evictions do to others.
     pub(super) fn new(
         impact: &'a Impact<'a>,
         reading: &'a Reading,
-        disruption: &Disruption<'a>,
-        workloads: &'a Workloads<'a>,
+        stakes: &'a Stakes<'a>,
         now: Timestamp,
     ) -> Self {
         let mut answers: BTreeMap<&Uid, Vec<(&str, Answer, String)>> = BTreeMap::new();
-        for found in &disruption.budgets {
+        for found in &stakes.disruption.budgets {
             let name = found.budget.name.name.as_str();
             let allowed =
                 usize::try_from(found.budget.status.disruptions_allowed).unwrap_or_default();
@@ -76,7 +77,7 @@ impl<'a> Evidence<'a> {
             reading,
             gangs: gangs(impact, reading),
             fates: job_fates(impact, reading),
-            workloads,
+            stakes,
             answers,
             nodes: nodes.map(|node| (&node.name, node)).collect(),
             now,
@@ -91,7 +92,7 @@ impl<'a> Evidence<'a> {
 
     /// The top of a pod's owners, where all between is known.
     pub(super) fn workload(&self, pod: &Pod) -> Option<&Controller> {
-        let found = self.workloads.of(pod)?;
+        let found = self.stakes.workloads.of(pod)?;
         found.is_whole.then_some(found.owner)
     }
 
@@ -126,6 +127,7 @@ impl<'a> Evidence<'a> {
             Hazard::PdbViolated => self.refused(pod),
             Hazard::PdbAmbiguous => self.ambiguous(pod),
             Hazard::ExtendedResource => plain(uses_extended_resource(impact)),
+            Hazard::SiblingInUse => beside(self.stakes.siblings, impact),
             Hazard::TerminalStillReserved => {
                 plain(pod.phase.is_terminal() && !matches!(impact.verdict, Verdict::NotEvicted(_)))
             }
@@ -134,6 +136,7 @@ impl<'a> Evidence<'a> {
             }
             Hazard::LastReplica => self.last_replica(pod),
             Hazard::Gang => self.gang(pod),
+            Hazard::NoReplacement => self.stakes.replacements.lost_by(impact),
             Hazard::JobRestart => self.job_restart(pod),
             Hazard::DoNotDisrupt => asks_to_stay(pod),
             Hazard::NodeNotReady => self.node_not_ready(pod),
@@ -172,7 +175,7 @@ impl<'a> Evidence<'a> {
     }
 
     fn last_replica(&self, pod: &Pod) -> Option<String> {
-        let found = self.workloads.of(pod)?;
+        let found = self.stakes.workloads.of(pod)?;
         let (kind, workload) = found.workload?;
         let ready = workload.ready?;
         (pod.is_ready && found.is_down() == Some(true)).then(|| {
@@ -322,13 +325,21 @@ mod tests {
     use super::*;
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
     use crate::model::{Kind, NodeCondition, Phase, PodGroup, ReplicaSet};
+    use crate::report::impact::Replacements;
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
         let impact = testing::impact(vec![impact]);
         let disruption = disruption(&impact, &reading.snapshot.budgets, testing::now());
         let workloads = crate::engine::workloads(&impact, reading);
-        let evidence = Evidence::new(&impact, reading, &disruption, &workloads, testing::now());
+        let replacements = Replacements::default();
+        let stakes = Stakes {
+            disruption: &disruption,
+            workloads: &workloads,
+            replacements: &replacements,
+            siblings: &[],
+        };
+        let evidence = Evidence::new(&impact, reading, &stakes, testing::now());
         evidence.of(&impact.pods[0])
     }
 

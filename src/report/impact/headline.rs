@@ -11,6 +11,7 @@ use crate::report::time::{Time, human_duration};
 pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let mut sentences = vec![evicted(report)];
     sentences.extend(budgets(&report.summary));
+    sentences.extend(unplaceable(&report.summary));
     sentences.extend(others(&report.summary));
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
@@ -77,6 +78,18 @@ fn budgets(summary: &Summary) -> Option<String> {
             None => "At least ",
         };
         format!("{least}{budgets} would refuse this, and taints do not ask.")
+    })
+}
+
+fn unplaceable(summary: &Summary) -> Option<String> {
+    let claims = summary.unplaceable_claims();
+    (claims.least() > 0).then(|| {
+        let least = match claims.exact() {
+            Some(_) => "",
+            None => "At least ",
+        };
+        let claims = counted(claims.least(), "claim");
+        format!("{least}{claims} could not be placed again: no other devices fit.")
     })
 }
 
@@ -151,4 +164,31 @@ fn others(summary: &Summary) -> Option<String> {
             parts.join(", ")
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::count::Count;
+
+    #[test]
+    fn claims_without_another_place_are_said_as_far_as_they_are_known() {
+        let said = |count: Count| {
+            unplaceable(&Summary {
+                claims_unplaceable: count.least(),
+                bounds: Bounds::of(&[("claimsUnplaceable", count)]),
+                ..Summary::default()
+            })
+        };
+        assert_eq!(said(Count::known(0)), None);
+        assert_eq!(said(Count::between(0, 3)), None);
+        assert_eq!(
+            said(Count::known(1)).as_deref(),
+            Some("1 claim could not be placed again: no other devices fit.")
+        );
+        assert_eq!(
+            said(Count::at_least(2)).as_deref(),
+            Some("At least 2 claims could not be placed again: no other devices fit.")
+        );
+    }
 }

@@ -8,6 +8,9 @@
 //! | How is it made from the verdicts? | `build` |
 //! | Which disruption budgets would be overdrawn? | [`budgets`] |
 //! | What makes the eviction of a pod worse than most? | `findings` |
+//! | Could claims be placed again? | [`replacements`] |
+//! | What do evictions do to others? | `stakes` |
+//! | Who else sits on the same hardware? | [`siblings`] |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
@@ -31,8 +34,11 @@ mod findings;
 mod headline;
 mod order;
 mod published;
+pub mod replacements;
 mod rows;
 mod sections;
+pub mod siblings;
+mod stakes;
 mod summary;
 mod timeline;
 mod victims;
@@ -48,6 +54,8 @@ pub use expect::{ExpectedReport, Objection, UnreadableReport};
 pub use findings::Finding;
 pub use note::NoteCode;
 pub use published::{Published, PublishedCondition};
+pub use replacements::Replacements;
+pub use siblings::Sibling;
 pub use view::{
     AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
     Owner, Pod, Reach, Selector, Severities, Summary, TaintImpact, Workload,

@@ -4,6 +4,7 @@ use super::budgets::Budget;
 use super::headline::headline;
 use super::order::full_name;
 use super::rows::{self, Shared};
+use super::siblings::Sibling;
 use super::timeline::Timeline;
 use super::view::{ImpactReport, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
@@ -13,8 +14,13 @@ use crate::report::count::{Bounds, UNKNOWN};
 use crate::report::guard::GuardResult;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
-use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, View, each_once, optional};
+use crate::report::table::{
+    Column, NONE, Section, Shown, Table, Tone, View, counted, each_once, optional,
+};
 use crate::report::taint::spelled;
+
+/// So many devices on the same hardware are named to people; programs get all.
+const NAMED: usize = 10;
 
 impl View for ImpactReport {
     fn sections(&self) -> Vec<Section> {
@@ -38,6 +44,11 @@ impl View for ImpactReport {
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
         sections.push(Section::list("Disruption budgets", violated).shown(Shown::Wide));
+        sections.push(Section::list("Replacements", self.replacements.lines()));
+        sections.push(Section::list(
+            "On the same hardware",
+            siblings(&self.siblings),
+        ));
         sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
         sections.push(Section::list("Guards", guards(&self.guards)));
         let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
@@ -190,6 +201,20 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
     Hazard::ALL.into_iter().filter_map(legend).collect()
 }
 
+/// Who stays on the same hardware; of many the first.
+fn siblings(siblings: &[Sibling]) -> Vec<String> {
+    let mut lines: Vec<String> = siblings.iter().take(NAMED).map(Sibling::line).collect();
+    let more = siblings.len().saturating_sub(NAMED);
+    if more > 0 {
+        let verb = if more == 1 { "stays" } else { "stay" };
+        lines.push(format!(
+            "{} {verb} in use too",
+            counted(more, "other device")
+        ));
+    }
+    lines
+}
+
 fn guards(guards: &[GuardResult]) -> Vec<String> {
     let line = |guard: &GuardResult| {
         let state = if guard.tripped {
@@ -211,6 +236,26 @@ mod tests {
     use crate::report::metadata::Basis;
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
+
+    #[test]
+    fn of_many_who_stay_on_the_same_hardware_some_are_named() {
+        let sibling = |number: usize| Sibling {
+            device: format!("gpu-{number}"),
+            beside: vec!["gpu-0".to_owned()],
+            claims: Vec::new(),
+            pods: vec!["a/x".to_owned()],
+        };
+        let all: Vec<Sibling> = (1..=12).map(sibling).collect();
+        let lines = siblings(&all);
+        assert_eq!(lines.len(), 11);
+        assert_eq!(
+            lines[0],
+            "gpu-1 is part of the same hardware as gpu-0, and stays in use by pod a/x"
+        );
+        assert_eq!(lines[10], "2 other devices stay in use too");
+        assert_eq!(siblings(&all[..11])[10], "1 other device stays in use too");
+        assert_eq!(siblings(&all[..10]).len(), 10);
+    }
 
     fn headline_of(report: &ImpactReport) -> String {
         headline(report).join("\n")

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::budgets::Budget;
+use super::replacements::Replacements;
 use super::view::{Device, ImpactReport, Outcome, Pod, Severities, Summary, TaintImpact, Workload};
 use crate::report::count::{Bounds, Count};
 use crate::report::hazard::Hazard;
@@ -15,6 +16,7 @@ pub(super) struct Parts<'a> {
     pub(super) devices: &'a [Device],
     pub(super) budgets: &'a [Budget],
     pub(super) workloads: &'a [Workload],
+    pub(super) replacements: &'a Replacements,
 }
 
 impl<'a> Parts<'a> {
@@ -25,6 +27,7 @@ impl<'a> Parts<'a> {
             devices: &report.devices,
             budgets: &report.budgets,
             workloads: &report.workloads,
+            replacements: &report.replacements,
         }
     }
 }
@@ -36,6 +39,7 @@ pub(super) fn summary(parts: &Parts<'_>) -> Summary {
         devices,
         budgets,
         workloads,
+        replacements,
     } = parts;
     let with = |outcome| pods.iter().filter(|pod| pod.outcome == outcome).count();
     let evicted = || pods.iter().filter(|pod| pod.outcome.is_evicted());
@@ -63,6 +67,9 @@ pub(super) fn summary(parts: &Parts<'_>) -> Summary {
             .iter()
             .filter(|workload| workload.left == Some(0))
             .count(),
+        claims_unplaceable: replacements.unplaceable().least(),
+        devices_available: replacements.available().least(),
+        devices_of_class: replacements.of_class().least(),
         severities: severities(evicted()),
         first_eviction: times().min(),
         last_eviction: times().max(),
@@ -88,7 +95,7 @@ fn severities<'p>(pods: impl Iterator<Item = &'p Pod>) -> Severities {
 /// known to be hit, and not how badly.
 pub(super) fn bounds(
     summary: &Summary,
-    taints: &[TaintImpact],
+    (taints, replacements): (&[TaintImpact], &Replacements),
     knowledge: &Knowledge<'_>,
     undecided: usize,
 ) -> Vec<Bounds> {
@@ -126,6 +133,11 @@ pub(super) fn bounds(
         0 => Count::known(summary.workloads_down),
         _ => Count::at_least(summary.workloads_down),
     };
+    // Claims of pods that are not known are not known either.
+    let unplaceable = match (replacements.unplaceable(), pods.exact()) {
+        (known, Some(_)) => known,
+        (known, None) => Count::at_least(known.least()),
+    };
     // Every kind that is missing may hold a reason why it is worse.
     let is_severity_known = !evicts
         || [Subject::Pods, Subject::Budgets, Subject::Workloads]
@@ -162,6 +174,9 @@ pub(super) fn bounds(
         ("podsCritical", evicted(summary.pods_critical)),
         ("podsUnmanaged", evicted(summary.pods_unmanaged)),
         ("severities.danger", danger),
+        ("claimsUnplaceable", unplaceable),
+        ("devicesAvailable", replacements.available()),
+        ("devicesOfClass", replacements.of_class()),
     ])
 }
 
@@ -218,6 +233,24 @@ impl Summary {
     #[must_use]
     pub fn in_danger(&self) -> Count {
         Bounds::count(&self.bounds, "severities.danger", self.severities.danger)
+    }
+
+    /// The claims that could not be placed again even alone.
+    #[must_use]
+    pub fn unplaceable_claims(&self) -> Count {
+        Bounds::count(&self.bounds, "claimsUnplaceable", self.claims_unplaceable)
+    }
+
+    /// The devices that stay allocatable of the classes of the selected ones.
+    #[must_use]
+    pub fn available_devices(&self) -> Count {
+        Bounds::count(&self.bounds, "devicesAvailable", self.devices_available)
+    }
+
+    /// All devices of these classes.
+    #[must_use]
+    pub fn devices_of_class(&self) -> Count {
+        Bounds::count(&self.bounds, "devicesOfClass", self.devices_of_class)
     }
 
     /// The namespaces of the pods that would be evicted.

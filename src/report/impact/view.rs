@@ -9,6 +9,8 @@ use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::findings::Finding;
 use super::published::Published;
+use super::replacements::Replacements;
+use super::siblings::Sibling;
 use crate::engine;
 use crate::report::count::Bounds;
 use crate::report::guard::GuardResult;
@@ -48,6 +50,12 @@ pub struct ImpactReport {
     /// Every workload that loses pods, by namespace, kind and name; a bare pod is none.
     #[serde(default)]
     pub workloads: Vec<Workload>,
+    /// Whether the claims whose pods would be evicted could be placed again.
+    #[serde(default)]
+    pub replacements: Replacements,
+    /// Devices in use on the hardware of selected ones, whose users would stay, by name.
+    #[serde(default)]
+    pub siblings: Vec<Sibling>,
     /// What the controller itself said about each taint, in the order of taints; only with --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
@@ -206,6 +214,15 @@ pub struct Summary {
     /// Pods that would be evicted, by the worst of their hazards.
     #[serde(default)]
     pub severities: Severities,
+    /// Claims whose pods would be evicted and that could not be placed again even alone.
+    #[serde(default)]
+    pub claims_unplaceable: usize,
+    /// Devices of the classes of the selected ones that stay allocatable.
+    #[serde(default)]
+    pub devices_available: usize,
+    /// All devices of these classes.
+    #[serde(default)]
+    pub devices_of_class: usize,
     /// When the first pod would be evicted; null when none would be.
     pub first_eviction: Option<Time>,
     /// When the last pod would be evicted; null when none would be.

@@ -51,9 +51,13 @@ const COMMANDS: [(&str, bool); 16] = [
 const BRAKE: &str = "deescalate hard --to NoSchedule --dry-run=server";
 
 /// A pod that is evicted, one that tolerates it, and one that should have ended; a rule that evicts
-/// and one that does not.
+/// and one that does not. The node is gone, which whoever may not read nodes cannot know.
 pub async fn prepare(world: &World<'_>) {
     let plane = world.plane;
+    let node = Reference::cluster("v1", "Node", &world.node);
+    let path = plane.path(&node).await;
+    let answer = plane.request(http::Method::DELETE, &path, None).await;
+    answer.expect("an answer").success().expect("it is deleted");
     world.pod("train", "gpu-0").await;
     world.tolerant_pod("tolerant", "gpu-0", 36_000).await;
     world.pod("overdue", "gpu-1").await;

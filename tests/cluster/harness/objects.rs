@@ -32,6 +32,14 @@ pub fn class(driver: &str) -> Value {
     })
 }
 
+/// A node that answers, on which the scheduler puts nothing: the server taints every new one.
+pub fn node(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Test"}]},
+    })
+}
+
 /// A claim for one device of [`class`], not yet allocated.
 pub fn claim(namespace: &str, name: &str, driver: &str) -> Value {
     json!({

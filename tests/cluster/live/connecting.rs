@@ -13,7 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::scene::{Scene, V1};
-use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, text, wait_for};
+use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, objects::class, text, wait_for};
 
 #[tokio::test]
 async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
@@ -77,6 +77,8 @@ async fn somebody_without_permissions_is_told_which_role_helps() {
 async fn the_role_that_is_printed_is_taken_by_kubectl_and_is_enough() {
     let plane = ControlPlane::shared();
     let scene = Scene::new(plane, V1).await;
+    // Without the class of the claims nobody could say whether they find another device.
+    plane.create(&[class(&scene.driver)]).await;
     let user = plane.kubeconfig_for(&[]).await;
     let preview = ["preview", &scene.driver, "--strict"];
     let role_of = |command: &[&str]| {

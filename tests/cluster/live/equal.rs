@@ -1,5 +1,7 @@
 //! A preview from a snapshot says what the live one says.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{
@@ -26,6 +28,7 @@ fn without_origin(mut report: Value) -> Value {
 async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
     let plane = ControlPlane::start(&Variant::serving("v1"));
     let mut hit = 0;
+    let mut said = BTreeSet::new();
     for number in 0..CLUSTERS {
         let driver = driver_name();
         let namespaces = [plane.namespace().await, plane.namespace().await];
@@ -69,6 +72,16 @@ async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
                 scene.shown(&from)
             );
             hit += report["pods"].as_array().map_or(0, Vec::len);
+            let claims = report.pointer("/replacements/claims");
+            for claim in claims.and_then(Value::as_array).into_iter().flatten() {
+                said.insert(claim["placeable"].to_string());
+            }
+            let siblings = report["siblings"].as_array();
+            said.extend(
+                siblings
+                    .is_some_and(|some| !some.is_empty())
+                    .then(|| "siblings".to_owned()),
+            );
             assert_eq!(
                 without_origin(json_of(&from)),
                 without_origin(report),
@@ -77,6 +90,12 @@ async fn a_snapshot_gives_the_same_reports_as_the_cluster() {
         }
     }
     assert!(hit > 200, "only {hit} pods were ever in question");
+    let all = ["false", "null", "siblings", "true"];
+    assert_eq!(
+        said.iter().collect::<Vec<_>>(),
+        all,
+        "what was said of other devices"
+    );
 }
 
 fn observed_at(report: &Value) -> String {

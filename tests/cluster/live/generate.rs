@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::objects::{allocation, bound, claim, pod, rule, slice};
+use crate::harness::objects::{allocation, bound, claim, class, pod, rule, slice};
 
 /// Numbers that look random and are the same for the same start.
 pub struct Numbers(u64);
@@ -36,8 +36,21 @@ pub fn cluster(numbers: &mut Numbers, driver: &str, namespaces: &[String; 2]) ->
     let nodes: Vec<String> = (0..1 + numbers.below(4))
         .map(|number| format!("{driver}-node-{number}"))
         .collect();
+    if !numbers.one_in(4) {
+        objects.push(a_class(numbers, driver));
+    }
     for node in &nodes {
-        objects.push(a_slice(numbers, driver, node));
+        let mut slice = a_slice(numbers, driver, node);
+        if numbers.one_in(3) {
+            objects.push(partitioned(&mut slice));
+        }
+        objects.push(slice);
+        if !numbers.one_in(5) {
+            objects.push(json!({
+                "apiVersion": "v1", "kind": "Node",
+                "metadata": {"name": node, "labels": {"secret-label": "secret"}},
+            }));
+        }
     }
     for number in 0..2 + numbers.below(8) {
         let node = usize::try_from(numbers.below(nodes.len() as u64)).expect("small");
@@ -81,6 +94,37 @@ fn a_slice(numbers: &mut Numbers, driver: &str, node: &str) -> Value {
         }
     }
     result
+}
+
+/// The class that claims ask for; sometimes it fails for every device.
+fn a_class(numbers: &mut Numbers, driver: &str) -> Value {
+    let mut result = class(driver);
+    if numbers.one_in(4) {
+        let expression = format!("device.attributes['{driver}'].model == 'a'");
+        result["spec"]["selectors"] = json!([{"cel": {"expression": expression}}]);
+    }
+    result
+}
+
+/// Makes the devices of `slice` parts of one card; the slice that says how much of it there is.
+fn partitioned(slice: &mut Value) -> Value {
+    let slices = slice["spec"]["pool"]["resourceSliceCount"].as_u64();
+    slice["spec"]["pool"]["resourceSliceCount"] = json!(1 + slices.expect("a number"));
+    let mut counters = slice.clone();
+    let name = counters["metadata"]["name"].as_str().expect("a name");
+    counters["metadata"]["name"] = json!(format!("{name}-counters"));
+    let devices = slice["spec"]["devices"].as_array_mut();
+    for device in devices.expect("devices") {
+        device["consumesCounters"] =
+            json!([{"counterSet": "card", "counters": {"memory": {"value": "20Gi"}}}]);
+    }
+    let spec = counters["spec"].as_object_mut().expect("a spec");
+    spec.remove("devices");
+    spec.insert(
+        "sharedCounters".to_owned(),
+        json!([{"name": "card", "counters": {"memory": {"value": "40Gi"}}}]),
+    );
+    counters
 }
 
 fn a_taint(numbers: &mut Numbers) -> Value {

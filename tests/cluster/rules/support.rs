@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     ControlPlane, DEADLINE, Reference, driver_name,
-    objects::{allocation, bound, claim, pod, reserved, slice},
+    objects::{self, allocation, bound, claim, class, pod, reserved, slice},
     random_suffix, wait_for,
 };
 
@@ -57,12 +57,16 @@ impl Run {
 }
 
 impl<'a> World<'a> {
-    /// Publishes `gpu-0` and `gpu-1`.
+    /// Publishes `gpu-0` and `gpu-1`, so that who loses one may find the other.
     pub async fn new(plane: &'a ControlPlane) -> Self {
         let driver = driver_name();
         let node = format!("node-{}", random_suffix());
         plane
-            .create(&[slice(&driver, &node, &["gpu-0", "gpu-1"])])
+            .create(&[
+                class(&driver),
+                objects::node(&node),
+                slice(&driver, &node, &["gpu-0", "gpu-1"]),
+            ])
             .await;
         Self {
             namespace: plane.namespace().await,

@@ -1,0 +1,162 @@
+//! What is at stake where pods lose devices, as far as it may be read.
+
+use super::encode;
+use super::server::{Answer, Server};
+use crate::cluster::{Detail, discover, read_devices, read_pods_and_stakes};
+use crate::model::{Affects, Gap, Kind, Reading};
+
+const NODES: &str = "/api/v1/nodes";
+const NODE: &str = "/api/v1/nodes/node-1";
+const CLASSES: &str = "/apis/resource.k8s.io/v1/deviceclasses";
+const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
+
+/// A class, three nodes, and a pod on the first of them.
+async fn server() -> Server {
+    let server = Server::start().await;
+    let pod = encode::object("v1", "Pod", &encode::pod("pod-1", "node-1", "claim-1"));
+    server.answer("/api/v1/namespaces/ml/pods/pod-1", [Answer::ok(pod)]);
+    let metadata = |name: &str| {
+        format!(r#"{{"metadata":{{"name":"{name}","labels":{{"zone":"of-{name}"}}}}}}"#)
+    };
+    let nodes = ["node-1", "node-2", "node-3"].map(metadata).join(",");
+    server.answer(
+        NODES,
+        [Answer::json(&format!(
+            r#"{{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{{"resourceVersion":"9"}},"items":[{nodes}]}}"#
+        ))],
+    );
+    server.answer(
+        NODE,
+        [Answer::json(
+            r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1","labels":{"zone":"whole"}},"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#,
+        )],
+    );
+    server.answer(
+        BUDGETS,
+        [Answer::json(
+            r#"{"apiVersion":"policy/v1","kind":"PodDisruptionBudgetList","metadata":{},"items":[]}"#,
+        )],
+    );
+    server.answer(
+        CLASSES,
+        [Answer::ok(encode::list(
+            "resource.k8s.io/v1",
+            "DeviceClass",
+            &[],
+            "",
+        ))],
+    );
+    server
+}
+
+async fn read(server: &Server, known: &[Kind]) -> Reading {
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let reading = read_devices(&client, &served, Detail::Terms).await;
+    let mut reading = reading.expect("devices");
+    reading.known.extend(known);
+    let on_node_1 = |id: &crate::model::DeviceId| id.pool.as_str() == "node-1";
+    read_pods_and_stakes(&client, &served, reading, on_node_1)
+        .await
+        .expect("the rest")
+}
+
+/// The nodes by name, each with the value of a label.
+fn nodes(reading: &Reading) -> Vec<String> {
+    let nodes = reading.snapshot.nodes.iter();
+    nodes
+        .map(|node| {
+            let zone = node.labels.get("zone").map_or("", String::as_str);
+            format!("{} {zone}", node.name)
+        })
+        .collect()
+}
+
+fn missing(reading: &Reading) -> Vec<(&str, Affects)> {
+    let gaps = reading.gaps.iter();
+    gaps.map(|gap| (gap.what.as_str(), gap.affects)).collect()
+}
+
+const REPLACEMENTS: (&str, Affects) = (Gap::REPLACEMENTS, Affects::Details);
+
+#[tokio::test]
+async fn classes_and_nodes_are_one_list_each_and_nodes_of_pods_are_whole() {
+    let server = server().await;
+    let reading = read(&server, &[]).await;
+    assert_eq!(missing(&reading), []);
+    assert_eq!(
+        nodes(&reading),
+        ["node-1 whole", "node-2 of-node-2", "node-3 of-node-3"]
+    );
+    let ready: Vec<bool> = reading
+        .snapshot
+        .nodes
+        .iter()
+        .map(|node| node.ready().is_some())
+        .collect();
+    assert_eq!(ready, [true, false, false]);
+    assert!(reading.known.contains(&Kind::Node));
+    assert!(reading.known.contains(&Kind::DeviceClass));
+    assert_eq!(server.count(CLASSES), 1);
+    assert_eq!(server.count(NODES), 2, "{:?}", server.requests());
+    let heads = server.heads();
+    let lists = heads
+        .iter()
+        .filter(|head| head.contains("partialobjectmetadatalist"));
+    assert_eq!(lists.count(), 1);
+}
+
+#[tokio::test]
+async fn classes_that_are_known_are_not_read_again() {
+    let server = server().await;
+    read(&server, &[Kind::DeviceClass]).await;
+    assert_eq!(server.count(CLASSES), 0);
+}
+
+#[tokio::test]
+async fn who_may_not_read_classes_is_told_what_that_leaves_open() {
+    for answer in [Answer::forbidden("eve"), Answer::unknown_path()] {
+        let server = server().await;
+        server.answer(CLASSES, [answer]);
+        let reading = read(&server, &[]).await;
+        assert_eq!(missing(&reading), [REPLACEMENTS]);
+        assert!(!reading.known.contains(&Kind::DeviceClass));
+        assert!(reading.known.contains(&Kind::Node));
+        assert_eq!(reading.snapshot.pods.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_list_nodes_still_sees_those_of_the_pods() {
+    let server = server().await;
+    server.answer(NODES, [Answer::forbidden("eve")]);
+    let reading = read(&server, &[]).await;
+    assert_eq!(missing(&reading), [REPLACEMENTS]);
+    assert_eq!(nodes(&reading), ["node-1 whole"]);
+    assert!(reading.known.contains(&Kind::Node));
+}
+
+#[tokio::test]
+async fn who_may_only_list_nodes_is_not_told_that_they_are_silent() {
+    let server = server().await;
+    server.answer(NODE, [Answer::forbidden("eve")]);
+    let reading = read(&server, &[]).await;
+    assert_eq!(missing(&reading), [("nodes", Affects::Details)]);
+    assert_eq!(nodes(&reading), [""; 0]);
+    assert!(!reading.known.contains(&Kind::Node));
+}
+
+#[tokio::test]
+async fn where_nobody_uses_a_device_nodes_are_known_all_the_same() {
+    let server = server().await;
+    let empty = encode::list("resource.k8s.io/v1", "ResourceClaim", &[], "");
+    server.answer(super::server::CLAIMS, [Answer::ok(empty)]);
+    let reading = read(&server, &[]).await;
+    assert_eq!(missing(&reading), []);
+    assert_eq!(nodes(&reading).len(), 3);
+    assert!(reading.known.contains(&Kind::Node));
+    server.answer(NODES, [Answer::forbidden("eve")]);
+    let reading = read(&server, &[]).await;
+    assert_eq!(missing(&reading), [REPLACEMENTS]);
+    assert!(!reading.known.contains(&Kind::Node));
+}
