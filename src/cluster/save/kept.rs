@@ -20,6 +20,10 @@ pub(super) enum Part {
     Labels,
     /// Those annotations that say whether a pod may be evicted.
     Annotations,
+    /// Something by name; the names become others.
+    Map(&'static str, &'static Part),
+    /// A condition on devices in the Common Expression Language; kept where it is about drivers alone.
+    Expression,
     /// The key of a taint of a node; kept where Kubernetes gives it.
     Key,
     /// An object, of which these are kept.
@@ -49,7 +53,8 @@ pub(super) fn kept(kind: Kind) -> Option<Fields> {
         Kind::LeaderWorkerSet => LEADER_WORKER_SET,
         Kind::JobSet => JOB_SET,
         Kind::PodGroup => POD_GROUP,
-        Kind::DeviceClass | Kind::Event => return None,
+        Kind::DeviceClass => CLASS,
+        Kind::Event => return None,
     })
 }
 
@@ -94,29 +99,110 @@ macro_rules! object {
 
 const TAINT: Part = fields!(["key", "value", "effect", "timeAdded"]);
 
+/// What partitions of one device share, so that it is told who sits on the same hardware.
+const COUNTERS: Part = Part::Map("counter", &fields!(["value"]));
+const CONSUMED: Part = items!(
+    []
+    "counterSet": Part::Name("counters"),
+    "counters": COUNTERS,
+    // That there are any is all that counts.
+    "compatibilityGroups": Part::Items(&Part::Name("group")),
+);
+
+/// What shares of a device are measured by.
+const CAPACITY: Part = Part::Map(
+    "capacity",
+    &fields!(
+        ["value"]
+        "requestPolicy": fields!(
+            ["default"]
+            "validValues": Part::Items(&Part::Keep),
+            "validRange": fields!(["min", "max", "step"]),
+        ),
+    ),
+);
+
+const REQUIREMENTS: Part = items!(
+    ["operator"]
+    "key": Part::Name("label"),
+    "values": Part::Items(&Part::Name("value")),
+);
+
+/// Which nodes a device is for.
+const NODES: Part = fields!([] "nodeSelectorTerms": items!(
+    []
+    "matchExpressions": REQUIREMENTS,
+    "matchFields": items!(["key", "operator"] "values": Part::Items(&Part::Name("node")),),
+),);
+
+const SELECTORS: Part = items!([] "cel": fields!([] "expression": Part::Expression,),);
+
+const TOLERATIONS: Part = items!(["key", "operator", "value", "effect", "tolerationSeconds"]);
+
 const SLICE: Fields = object!(
     "slice",
     "spec": fields!(
         ["driver", "allNodes", "perDeviceNodeSelection"]
         "pool": fields!(["generation", "resourceSliceCount"] "name": Part::Name("pool"),),
         "nodeName": Part::Name("node"),
+        "nodeSelector": NODES,
+        "sharedCounters": items!([] "name": Part::Name("counters"), "counters": COUNTERS,),
         "devices": items!(
             ["allNodes", "allowMultipleAllocations"]
             "name": Part::Name("device"),
             "nodeName": Part::Name("node"),
+            "nodeSelector": NODES,
             "taints": Part::Items(&TAINT),
+            "capacity": CAPACITY,
+            "consumesCounters": CONSUMED,
             // As v1beta1 has them.
             "basic": fields!(
                 ["allNodes", "allowMultipleAllocations"]
                 "nodeName": Part::Name("node"),
+                "nodeSelector": NODES,
                 "taints": Part::Items(&TAINT),
+                "capacity": CAPACITY,
+                "consumesCounters": CONSUMED,
             ),
         ),
     ),
 );
 
+const CLASS: Fields = object!(
+    "class",
+    "spec": fields!([] "selectors": SELECTORS,),
+);
+
+/// What a request asks for; `exactly` has it in a field of its own, and v1beta1 beside the name.
+macro_rules! request {
+    ($($name:literal: $part:expr,)*) => {
+        fields!(
+            ["allocationMode", "count", "adminAccess"]
+            "name": Part::Name("request"),
+            "deviceClassName": Part::Name("class"),
+            "selectors": SELECTORS,
+            "tolerations": TOLERATIONS,
+            "capacity": fields!([] "requests": Part::Map("capacity", &Part::Keep),),
+            // That there are any is all that counts.
+            "derivedAttributes": Part::Items(&fields!([])),
+            $($name: $part,)*
+        )
+    };
+}
+
+const REQUEST: Part = request!();
+
 const CLAIM: Fields = object!(
     "claim",
+    "spec": fields!([] "devices": fields!(
+        []
+        "requests": Part::Items(&request!(
+            "exactly": REQUEST,
+            "firstAvailable": Part::Items(&REQUEST),
+        )),
+        // Without the attribute nobody can say whether one is met, which is what has to be said.
+        "constraints": items!([] "requests": Part::Items(&Part::Name("request")),),
+    ),),
     "status": fields!(
         []
         "allocation": fields!(
@@ -127,7 +213,8 @@ const CLAIM: Fields = object!(
                 "pool": Part::Name("pool"),
                 "device": Part::Name("device"),
                 "shareID": Part::Uid,
-                "tolerations": items!(["key", "operator", "value", "effect", "tolerationSeconds"]),
+                "consumedCapacity": Part::Map("capacity", &Part::Keep),
+                "tolerations": TOLERATIONS,
             ),),
         ),
         "reservedFor": items!(
@@ -192,7 +279,7 @@ const POD: Fields = object!(
 );
 
 const NODE: Fields = object!(
-    "node",
+    "node" "labels" "annotations",
     "spec": fields!(
         ["unschedulable"]
         "taints": items!(

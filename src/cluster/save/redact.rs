@@ -6,9 +6,14 @@
 //! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
 //! salt differs from run to run, so nobody can try names until one fits.
 //!
+//! Expressions that say more than whose devices are meant become one that means nothing, and constraints
+//! lose their attributes: whether such a claim could be placed again is then not known, and said to be.
+//!
 //! Kept are driver names, taints and tolerations with key, value and effect, times, counts, phases,
 //! priorities, and the names that every cluster has: `default`, `kube-…`, `system-…`, and kinds of
 //! Kubernetes' own API groups. The order of names, and so that of a report, changes.
+
+use std::collections::BTreeSet;
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -16,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::{Fields, Part, kept};
 use crate::cluster::{Saved, SavedList};
-use crate::model::Pod;
+use crate::model::{Kind, Pod};
 
 /// Why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +57,11 @@ impl RedactionError {
 }
 
 /// Replaces names, each always by the same other name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Redaction {
     salt: [u8; 32],
+    /// The drivers of the facts.
+    drivers: BTreeSet<String>,
 }
 
 impl Redaction {
@@ -66,15 +73,27 @@ impl Redaction {
     pub fn random() -> Result<Self, RedactionError> {
         let mut salt = [0; 32];
         getrandom::fill(&mut salt)?;
-        Ok(Self { salt })
+        let drivers = BTreeSet::new();
+        Ok(Self { salt, drivers })
     }
 
-    /// Replaces all names in the facts. Classes are left out: no rule that is left refers to one.
+    /// Replaces all names in the facts.
     ///
     /// # Errors
     ///
     /// When a rule selects devices by an expression or a class.
-    pub fn redact(&self, saved: Saved) -> Result<Saved, RedactionError> {
+    pub fn redact(mut self, saved: Saved) -> Result<Saved, RedactionError> {
+        for list in &saved.lists {
+            for item in list
+                .items
+                .iter()
+                .filter(|_| list.kind == Kind::ResourceSlice)
+            {
+                let slice: Value = serde_json::from_str(item.get())?;
+                let driver = slice.pointer("/spec/driver").and_then(Value::as_str);
+                self.drivers.extend(driver.map(str::to_owned));
+            }
+        }
         let mut lists = Vec::new();
         for list in saved.lists {
             let Some(fields) = kept(list.kind) else {
@@ -131,6 +150,14 @@ impl Redaction {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect::<Map<String, Value>>()
                 .into(),
+            (Part::Map(what, part), Value::Object(object)) => object
+                .iter()
+                .map(|(key, value)| (self.qualified(what, key), self.value(value, part, object)))
+                .collect::<Map<String, Value>>()
+                .into(),
+            (Part::Expression, Value::String(text)) if is_about_drivers(text) => value.clone(),
+            // An expression that means nothing: what it would have said is not known.
+            (Part::Expression, Value::String(_)) => "redacted".into(),
             (Part::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
             (Part::Key, Value::String(key)) => self.name("label", key).into(),
             (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),
@@ -146,6 +173,8 @@ impl Redaction {
                 | Part::Kind
                 | Part::Labels
                 | Part::Annotations
+                | Part::Map(..)
+                | Part::Expression
                 | Part::Key
                 | Part::Fields(_)
                 | Part::Items(_),
@@ -160,6 +189,20 @@ impl Redaction {
             return name.to_owned();
         }
         format!("{what}-{}", &self.hash(name)[..12])
+    }
+
+    /// A name that may have a domain before it. The domain of a driver is the same as none for its devices,
+    /// and drivers are not hidden.
+    fn qualified(&self, what: &str, name: &str) -> String {
+        match name.split_once('/') {
+            Some((domain, name)) if self.drivers.contains(domain) => {
+                format!("{domain}/{}", self.name(what, name))
+            }
+            Some((domain, name)) => {
+                format!("{}/{}", self.name("domain", domain), self.name(what, name))
+            }
+            None => self.name(what, name),
+        }
     }
 
     /// Keys and values, each by itself, so that selectors select as before.
@@ -195,6 +238,30 @@ impl Redaction {
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
     !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
+}
+
+/// Whether an expression says nothing but which drivers' devices are meant, and whether they are shared.
+fn is_about_drivers(expression: &str) -> bool {
+    let is_driver = |text: &str| {
+        let name = text.strip_prefix("device.driver").map(str::trim_start);
+        let name = name.and_then(|text| text.strip_prefix("==")).map(str::trim);
+        let quoted = name.and_then(|name| {
+            let quotes = ['"', '\''].into_iter();
+            let mut quoted =
+                quotes.filter_map(|quote| name.strip_prefix(quote)?.strip_suffix(quote));
+            quoted.next()
+        });
+        quoted.is_some_and(|name| {
+            let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
+            name.chars().all(is_of_name)
+        })
+    };
+    let shared = [
+        "device.allowMultipleAllocations",
+        "!device.allowMultipleAllocations",
+    ];
+    let mut parts = expression.split("&&").map(str::trim);
+    parts.all(|part| is_driver(part) || shared.contains(&part))
 }
 
 /// Whether a key of a taint is one that Kubernetes gives.
@@ -251,7 +318,6 @@ fn refuse_expressions(object: &Map<String, Value>) -> Result<(), RedactionError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
 
     fn redacted(kind: Kind, object: &Value) -> Result<Value, RedactionError> {
         let saved = Saved {
@@ -263,7 +329,11 @@ mod tests {
             }],
             ..Saved::default()
         };
-        let saved = Redaction { salt: [7; 32] }.redact(saved)?;
+        let redaction = Redaction {
+            salt: [7; 32],
+            drivers: BTreeSet::from(["gpu.example.com".to_owned()]),
+        };
+        let saved = redaction.redact(saved)?;
         Ok(serde_json::from_str(saved.lists[0].items[0].get()).expect("JSON"))
     }
 
@@ -360,6 +430,165 @@ mod tests {
             for gone in ["acme", "train", "10.1.2.3", "\"app\"", "tier"] {
                 assert!(!text.contains(gone), "{gone}: {text}");
             }
+        }
+    }
+
+    #[test]
+    fn partitions_of_one_device_stay_partitions_of_one_device() {
+        let taken = |counter: &str| serde_json::json!([{"counterSet": "card-0", "counters": {counter: {"value": "20Gi"}}}]);
+        let slice = serde_json::json!({
+            "metadata": {"name": "s"},
+            "spec": {
+                "sharedCounters": [{"name": "card-0", "counters": {"memory": {"value": "40Gi"}}}],
+                "devices": [
+                    {"name": "half", "consumesCounters": taken("memory"), "attributes": {"model": {"string": "H200"}}},
+                    {"name": "old", "basic": {"consumesCounters": taken("memory")}},
+                    {"name": "slots", "consumesCounters": taken("slots")},
+                ],
+            },
+        });
+        let slice = redacted(Kind::ResourceSlice, &slice).expect("a slice");
+        let spec = &slice["spec"];
+        let devices = &spec["devices"];
+        let half = &devices[0]["consumesCounters"][0];
+        assert_eq!(half["counterSet"], spec["sharedCounters"][0]["name"]);
+        assert_eq!(
+            half["counters"],
+            devices[1]["basic"]["consumesCounters"][0]["counters"]
+        );
+        assert_ne!(
+            half["counters"],
+            devices[2]["consumesCounters"][0]["counters"]
+        );
+        let amounts = half["counters"].as_object().expect("counters").values();
+        assert_eq!(
+            amounts.collect::<Vec<_>>(),
+            [&serde_json::json!({"value": "20Gi"})]
+        );
+        let text = slice.to_string();
+        for gone in ["card-0", "memory", "slots", "H200"] {
+            assert!(!text.contains(gone), "{gone}: {text}");
+        }
+    }
+
+    #[test]
+    fn claims_ask_for_the_same_as_before_or_for_what_nobody_knows() {
+        let selectors = |expression: &str| serde_json::json!([{"cel": {"expression": expression}}]);
+        let class = serde_json::json!({
+            "metadata": {"name": "acme-gpu"},
+            "spec": {
+                "selectors": selectors("device.driver == 'gpu.example.com'"),
+                "config": [{"opaque": {"driver": "gpu.example.com", "parameters": {"acme": 1}}}],
+            },
+        });
+        let class = redacted(Kind::DeviceClass, &class).expect("a class");
+        assert_eq!(
+            class["spec"]["selectors"],
+            selectors("device.driver == 'gpu.example.com'")
+        );
+        let asks = serde_json::json!({
+            "deviceClassName": "acme-gpu", "count": 2, "allocationMode": "ExactCount",
+            "selectors": selectors("device.attributes['gpu.example.com'].model == 'acme'"),
+            "tolerations": [{"key": "example.com/a", "operator": "Exists"}],
+            "capacity": {"requests": {"gpu.example.com/memory": "1Gi", "acme.com/memory": "2Gi", "memory": "3Gi"}},
+        });
+        let mut old = asks.clone();
+        old["name"] = "acme-old".into();
+        let claim = serde_json::json!({
+            "metadata": {"name": "c", "namespace": "ml"},
+            "spec": {"devices": {
+                "requests": [
+                    {"name": "acme", "exactly": asks},
+                    {"name": "first", "firstAvailable": [old]},
+                    old,
+                ],
+                "constraints": [{"requests": ["acme"], "matchAttribute": "acme.com/numa"}],
+                "config": [{"opaque": {"parameters": {"acme": 1}}}],
+            }},
+            "status": {"allocation": {"devices": {"results": [
+                {"request": "acme", "driver": "gpu.example.com", "consumedCapacity": {"memory": "3Gi"}},
+            ]}}},
+        });
+        let claim = redacted(Kind::ResourceClaim, &claim).expect("a claim");
+        let devices = &claim["spec"]["devices"];
+        let exactly = &devices["requests"][0]["exactly"];
+        assert_eq!(exactly["deviceClassName"], class["metadata"]["name"]);
+        assert_eq!(exactly["count"], 2);
+        assert_eq!(exactly["selectors"], selectors("redacted"));
+        assert_eq!(exactly["tolerations"][0]["key"], "example.com/a");
+        for other in [
+            &devices["requests"][1]["firstAvailable"][0],
+            &devices["requests"][2],
+        ] {
+            assert_eq!(other["capacity"], exactly["capacity"]);
+            assert_eq!(other["deviceClassName"], exactly["deviceClassName"]);
+        }
+        let result = &claim["status"]["allocation"]["devices"]["results"][0];
+        assert_eq!(result["request"], devices["requests"][0]["name"]);
+        assert_eq!(devices["constraints"][0]["requests"][0], result["request"]);
+        // With its driver before it, the name means the same as without.
+        let (name, _) = result["consumedCapacity"]
+            .as_object()
+            .and_then(|consumed| consumed.iter().next())
+            .expect("a capacity");
+        let capacity = &exactly["capacity"]["requests"];
+        assert_eq!(capacity[name], "3Gi");
+        assert_eq!(capacity[format!("gpu.example.com/{name}")], "1Gi");
+        assert_eq!(capacity.as_object().map(Map::len), Some(3));
+        for text in [class.to_string(), claim.to_string()] {
+            for gone in ["acme", "memory", "numa", "model"] {
+                assert!(!text.contains(gone), "{gone}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_expressions_about_drivers_are_kept() {
+        for kept in [
+            "device.driver == 'gpu.example.com'",
+            "device.driver==\"gpu.example.com\"",
+            "device.driver == \"gpu.example.com\" && !device.allowMultipleAllocations",
+            "device.allowMultipleAllocations",
+        ] {
+            assert!(is_about_drivers(kept), "{kept}");
+        }
+        for gone in [
+            "",
+            "true",
+            "device.driver == 'gpu.example.com' || device.attributes['x'].y == 'z'",
+            "device.driver == 'gpu.example.com' && device.attributes['x'].y == 'z'",
+            "device.driver == 'a' + 'b'",
+            "device.driver == 'a\\x41'",
+            "device.driver == 'a",
+            "device.driver != 'a'",
+            "device.drivers == 'a'",
+        ] {
+            assert!(!is_about_drivers(gone), "{gone}");
+        }
+    }
+
+    #[test]
+    fn devices_are_for_the_same_nodes_as_before() {
+        let slice = serde_json::json!({
+            "metadata": {"name": "s"},
+            "spec": {"nodeSelector": {"nodeSelectorTerms": [{
+                "matchExpressions": [{"key": "acme", "operator": "In", "values": ["rack-7"]}],
+                "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["acme-1"]}],
+            }]}},
+        });
+        let node =
+            serde_json::json!({"metadata": {"name": "acme-1", "labels": {"acme": "rack-7"}}});
+        let slice = redacted(Kind::ResourceSlice, &slice).expect("a slice");
+        let node = redacted(Kind::Node, &node).expect("a node");
+        let term = &slice["spec"]["nodeSelector"]["nodeSelectorTerms"][0];
+        let label = &term["matchExpressions"][0];
+        let key = label["key"].as_str().expect("a key");
+        assert_eq!(node["metadata"]["labels"][key], label["values"][0]);
+        let field = &term["matchFields"][0];
+        assert_eq!(field["key"], "metadata.name");
+        assert_eq!(field["values"][0], node["metadata"]["name"]);
+        for text in [slice.to_string(), node.to_string()] {
+            assert!(!text.contains("acme") && !text.contains("rack"), "{text}");
         }
     }
 

@@ -8,6 +8,7 @@ use super::{
     generate::{Numbers, cluster},
     scene::{Scene, V1, json_of},
 };
+use crate::harness::objects::class;
 use crate::harness::{ControlPlane, Variant, driver_name, random_suffix};
 
 #[tokio::test]
@@ -51,6 +52,8 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
     let driver = driver_name();
     let namespaces = [plane.namespace().await, plane.namespace().await];
     let mut objects = cluster(&mut Numbers::new(5), &driver, &namespaces);
+    objects.retain(|object| object["kind"] != "DeviceClass");
+    objects.push(class(&driver));
     for object in &mut objects {
         object["metadata"]["labels"] = serde_json::json!({"secret-label": "secret"});
         object["metadata"]["annotations"] = serde_json::json!({"secret-note": "secret"});
@@ -98,4 +101,25 @@ async fn redaction_takes_names_away_and_leaves_the_answer() {
     assert_eq!(numbers(&redacted), numbers(&open));
     let count = |report: &Value| report["pods"].as_array().map(Vec::len);
     assert_eq!(count(&redacted), count(&open));
+    // Whatever they are called now, as many claims have the same prospects, and as many others stay.
+    let prospects = |report: &Value| {
+        let claims = report["replacements"]["claims"].as_array().cloned();
+        let claims = claims.into_iter().flatten().map(|mut claim| {
+            for (of, name) in [
+                ("/namespace", ""),
+                ("/name", ""),
+                ("/requests/0/request", ""),
+            ] {
+                if let Some(named) = claim.pointer_mut(of) {
+                    *named = name.into();
+                }
+            }
+            claim.to_string()
+        });
+        let mut claims: Vec<String> = claims.collect();
+        claims.sort();
+        (claims, report["siblings"].as_array().map(Vec::len))
+    };
+    assert_eq!(prospects(&redacted), prospects(&open));
+    assert!(!prospects(&open).0.is_empty());
 }
