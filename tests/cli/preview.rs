@@ -24,9 +24,9 @@ fn one_device_is_asked_about_without_a_taint() {
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+2)
-    warning    now    research/notebook-anna           <none>              unmanaged (+2)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged (+3)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -40,6 +40,9 @@ fn one_device_is_asked_about_without_a_taint() {
 
     The controller would say, for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    On the same hardware:
+      gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     [exit status: 0]
@@ -61,29 +64,39 @@ fn several_devices_are_one_question() {
 fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     let line = "gpu.example.com/node-7/* a:NoExecute --abort-if claims.unplaceable>2 --abort-if devices.available<25%";
     assert_snapshot!(preview(line).shown(), @r"
+    gpu.example.com/node-7/*   taint a:NoExecute
+
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 claims could not be placed again: no other devices fit.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
+    The last one is gone after about 5m30s, if it takes all of its grace period.
+    Each is on node-7.
 
-    NAMESPACE   POD                           NODE     OUTCOME        EVICT-IN   DEVICE                         CAUSE
-    research    evals-98wpf                   node-7   Tolerates      <none>     gpu.example.com/node-7/gpu-0   tolerates the taint
-    research    notebook-anna                 node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
-    research    notebook-ben                  node-7   Terminating    <none>     gpu.example.com/node-7/gpu-0   terminating, should have stopped 10s ago
-    serving     embed-5f6b8c9d77-f6ln5        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-1   this taint
-    serving     embed-5f6b8c9d77-mdd2q        node-7   EvictedNow     now        gpu.example.com/node-7/gpu-0   this taint
-    serving     rerank-6b4d9f8c5-wxh7f        node-7   EvictedLater   5m         gpu.example.com/node-7/gpu-0   this taint
-    serving     thumbnails-75c8f4b69d-5bvwl   node-7   NotEvicted     <none>     gpu.example.com/node-7/gpu-0   uses an extended resource, which this version does not evict
+    What hurts most:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods, and none would be left; claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 would do; claim embed-5f6b8c9d77-f6ln5-gpu-kq8sm: gpu needs 1, 0 would do
+      warning   research/notebook-anna: claim notebooks: gpu needs 1, 0 would do; has no controller: nothing creates it again
 
-    TAINT         RULE     SELECTOR                   PUBLISHED   ALLOCATED   PODS   NAMESPACES
-    a:NoExecute   <none>   gpu.example.com/node-7/*           4           6      4            2
+    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            WHY-IT-HURTS
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+3)
+    danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica (+3)
+    danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica (+2)
+    warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement (+4)
+
+    Timeline:
+    FROM   EVICTED   SHARE
+    now     3 pods   ██████████████████████████████
+    +5m      1 pod   ██████████
+
+    Who stays:
+      serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
+      research/evals-98wpf: tolerates the taint
+      research/notebook-ben: terminating, should have stopped 10s ago
 
     The controller would say, for effect None:
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Disruption budgets:
-      serving/rerank allows 0 disruptions, 1 would be taken: it needs 1 healthy pod and has 1
 
     Replacements:
       claim research/notebooks cannot be placed again: gpu needs 1, 0 would do
@@ -93,16 +106,6 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
-
-    Hazards:
-      pdb-violated (serving/rerank-6b4d9f8c5-wxh7f): a disruption budget says that it has to stay, and taints do not ask
-      last-replica (serving/embed-5f6b8c9d77-f6ln5, 2 more): the last ready pod of its workload, or one of the last
-      no-replacement (research/notebook-anna, 2 more): a claim of it could not be placed again: no other devices fit it
-      unmanaged (research/notebook-anna): has no controller: nothing creates it again
-      local-data (research/notebook-anna): has data in emptyDir volumes, which are gone with it
-      long-grace (research/notebook-anna, 3 more): has more than 10s to stop, and holds the device meanwhile
-      extended-resource (serving/thumbnails-75c8f4b69d-5bvwl): uses the device through an extended resource: not evicted up to 1.37.1
-      sibling-in-use (research/notebook-anna, 2 more): others stay on the hardware that it leaves: partitions or shares of it
 
     Guards:
       claims.unplaceable>2: tripped, the value is 3

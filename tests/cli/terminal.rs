@@ -106,9 +106,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+2)
-    warning    now    research/notebook-anna           unmanaged (+2)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+3)
+    warning    now    research/notebook-anna           unmanaged (+3)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace (+1)
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -126,6 +126,10 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         evicted in 2 different namespaces if the effect was NoExecute. This
         information will not be updated again. Recreate the DeviceTaintRule to
         trigger an update.
+
+    On the same hardware:
+      gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod
+        research/evals-98wpf and 1 more
     ");
     assert_snapshot!(rows(120), @r"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
@@ -142,9 +146,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+2)
-    warning    now    research/notebook-anna           <none>              unmanaged (+2)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged (+3)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -159,6 +163,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     The controller would say, for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the
         effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    On the same hardware:
+      gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
     ");
     assert_snapshot!(rows(200), @r"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
@@ -174,9 +181,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+2)
-    warning    now    research/notebook-anna           <none>              unmanaged (+2)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged (+3)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -191,6 +198,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     The controller would say, for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the
         DeviceTaintRule to trigger an update.
+
+    On the same hardware:
+      gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
     ");
     let command = "preview 'gpu.example.com/node-3/*' example.com/maintenance=firmware:NoExecute";
     for line in lines(command, 80) {
