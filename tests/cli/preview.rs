@@ -76,8 +76,8 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     What hurts most:
       danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods, and none would be left; claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 would do; claim embed-5f6b8c9d77-f6ln5-gpu-kq8sm: gpu needs 1, 0 would do
-      warning   research/notebook-anna: claim notebooks: gpu needs 1, 0 would do; has no controller: nothing creates it again
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods, and none would be left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 would do; no other device for claim embed-5f6b8c9d77-f6ln5-gpu-kq8sm: gpu needs 1, 0 would do
+      warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 would do; has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            WHY-IT-HURTS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+3)

@@ -121,7 +121,13 @@ impl Replacements {
             lost.into_iter().find(|claim| claim.key() == name)
         });
         let reasons: Vec<String> = claims
-            .map(|claim| format!("claim {}: {}", claim.name, claim.offers()))
+            .map(|claim| {
+                format!(
+                    "no other device for claim {}: {}",
+                    claim.name,
+                    claim.offers()
+                )
+            })
             .collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(
             messages,
             [
-                "claim train-0-gpu: gpu needs 1, 0 would do",
+                "no other device for claim train-0-gpu: gpu needs 1, 0 would do",
                 "gpu.example.com/node-7/gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
             ]
         );
