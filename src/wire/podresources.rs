@@ -157,7 +157,7 @@ pub struct DynamicResource {
 /// A device of a claim.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ClaimResource {
-    /// What the runtime was told; see [`own_devices`].
+    /// What the runtime was told; see `own_devices`.
     #[prost(message, repeated, tag = "1")]
     pub cdi_devices: Vec<CdiDevice>,
     /// Its driver.

@@ -19,7 +19,7 @@ use crate::model::{
 ///
 /// # Errors
 ///
-/// As [`read_pods`] and [`read_workloads`], and when any other list cannot be read completely, unless
+/// As [`read_pods`] and `read_workloads`, and when any other list cannot be read completely, unless
 /// permission is missing.
 pub async fn read_pods_and_stakes(
     client: &ApiClient,

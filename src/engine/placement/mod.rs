@@ -32,7 +32,7 @@
 //! | How many claims can be placed together, at the most? | `together` |
 //! | How much of the same class stays allocatable? | `available` |
 //! | Which pools does the allocator pass over for now? | `unfinished` |
-//! | Who else sits on the same hardware? | [`siblings`] |
+//! | Who else sits on the same hardware? | [`mod@siblings`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
 //! of 1.36 and 1.37 with their default feature gates.
