@@ -47,7 +47,7 @@ async fn a_pod_that_is_reserved_for_under_another_name_is_counted_and_not_evicte
         "preview {driver} {taint}:NoExecute --publish --cleanup"
     ));
     assert!(
-        shown.starts_with("1 pod in 1 namespace would be evicted now."),
+        shown.contains("\n1 pod in 1 namespace would be evicted now.\n"),
         "{shown}"
     );
     assert!(
