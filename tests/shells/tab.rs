@@ -16,7 +16,7 @@ fn cases() -> Vec<(String, &'static str)> {
         ("kubectl-devicetaint prev".to_owned(), "preview "),
         ("kubectl-devicetaint list --exp".to_owned(), "--expired "),
         (
-            "kubectl-devicetaint preview --abort-if devi".to_owned(),
+            "kubectl-devicetaint preview --abort-if devices.s".to_owned(),
             "devices.selected",
         ),
         (
