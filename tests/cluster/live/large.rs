@@ -1,6 +1,7 @@
 //! How fast is the plugin on 1,000 nodes, and how small? Run by `benches/live.sh`.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     ControlPlane, Variant,
-    objects::{allocation, bound, claim, pod, reserved, slice},
+    objects::{allocation, bound, claim, class, node, pod, reserved, slice},
 };
 
 pub(crate) const DRIVER: &str = "gpu.example.com";
@@ -23,6 +24,8 @@ const HELD: usize = 8;
 /// Pods that use no device.
 const OTHERS: usize = 22_000;
 const NAMESPACES: usize = 20;
+/// Places of pods in a ReplicaSet.
+const PODS: usize = 10;
 const RUNS: usize = 7;
 
 /// What a run may cost: as a multiple of curl's time, and in megabytes.
@@ -58,6 +61,45 @@ async fn measure() {
         },
     ] {
         compare(&plane, &plugin, &target);
+    }
+    what_is_at_stake(&plane, &plugin).await;
+}
+
+/// What it costs to say how badly: the time with the lists of budgets, owners and nodes, against that of
+/// a user who may not read them.
+async fn what_is_at_stake(plane: &ControlPlane, plugin: &Path) {
+    plane
+        .create(&[
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "evictions"},
+                "rules": [
+                    {"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]},
+                    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+                ],
+            }),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "evictions"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "evictions"},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "evictions"}],
+            }),
+        ])
+        .await;
+    for devices in [format!("{DRIVER}/node-0007/gpu-0"), DRIVER.to_owned()] {
+        let preview = |user: &[&str]| {
+            let mut command = plane.command(plugin);
+            command.args(["preview", &devices, "-o", "json"]).args(user);
+            measured(&mut command).0
+        };
+        let (mut all, mut evictions) = (Duration::MAX, Duration::MAX);
+        for _ in 0..RUNS {
+            all = all.min(preview(&[]));
+            evictions = evictions.min(preview(&["--as", "evictions"]));
+        }
+        let (all, evictions) = (all.as_secs_f64(), evictions.as_secs_f64());
+        say(&format!(
+            "{devices}: {all:.3} s, and {evictions:.3} s without budgets, owners and nodes: {:.2} times (at most 1.2)",
+            all / evictions
+        ));
     }
 }
 
@@ -173,14 +215,71 @@ pub(crate) async fn load_nodes(plane: &ControlPlane, nodes: usize) {
         })
         .collect();
     plane.create(&namespaces).await;
+    plane.create(&[class(DRIVER)]).await;
+    let owners = load_owners(plane, nodes).await;
     // In parts, so that not all of it is in memory at once.
     for first in (0..nodes).step_by(50) {
-        let objects: Vec<Value> = (first..first + 50).flat_map(on_node).collect();
+        let objects: Vec<Value> = (first..first + 50)
+            .flat_map(|number| on_node(number, &owners))
+            .collect();
         plane.create(&objects).await;
         if first % 200 == 0 {
             say(&format!("{first} of {nodes} nodes are there"));
         }
     }
+}
+
+/// What is known of the ReplicaSets: the identity of each, by its number.
+type Owners = BTreeMap<usize, Value>;
+
+/// Creates the Deployments and ReplicaSets of the pods on so many nodes, and a budget for each namespace.
+async fn load_owners(plane: &ControlPlane, nodes: usize) -> Owners {
+    let numbers: BTreeSet<usize> = (0..nodes * DEVICES).map(owner_of).collect();
+    let budgets = (0..NAMESPACES).map(|number| {
+        json!({
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"name": "training", "namespace": namespace(number)},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"team": "research"}}},
+            "status": {"disruptionsAllowed": 1, "currentHealthy": 320, "desiredHealthy": 319, "expectedPods": 320,
+                "observedGeneration": 1},
+        })
+    });
+    plane.create(&budgets.collect::<Vec<_>>()).await;
+    let workload = |kind: &str, number: usize, owners: Value| {
+        let labels = json!({"app.kubernetes.io/name": format!("training-{number}")});
+        json!({
+            "apiVersion": "apps/v1", "kind": kind,
+            "metadata": {"name": format!("training-{number}"), "namespace": namespace(number), "ownerReferences": owners},
+            "spec": {"replicas": PODS, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "main", "image": "registry.example/training:1"}]},
+            }},
+            "status": {"replicas": PODS, "readyReplicas": PODS},
+        })
+    };
+    let deployments = numbers
+        .iter()
+        .map(|number| workload("Deployment", *number, Value::Null));
+    let deployments = plane.create(&deployments.collect::<Vec<_>>()).await;
+    let sets = numbers.iter().zip(&deployments).map(|(number, made)| {
+        workload(
+            "ReplicaSet",
+            *number,
+            json!([owner("Deployment", *number, &made["metadata"]["uid"])]),
+        )
+    });
+    let sets = plane.create(&sets.collect::<Vec<_>>()).await;
+    let identities = sets.iter().map(|set| set["metadata"]["uid"].clone());
+    numbers.into_iter().zip(identities).collect()
+}
+
+/// The number of the ReplicaSet to which the pod at this place belongs; it is in the pod's namespace.
+fn owner_of(place: usize) -> usize {
+    place / (NAMESPACES * PODS) * NAMESPACES + place % NAMESPACES
+}
+
+fn owner(kind: &str, number: usize, uid: &Value) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": kind, "name": format!("training-{number}"), "uid": uid, "controller": true})
 }
 
 /// The namespace of what is at this place.
@@ -194,7 +293,7 @@ pub(super) fn places() -> impl Iterator<Item = usize> {
 }
 
 /// Everything of one node.
-fn on_node(number: usize) -> Vec<Value> {
+fn on_node(number: usize, owners: &Owners) -> Vec<Value> {
     let node = format!("node-{number:04}");
     let names: Vec<String> = (0..DEVICES).map(|device| format!("gpu-{device}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -211,7 +310,7 @@ fn on_node(number: usize) -> Vec<Value> {
         });
         device["capacity"] = json!({"memory": {"value": "141Gi"}});
     }
-    let mut objects = vec![published];
+    let mut objects = vec![published, self::node(&node)];
     for (device, name) in names.iter().enumerate() {
         let place = number * DEVICES + device;
         if place % 10 >= HELD {
@@ -221,7 +320,10 @@ fn on_node(number: usize) -> Vec<Value> {
         let status = allocation(DRIVER, &node, name);
         let held = reserved(claim(&team, &consumer, DRIVER), status, &consumer);
         objects.push(held);
-        objects.push(bound(large(pod(&team, &consumer, &consumer)), &node));
+        let mut training = bound(large(pod(&team, &consumer, &consumer)), &node);
+        let set = owner_of(place);
+        training["metadata"]["ownerReferences"] = json!([owner("ReplicaSet", set, &owners[&set])]);
+        objects.push(training);
     }
     for other in 0..OTHERS / NODES {
         let mut idle = pod(&namespace(other), &format!("web-{number}-{other}"), "none");
