@@ -2,6 +2,7 @@
 
 use crate::error::{ExitStatus, Failure};
 use crate::report::Answer;
+use crate::report::table::each_once;
 
 /// What is made of an answer of which a part is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub fn ending(
     if strictness == Strictness::Lenient || incomplete.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    let missing: Vec<&str> = incomplete.iter().map(|gap| gap.what.as_str()).collect();
+    let missing = each_once(incomplete.iter().map(|gap| gap.what.clone()));
     Err(Failure::new(
         ExitStatus::Incomplete,
         format!(

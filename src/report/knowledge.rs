@@ -7,6 +7,7 @@
 use super::count::Count;
 use crate::engine::Semantics;
 use crate::model::{Affects, Gap, Kind};
+use crate::report::table::each_once;
 
 /// Something that reports count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,8 +98,7 @@ impl<'a> Knowledge<'a> {
     pub fn missing(&self, subjects: &[Subject]) -> String {
         let concerned = |gap: &&&Gap| subjects.iter().any(|subject| self.concerns(gap, *subject));
         let missing = self.gaps.iter().filter(concerned);
-        let names: Vec<&str> = missing.map(|gap| gap.what.as_str()).collect();
-        names.join(", ")
+        each_once(missing.map(|gap| gap.what.clone())).join(", ")
     }
 
     /// How far the answer depends on `gap`; a version may depend on more than others.
@@ -198,6 +198,18 @@ mod tests {
             Subject::Times,
         ]
         .map(|subject| knowledge.count(subject, 2).to_string())
+    }
+
+    #[test]
+    fn what_is_missing_for_several_reasons_is_named_once() {
+        let gaps = [
+            missing(Kind::Pod),
+            missing(Kind::ResourceClaim),
+            missing(Kind::Pod),
+        ];
+        let semantics = semantics(37);
+        let knowledge = Knowledge::new(&gaps, &semantics);
+        assert_eq!(knowledge.missing(&[Subject::Pods]), "pods, resourceclaims");
     }
 
     #[test]

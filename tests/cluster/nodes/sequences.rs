@@ -8,7 +8,7 @@ use serde_json::json;
 use super::bench::{Bench, plane};
 use crate::harness::{ControlPlane, Random, Reference, block_on, fresh_seed, number_in, say};
 
-/// So many sequences are tried, unless `TRIES` says otherwise; 200 take some twenty minutes.
+/// So many sequences are tried, unless `TRIES` says otherwise; 200 take some ten minutes.
 const TRIES: u64 = 12;
 /// Nodes that are tried on side by side.
 const NODES: u64 = 4;
