@@ -179,19 +179,14 @@ impl<'a> Evaluation<'a> {
     #[inline(never)]
     fn chain(&mut self, terms: &'a [Node], deciding: bool) -> Outcome {
         self.spend(1)?;
-        let mut failed: Option<Fault> = None;
+        let mut decision = Decision::by(deciding);
         for term in terms {
-            match self.value(term) {
-                Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
-                Ok(Value::Bool(_)) => {}
-                Ok(_) => failed = Some(stronger(failed, Fault::overload())),
-                Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => {
-                    failed = Some(stronger(failed, fault));
-                }
-                Err(fault @ Fault::Unsupported(_)) => return Err(fault),
+            let outcome = self.value(term);
+            if let Some(value) = decision.hear(outcome)? {
+                return Ok(value);
             }
         }
-        failed.map_or(Ok(Value::Bool(!deciding)), Err)
+        decision.end()
     }
 
     /// Upstream looks up what is written out by a hash, which versions do not have.
@@ -329,20 +324,15 @@ impl<'a> Evaluation<'a> {
         rounds: &[(Value, Option<Value>)],
         deciding: bool,
     ) -> Outcome {
-        let mut failed: Option<Fault> = None;
+        let mut decision = Decision::by(deciding);
         for round in rounds {
             self.enter(fold, round)?;
-            match self.value(&fold.body) {
-                Ok(Value::Bool(value)) if value == deciding => return Ok(Value::Bool(deciding)),
-                Ok(Value::Bool(_)) => {}
-                Ok(_) => failed = Some(stronger(failed, Fault::overload())),
-                Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => {
-                    failed = Some(stronger(failed, fault));
-                }
-                Err(fault @ Fault::Unsupported(_)) => return Err(fault),
+            let outcome = self.value(&fold.body);
+            if let Some(value) = decision.hear(outcome)? {
+                return Ok(value);
             }
         }
-        failed.map_or(Ok(Value::Bool(!deciding)), Err)
+        decision.end()
     }
 
     fn exists_one(&mut self, fold: &'a FoldNode, rounds: &[(Value, Option<Value>)]) -> Outcome {
@@ -407,6 +397,37 @@ impl<'a> Evaluation<'a> {
             }
         }
         Ok(Value::Map(Arc::new(map)))
+    }
+}
+
+/// A truth value of many parts, where one that is `by` decides, even over errors and over what is not
+/// known: that of `||` and `exists` with true, of `&&` and `all` with false.
+struct Decision {
+    by: bool,
+    failed: Option<Fault>,
+}
+
+impl Decision {
+    fn by(by: bool) -> Self {
+        Self { by, failed: None }
+    }
+
+    /// The value of the whole, if this part decides it.
+    fn hear(&mut self, part: Outcome) -> Result<Option<Value>, Fault> {
+        let fault = match part {
+            Ok(Value::Bool(value)) if value == self.by => return Ok(Some(Value::Bool(self.by))),
+            Ok(Value::Bool(_)) => return Ok(None),
+            Ok(_) => Fault::overload(),
+            Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => fault,
+            Err(fault @ Fault::Unsupported(_)) => return Err(fault),
+        };
+        self.failed = Some(stronger(self.failed.take(), fault));
+        Ok(None)
+    }
+
+    /// The value of the whole, if no part has decided it.
+    fn end(self) -> Outcome {
+        self.failed.map_or(Ok(Value::Bool(!self.by)), Err)
     }
 }
 
