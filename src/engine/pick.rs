@@ -407,7 +407,7 @@ mod tests {
             (format!("['a', 'b'].exists(e, {model} && e == 'b')"), None),
         ] {
             let alone = [
-                Wanted::Named(vec![exactly(id("a", "gone"))]),
+                Wanted::Named(vec![id("a", "gone").into()]),
                 expression(&text),
             ];
             let pick = pick(&snapshot(), &alone, &semantics());
@@ -434,15 +434,6 @@ mod tests {
         let pick = pick(&snapshot, &[wanted], &semantics());
         assert_eq!(pick.failed, []);
         assert_eq!(pick.devices.len(), 3);
-    }
-
-    fn exactly(id: DeviceId) -> DeviceSelector {
-        DeviceSelector {
-            driver: Some(id.driver),
-            pool: Some(id.pool),
-            device: Some(id.device),
-            ..DeviceSelector::default()
-        }
     }
 
     #[test]

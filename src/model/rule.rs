@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{DeviceName, DriverName, FieldManager, ObjectName, PoolName, Taint, Uid};
+use super::{DeviceId, DeviceName, DriverName, FieldManager, ObjectName, PoolName, Taint, Uid};
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,18 @@ pub struct DeviceSelector {
     pub expressions: Vec<String>,
     /// Fields that this plugin does not know, by name; today's controller ignores them.
     pub unknown_fields: Vec<String>,
+}
+
+impl From<DeviceId> for DeviceSelector {
+    /// That of the one device, by its names.
+    fn from(id: DeviceId) -> Self {
+        Self {
+            driver: Some(id.driver),
+            pool: Some(id.pool),
+            device: Some(id.device),
+            ..Self::default()
+        }
+    }
 }
 
 /// The condition `EvictionInProgress` of a rule, written by the eviction controller since 1.35.

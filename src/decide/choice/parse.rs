@@ -7,7 +7,7 @@ use super::typed::Typed;
 use super::wrong::wrong_name;
 use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, Effect, Reading, Taint};
+use crate::model::{DeviceSelector, Effect, Reading, Taint};
 use crate::naming::shell::word;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{NamingError, Targets, rule};
@@ -121,19 +121,9 @@ impl Choice {
             return Ok((self.clone(), Vec::new()));
         };
         let Picked { devices, notes } = picker.resolve(reading, &[named], semantics)?;
-        let by = By::Selectors(devices.into_iter().map(exactly).collect());
+        let by = By::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
         Ok((Self { by, taint }, notes))
-    }
-}
-
-/// The selector of one device by its name.
-fn exactly(id: DeviceId) -> DeviceSelector {
-    DeviceSelector {
-        driver: Some(id.driver),
-        pool: Some(id.pool),
-        device: Some(id.device),
-        ..DeviceSelector::default()
     }
 }
 
