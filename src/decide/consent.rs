@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::impact::{Consent, ExpectedReport, Objection, UnreadableReport};
+use crate::report::impact::{Consent, ExpectedReport, Objection, Pod, UnreadableReport};
 
 /// What was said beforehand about how much harm is agreed to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -193,8 +193,7 @@ fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
         let rule = first.and_then(|cause| cause.name.as_deref());
         rule.is_some_and(|name| done.contains(name))
     });
-    pods.map(|pod| format!("{}/{}", pod.namespace, pod.name))
-        .collect()
+    pods.map(Pod::full_name).collect()
 }
 
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.

@@ -201,7 +201,9 @@ impl ExpectedReport {
             .collect();
         for pod in found.pods.iter().filter(|pod| pod.outcome.is_evicted()) {
             objections.extend(match known.get(pod.uid.as_str()) {
-                None => Some(Objection::NewPod { pod: name(pod) }),
+                None => Some(Objection::NewPod {
+                    pod: pod.full_name(),
+                }),
                 Some(expected) => earlier(expected, pod),
             });
         }
@@ -285,14 +287,10 @@ fn earlier(expected: &Pod, found: &Pod) -> Option<Objection> {
     let delay = |pod: &Pod| pod.evict_in_seconds.unwrap_or_default().max(0);
     let (expected, left) = (delay(expected), delay(found));
     (now != then && left < expected).then(|| Objection::Earlier {
-        pod: name(found),
+        pod: found.full_name(),
         expected: SignedDuration::from_secs(expected),
         found: SignedDuration::from_secs(left),
     })
-}
-
-fn name(pod: &Pod) -> String {
-    format!("{}/{}", pod.namespace, pod.name)
 }
 
 #[cfg(test)]

@@ -56,13 +56,8 @@ impl Grouping {
 
 /// The top of the pod's owners as far as it is known, as `KIND/NAME`.
 pub(super) fn workload(pod: &Pod) -> Option<String> {
-    let owner = pod.workload.as_ref().or(pod.owner.as_ref())?;
+    let owner = pod.top_owner()?;
     Some(format!("{}/{}", owner.kind, owner.name))
-}
-
-/// `NAMESPACE/NAME`.
-pub(super) fn full_name(pod: &Pod) -> String {
-    format!("{}/{}", pod.namespace, pod.name)
 }
 
 /// By what pods are told, the worst hit first: the worst hazard, how many there are, who goes first.
@@ -140,7 +135,7 @@ mod tests {
     fn a_pod_is_in_every_group_that_it_belongs_to_once() {
         let report = Example::new().report();
         let pod = &report.pods[0];
-        for by in Grouping::ALL {
+        for (_, by) in Grouping::ALL {
             let groups = by.groups(pod);
             assert!(!groups.is_empty(), "{by:?}");
             let mut once = groups.clone();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrangement::Grouping;
-use super::order::{full_name, workload};
+use super::order::workload;
 use super::view::{ImpactReport, Outcome, Pod};
 use crate::report::hazard::Hazard;
 use crate::report::table::{Column, NONE, Section, Table, counted, each_once, first_of, optional};
@@ -56,7 +56,7 @@ fn in_numbers(evicted: &[&Pod], all: usize) -> String {
 /// The pods that stay, and why, a line each.
 pub(super) fn staying(report: &ImpactReport) -> Vec<String> {
     let staying = in_order(report, |pod| !pod.outcome.is_evicted());
-    let line = |pod: &Pod| format!("{}: {}", full_name(pod), why_it_stays(pod));
+    let line = |pod: &Pod| format!("{}: {}", pod.full_name(), why_it_stays(pod));
     staying.into_iter().map(line).collect()
 }
 
@@ -78,7 +78,8 @@ pub(super) struct Shared {
 impl Shared {
     /// What the pods of `report` share.
     pub(super) fn of(report: &ImpactReport) -> Self {
-        let evicted = in_order(report, |pod| pod.outcome.is_evicted());
+        let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
+        let evicted: Vec<&Pod> = evicted.collect();
         let same = |value: fn(&Pod) -> String| {
             let mut values = evicted.iter().map(|pod| value(pod));
             let first = values.next()?;
@@ -139,7 +140,7 @@ fn row(pod: &Pod) -> Vec<String> {
     vec![
         pod.severity.as_str().to_owned(),
         when(pod),
-        full_name(pod),
+        pod.full_name(),
         optional(pod.node.as_deref()),
         first_of(&devices(pod)),
         optional(workload(pod).as_deref()),

@@ -2,7 +2,6 @@
 
 use super::budgets::Budget;
 use super::headline::headline;
-use super::order::full_name;
 use super::rows::{self, Shared};
 use super::siblings::Sibling;
 use super::timeline::Timeline;
@@ -190,7 +189,7 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
         let hit = pods
             .iter()
             .filter(|pod| pod.hazards.iter().any(|found| found == code));
-        let names: Vec<_> = hit.map(full_name).collect();
+        let names: Vec<_> = hit.map(Pod::full_name).collect();
         let who = match names.as_slice() {
             [] => return None,
             [only] => only.clone(),

@@ -266,7 +266,7 @@ fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
 
 /// Namespace, kind and name of what would create the pod again, or of the pod itself.
 fn top_owner(pod: &Pod) -> (&str, &str, &str) {
-    let (kind, name) = match pod.workload.as_ref().or(pod.owner.as_ref()) {
+    let (kind, name) = match pod.top_owner() {
         Some(owner) => (owner.kind.as_str(), owner.name.as_str()),
         None => ("Pod", pod.name.as_str()),
     };

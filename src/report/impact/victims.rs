@@ -1,6 +1,6 @@
 //! Whom does it hit worst?
 
-use super::order::{full_name, urgency, workload};
+use super::order::{urgency, workload};
 use super::view::{ImpactReport, Outcome, Pod};
 use crate::model::Uid;
 use crate::report::severity::Severity;
@@ -49,7 +49,7 @@ impl ImpactReport {
         for pod in hit {
             let group = match workload(pod) {
                 Some(workload) => format!("{} of {}", workload, pod.namespace),
-                None => full_name(pod),
+                None => pod.full_name(),
             };
             match groups.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, pods)) => pods.push(pod),

@@ -335,6 +335,20 @@ pub struct Pod {
     pub notes: Vec<Note>,
 }
 
+impl Pod {
+    /// `NAMESPACE/NAME`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// The top of its owners as far as it is known; `None` for a bare pod.
+    #[must_use]
+    pub fn top_owner(&self) -> Option<&Owner> {
+        self.workload.as_ref().or(self.owner.as_ref())
+    }
+}
+
 /// What would happen to a pod.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
