@@ -77,15 +77,15 @@ impl<T: Description> ToObject for Described<T> {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
-        let mut object = self.fields.clone();
+        let mut object = Cow::Borrowed(&self.fields);
         for _ in 0..MOST {
-            let error = match serde_path_to_error::deserialize::<_, T>(&object) {
+            let error = match serde_path_to_error::deserialize::<_, T>(object.as_ref()) {
                 Ok(described) => return described.to_fact(metadata, context),
                 Err(error) => error,
             };
             let path = error.path().to_string();
             let wrong = FieldError::new(&path, error.inner().to_string());
-            let Some(Value::String(text)) = find(&mut object, error.path()) else {
+            let Some(Value::String(text)) = find(object.to_mut(), error.path()) else {
                 return Err(wrong);
             };
             *text = Time::replaced(text, &path, context).ok_or(wrong)?;

@@ -40,7 +40,7 @@ pub struct TypeMeta {
 impl TypeMeta {
     /// Whether it is a list, of one kind or of any.
     pub(super) fn is_list(&self) -> bool {
-        self.kind.ends_with("List")
+        is_list(&self.kind)
     }
 
     /// What the objects of a typed list are; nothing for a `List` of any kinds.
@@ -54,6 +54,11 @@ impl TypeMeta {
             kind: kind.to_owned(),
         })
     }
+}
+
+/// Whether objects of that kind are lists.
+pub(super) fn is_list(kind: &str) -> bool {
+    kind.ends_with("List")
 }
 
 /// What a list says about itself.

@@ -11,7 +11,7 @@ use serde::de::{
 use serde_json::{Map, Value};
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, place};
+use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, is_list, place};
 use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
@@ -84,18 +84,20 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
             if key == "items" && head.may_be_list() {
                 return self.found.list(head, map);
             }
-            match head.type_meta(self.inherited) {
-                Some(type_meta) if type_meta.is_of_no_interest() => {
-                    map.next_value::<IgnoredAny>()?;
-                    head.skip_rest(&mut map)?;
-                    self.found.count(type_meta);
-                    return Ok(None);
-                }
-                type_meta => {
-                    let taken = head.put_aside(key, &mut map);
-                    taken.inspect_err(|_| self.found.unreadable(type_meta))?;
-                }
+            let stated = head.stated(self.inherited);
+            if let Some((api_version, kind)) = stated
+                && is_of_no_interest(api_version, kind)
+            {
+                let type_meta = head.type_meta(self.inherited);
+                map.next_value::<IgnoredAny>()?;
+                head.skip_rest(&mut map)?;
+                type_meta
+                    .into_iter()
+                    .for_each(|found| self.found.count(found));
+                return Ok(None);
             }
+            let taken = head.put_aside(key, &mut map);
+            taken.inspect_err(|_| self.found.unreadable(head.stated(self.inherited)))?;
         }
         match head.type_meta(self.inherited) {
             Some(type_meta) if type_meta.is_list() => self.found.finish_list(type_meta, head.other),
@@ -152,36 +154,40 @@ impl Head {
         Ok(())
     }
 
-    /// What the object is: as it says itself, else as its list says.
-    fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
+    /// Version and kind of the object: as it says itself, else as its list says.
+    fn stated<'s>(&'s self, inherited: Option<&'s TypeMeta>) -> Option<(&'s str, &'s str)> {
         let api_version = self.api_version.as_ref();
         let kind = self.kind.as_ref();
+        Some((
+            api_version.or(inherited.map(|from| &from.api_version))?,
+            kind.or(inherited.map(|from| &from.kind))?,
+        ))
+    }
+
+    fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
+        let (api_version, kind) = self.stated(inherited)?;
         Some(TypeMeta {
-            api_version: api_version
-                .or(inherited.map(|from| &from.api_version))?
-                .clone(),
-            kind: kind.or(inherited.map(|from| &from.kind))?.clone(),
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
         })
     }
 
     /// Whether `items` are a list's: they are, unless the object is known to be something else.
     fn may_be_list(&self) -> bool {
-        self.kind.as_ref().is_none_or(|kind| kind.ends_with("List"))
+        self.kind.as_deref().is_none_or(is_list)
     }
 }
 
-impl TypeMeta {
-    /// Whether an object that says so is passed over.
-    fn is_of_no_interest(&self) -> bool {
-        !self.is_list()
-            && !self.is_status()
-            && matches!(lookup(&self.api_version, &self.kind), Lookup::NotRead)
-    }
+/// Whether an object that says so is passed over.
+fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
+    !is_list(kind)
+        && !is_status(api_version, kind)
+        && matches!(lookup(api_version, kind), Lookup::NotRead)
+}
 
-    /// Whether it is a server's account of a failure.
-    fn is_status(&self) -> bool {
-        self.kind == "Status" && self.api_version == "v1"
-    }
+/// Whether it is a server's account of a failure.
+fn is_status(api_version: &str, kind: &str) -> bool {
+    kind == "Status" && api_version == "v1"
 }
 
 impl Found {
@@ -196,7 +202,7 @@ impl Found {
                     supported: supported(kind),
                 }));
             }
-            Lookup::NotRead if type_meta.is_status() => {
+            Lookup::NotRead if is_status(&type_meta.api_version, &type_meta.kind) => {
                 let status = Status::deserialize(Value::Object(fields)).map_err(E::custom)?;
                 return Err(self.fail(status.into()));
             }
@@ -214,8 +220,8 @@ impl Found {
 
     /// Notes that an object of interest could not be read, so that its text is not taken for one that
     /// has nothing to do with Kubernetes.
-    fn unreadable(&mut self, type_meta: Option<TypeMeta>) {
-        let lookup = type_meta.map(|found| lookup(&found.api_version, &found.kind));
+    fn unreadable(&mut self, stated: Option<(&str, &str)>) {
+        let lookup = stated.map(|(api_version, kind)| lookup(api_version, kind));
         if let Some(Lookup::Read(version)) = lookup {
             self.failure = Some(Failure::Unreadable { kind: version.kind });
         }
