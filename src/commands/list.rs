@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -10,6 +9,7 @@ use super::context::Context;
 use super::flags::events::EventsArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
+use super::flags::words::one_of;
 use super::work::clusters;
 use super::work::events::{self, Results};
 use super::work::follow::{Question, answer, answer_once, follow};
@@ -54,7 +54,7 @@ pub(super) struct ListArgs {
     no_headers: bool,
 
     /// Order of the rules
-    #[arg(long, value_name = "ORDER", value_parser = sort_parser(), default_value = "name", help_heading = "Output")]
+    #[arg(long, value_name = "ORDER", value_parser = one_of(&SortBy::ALL), default_value = "name", help_heading = "Output")]
     sort_by: SortBy,
 
     #[command(flatten)]
@@ -81,14 +81,6 @@ Examples:
   # The rules as they are in the cluster, or with --from as they are in the file
   kubectl devicetaint list -o yaml \\
     -l app.kubernetes.io/managed-by=kubectl-devicetaint";
-
-fn sort_parser() -> impl TypedValueParser<Value = SortBy> {
-    let words = SortBy::ALL.map(|(word, _)| word);
-    PossibleValuesParser::new(words).map(|word| {
-        let known = SortBy::ALL.into_iter().find(|(known, _)| *known == word);
-        known.map(|(_, order)| order).unwrap_or_default()
-    })
-}
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     if args.watch && args.wants_objects() {

@@ -17,3 +17,4 @@ pub(crate) mod repeated;
 pub(crate) mod rules;
 pub(crate) mod safety;
 pub(crate) mod source;
+pub(crate) mod words;

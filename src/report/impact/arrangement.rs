@@ -24,19 +24,13 @@ pub enum Order {
 }
 
 impl Order {
-    /// Every order, in that of the documentation.
-    pub const ALL: [Self; 4] = [Self::Severity, Self::Time, Self::Namespace, Self::Workload];
-
-    /// The order as it is written after `--sort-by`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Severity => "severity",
-            Self::Time => "time",
-            Self::Namespace => "namespace",
-            Self::Workload => "workload",
-        }
-    }
+    /// Every order, by the word after `--sort-by`.
+    pub const ALL: [(&str, Self); 4] = [
+        ("severity", Self::Severity),
+        ("time", Self::Time),
+        ("namespace", Self::Namespace),
+        ("workload", Self::Workload),
+    ];
 }
 
 /// What pods are told together.
@@ -55,24 +49,12 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// Every grouping, in the order of the documentation.
-    pub const ALL: [Self; 5] = [
-        Self::Workload,
-        Self::Namespace,
-        Self::Node,
-        Self::Device,
-        Self::Claim,
+    /// Every grouping, by the word after `--by`.
+    pub const ALL: [(&str, Self); 5] = [
+        ("workload", Self::Workload),
+        ("namespace", Self::Namespace),
+        ("node", Self::Node),
+        ("device", Self::Device),
+        ("claim", Self::Claim),
     ];
-
-    /// The grouping as it is written after `--by`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Workload => "workload",
-            Self::Namespace => "namespace",
-            Self::Node => "node",
-            Self::Device => "device",
-            Self::Claim => "claim",
-        }
-    }
 }
