@@ -1,5 +1,6 @@
 //! `podresources`: what the kubelet of this node says is in use, and whether devices may be pulled.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use super::work::look::{Aside, Look};
 use super::work::present::present;
 use crate::cluster::node_of_pod;
 use crate::decide::choice::{Shown, Typed};
-use crate::engine::pulling::{Testimony, Witnesses, strangers, testimonies};
+use crate::engine::pulling::{Identity, Testimony, Witnesses, strangers, testimonies};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET};
 use crate::model::{NamespacedName, NodeName};
@@ -24,6 +25,9 @@ use crate::naming::duration::parse_duration;
 use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{PodResourcesReport, PullReport};
+
+/// Where Linux says what the machine is called.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 /// Ask the kubelet of this node what is in use, whatever the API says
 ///
@@ -318,8 +322,17 @@ async fn compare(
         node: &node,
         in_use: &in_use,
         prepared: prepared.as_deref(),
+        identity: Identity::Shown,
     };
-    let is_proven = args.kubelet.via_debug.is_some() || proven(&witnesses, &look).await?;
+    // A pod that was made on a node has asked the kubelet there.
+    let identity = match args.kubelet.via_debug {
+        Some(_) => Identity::Shown,
+        None => identity(&witnesses, &look).await?,
+    };
+    let witnesses = Witnesses {
+        identity,
+        ..witnesses
+    };
     let mut found = testimonies(&witnesses);
     if found.is_empty() {
         return Err(Failure::new(
@@ -332,18 +345,16 @@ async fn compare(
     found.retain(|testimony: &Testimony| shown.contains(&testimony.device));
     let mut report = PullReport::new(node.as_str(), &found, &look.basis());
     report.warnings.extend(listed.warnings.iter().cloned());
-    if !is_proven {
-        report.warnings.push(unproven(&node));
-    }
     present(&report, look.aside(), args.output.wanted(), context)
 }
 
-/// Whether a pod that the kubelet lists shows that it is the kubelet of the node that is meant.
+/// Whether a pod that the kubelet lists shows that it is the kubelet of the node that is meant, or else the
+/// machine's name does.
 ///
 /// # Errors
 ///
-/// When one shows that it is not.
-async fn proven(witnesses: &Witnesses<'_>, look: &Look) -> Result<bool, Failure> {
+/// When a pod shows that it is not.
+async fn identity(witnesses: &Witnesses<'_>, look: &Look) -> Result<Identity, Failure> {
     // One that is asked for may be gone by now, and the next one not.
     const ASKED: usize = 3;
     let node = witnesses.node;
@@ -362,27 +373,30 @@ async fn proven(witnesses: &Witnesses<'_>, look: &Look) -> Result<bool, Failure>
         .clone()
         .any(|pod| known.clone().any(|known| known.name == pod.name))
     {
-        return Ok(true);
+        return Ok(Identity::Shown);
     }
+    let by_name = identity_of_machine(node);
     let Some(live) = look.live() else {
-        return Ok(false);
+        return Ok(by_name);
     };
     for pod in pods.take(ASKED) {
         match node_of_pod(&live.client, &pod.name).await.map_err(failed)? {
-            Some(place) if place == *node => return Ok(true),
+            Some(place) if place == *node => return Ok(Identity::Shown),
             Some(other) => return Err(stranger(&pod.name, &other)),
             None => {}
         }
     }
-    Ok(false)
+    Ok(by_name)
 }
 
-/// Nothing that the kubelet says shows whose it is.
-fn unproven(node: &NodeName) -> Oddity {
-    Oddity {
-        code: "node-unproven".to_owned(),
-        message: format!("nothing that this kubelet says shows that it is the one of node {node}"),
-        fix: None,
+/// Whether this machine has the node's name, which is what a kubelet calls its node unless it is told
+/// another name. Who asks for something else than the name of a machine is not there.
+fn identity_of_machine(node: &NodeName) -> Identity {
+    let name = fs::read_to_string(HOST_NAME).unwrap_or_default();
+    if name.trim().eq_ignore_ascii_case(node.as_str()) {
+        Identity::Shown
+    } else {
+        Identity::NotShown
     }
 }
 

@@ -9,6 +9,8 @@
 //! | the kubelet's list | no container uses it; it leaves out who was deleted by force |
 //! | the kubelet's own notes | it is not prepared for anybody, those left out included |
 //! | the driver | it is at work, so that what was given back is given back |
+//!
+//! The kubelet speaks for its own node: what one says that may be another's frees nothing.
 
 use std::collections::BTreeSet;
 
@@ -33,6 +35,17 @@ pub struct Witnesses<'a> {
     pub in_use: &'a InUse,
     /// What the kubelet has noted that its drivers have prepared; absent where that could not be read.
     pub prepared: Option<&'a [PreparedClaim]>,
+    /// Whether it is the kubelet of that node.
+    pub identity: Identity,
+}
+
+/// Whether a kubelet is the one of the node that is asked about. It does not say its own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// A pod that it lists is on that node, or where it was asked shows it.
+    Shown,
+    /// Nothing shows it: it may be the kubelet of any node that lists nobody.
+    NotShown,
 }
 
 /// What the witnesses say of one device.
@@ -96,6 +109,8 @@ pub enum Objection {
     DriverDown,
     /// Whether its driver is at work is not known.
     DriverUnknown,
+    /// Nothing shows that the kubelet is the one of the node.
+    NodeUnproven,
     /// The kubelet cannot say which devices are in use.
     KubeletBlind,
     /// The kubelet's notes could not be read, so that pods that were deleted by force are not seen.
@@ -145,6 +160,10 @@ pub fn testimonies(witnesses: &Witnesses<'_>) -> Vec<Testimony> {
         let mut objections = case.of_kubelet();
         objections.extend(case.of_api());
         objections.extend(case.of_driver(&publishers));
+        match witnesses.identity {
+            Identity::Shown => {}
+            Identity::NotShown => objections.push(Objection::NodeUnproven),
+        }
         if is_blind {
             objections.push(Objection::KubeletBlind);
         }

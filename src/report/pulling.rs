@@ -87,6 +87,8 @@ pub enum PullCode {
     DriverDown,
     /// Whether its driver is at work is not known.
     DriverUnknown,
+    /// Nothing shows that the kubelet that was asked is the one of the node.
+    NodeUnproven,
     /// The kubelet cannot say which devices are in use.
     KubeletBlind,
     /// What the kubelet has noted for itself could not be read.
@@ -159,6 +161,12 @@ impl PullReason {
                 None,
                 None,
                 "whether its driver is at work is not known".to_owned(),
+            ),
+            Objection::NodeUnproven => (
+                PullCode::NodeUnproven,
+                None,
+                None,
+                "nothing shows that this kubelet is the one of the node: no pod that it lists is known to be there, and the machine has another name".to_owned(),
             ),
             Objection::KubeletBlind => (
                 PullCode::KubeletBlind,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::world::{GPU_0, World, device_id, name};
 use crate::engine::Semantics;
-use crate::engine::pulling::{Objection, Testimony, Witnesses, strangers, testimonies};
+use crate::engine::pulling::{Identity, Objection, Testimony, Witnesses, strangers, testimonies};
 use crate::model::{
     ClaimInUse, ContainerInUse, Containers, Deletion, DeviceInUse, Dialect, Gap, InUse, Kind,
     PodInUse, PreparedClaim, Reading, Source,
@@ -44,6 +44,7 @@ struct Scene {
     reading: Reading,
     in_use: InUse,
     prepared: Option<Vec<PreparedClaim>>,
+    identity: Identity,
 }
 
 impl Scene {
@@ -61,6 +62,7 @@ impl Scene {
             },
             in_use,
             prepared: Some(Vec::new()),
+            identity: Identity::Shown,
         }
     }
 
@@ -75,6 +77,7 @@ impl Scene {
             node: &"node-a".into(),
             in_use: &self.in_use,
             prepared: self.prepared.as_deref(),
+            identity: self.identity,
         })
     }
 
@@ -263,6 +266,16 @@ fn a_kubelet_that_cannot_speak_of_claims_is_no_witness() {
     let early = busy().but_pod(|pod| pod.containers = Containers::Unknown);
     let early = Scene::new(early, silent).objections();
     assert!(!early.contains(&Objection::KubeletBlind), "{early:?}");
+}
+
+#[test]
+fn a_kubelet_that_may_be_another_nodes_frees_nothing() {
+    let mut scene = Scene::new(idle(), nobody());
+    scene.identity = Identity::NotShown;
+    let found = scene.testimonies();
+    let objections = found.iter().map(|one| &one.objections[..]);
+    let expected = [&[Objection::NodeUnproven][..], &[Objection::NodeUnproven]];
+    assert_eq!(objections.collect::<Vec<_>>(), expected);
 }
 
 #[test]
