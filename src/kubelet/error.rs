@@ -59,6 +59,14 @@ pub enum KubeletError {
         /// How long was tried.
         limit: Duration,
     },
+    /// It cannot answer now, and says so.
+    #[error("the kubelet at {} cannot answer now: {why}", path.display())]
+    Unready {
+        /// Which.
+        path: PathBuf,
+        /// What it has said.
+        why: String,
+    },
     /// The connection ended, or what came over it was no answer.
     #[error("the kubelet at {} has broken off its answer: {why}", path.display())]
     Broken {
@@ -116,8 +124,12 @@ impl KubeletError {
             Self::Busy { .. } => {
                 "a kubelet takes 100 questions a second from all who ask: try again, or see who else does"
             }
-            Self::Broken { .. } => "the kubelet may have been restarted just now: try again",
-            Self::NotServed { .. } => "it is older than this question: see the kubelet's version",
+            Self::Broken { .. } | Self::Unready { .. } => {
+                "the kubelet may have been restarted just now: try again"
+            }
+            Self::NotServed { .. } => {
+                "it is older than this question, or the feature gate for it is off: see the kubelet's version and configuration"
+            }
             Self::NoPod { .. } => {
                 "a kubelet knows the active pods of its own node only: kubectl get pod -o wide says which node that is"
             }
@@ -129,9 +141,11 @@ impl KubeletError {
     #[must_use]
     pub fn passes(&self) -> bool {
         match self {
-            Self::Deaf { .. } | Self::TimedOut { .. } | Self::Busy { .. } | Self::Broken { .. } => {
-                true
-            }
+            Self::Deaf { .. }
+            | Self::TimedOut { .. }
+            | Self::Busy { .. }
+            | Self::Unready { .. }
+            | Self::Broken { .. } => true,
             Self::Missing { .. }
             | Self::Denied { .. }
             | Self::Unusable { .. }

@@ -57,6 +57,12 @@ impl Lister {
         }
     }
 
+    /// Asks at most for so long, if it was longer before.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        Self::new(&self.path, self.limit.min(limit))
+    }
+
     /// Everything that is in use; very old kubelets say less, which the answer tells.
     ///
     /// # Errors
@@ -125,12 +131,10 @@ impl Lister {
         let response = self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {});
         match response.await? {
             Answered::Said(response) => Ok(response.into_fact()),
-            Answered::Refused(status) if status.code() == Code::Unimplemented => {
-                Err(KubeletError::NotServed {
-                    path: self.path.clone(),
-                    call: "GetAllocatableResources",
-                })
-            }
+            Answered::Refused(status) if is_off(&status) => Err(KubeletError::NotServed {
+                path: self.path.clone(),
+                call: "GetAllocatableResources",
+            }),
             Answered::Refused(status) => Err(self.refused(&status)),
         }
     }
@@ -232,9 +236,12 @@ impl Lister {
     }
 
     fn refused(&self, status: &Status) -> KubeletError {
-        KubeletError::Refused {
-            path: self.path.clone(),
-            why: format!("{} ({})", status.message(), status.code().description()),
+        let path = self.path.clone();
+        let why = format!("{} ({})", status.message(), status.code().description());
+        if status.code() == Code::Unavailable {
+            KubeletError::Unready { path, why }
+        } else {
+            KubeletError::Refused { path, why }
         }
     }
 }
@@ -252,9 +259,14 @@ fn is_transport(status: &Status) -> bool {
         || is_ours && words.iter().any(|word| status.message().contains(word))
 }
 
-/// Upstream: `v1PodResourcesServer.Get` up to 1.35, behind `KubeletPodResourcesGet`.
+/// Whether the kubelet does not have the call, or has it behind a gate that is off.
+///
+/// Upstream: `v1PodResourcesServer.Get` up to 1.35, behind `KubeletPodResourcesGet`, and
+/// `GetAllocatableResources` up to 1.27, behind `KubeletPodResourcesGetAllocatable`.
 fn is_off(status: &Status) -> bool {
-    status.code() == Code::Unimplemented || status.message().contains("Get method disabled")
+    let words = ["Get method disabled", "GetAllocatableResources disabled"];
+    status.code() == Code::Unimplemented
+        || words.iter().any(|words| status.message().contains(words))
 }
 
 /// Upstream: `v1PodResourcesServer.Get`, which has no code for it.
