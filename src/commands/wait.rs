@@ -121,8 +121,9 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     };
     let events = args.events.events.as_deref();
     let stdout = events::begin(events, "wait", results, context).await?;
-    let verifier = args.verifier(context).await?;
     let began = Instant::now();
+    let end = began.checked_add(args.timeout).unwrap_or(began);
+    let verifier = args.verifier(end, context).await?;
     let live = connect(context).await?;
     let found = args.find(&chooser, &live, context).await?;
     if found.is_empty() {
@@ -143,7 +144,10 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         }
     };
     let waited = match verifier {
-        Some(verifier) => args.verified(waited, (&verifier, &found), began).await?,
+        Some(verifier) => {
+            args.verified(waited, (&verifier, &found), (began, end))
+                .await?
+        }
         None => waited,
     };
     live.tell(&context.printer);
@@ -160,12 +164,12 @@ impl WaitArgs {
     }
 
     /// The kubelet whose word counts too, if so.
-    async fn verifier(&self, context: &Context) -> Result<Option<Verifier>, Failure> {
+    async fn verifier(&self, end: Instant, context: &Context) -> Result<Option<Verifier>, Failure> {
         let Some(socket) = &self.verify_node else {
             return Ok(None);
         };
         match Goal::from(self.what) {
-            Goal::Evicted => Verifier::at(socket, context).await.map(Some),
+            Goal::Evicted => Verifier::at(socket, end, context).await.map(Some),
             Goal::Observed | Goal::Deleted => {
                 Err(Failure::usage("--verify-node goes with --for evicted only"))
             }
@@ -177,13 +181,12 @@ impl WaitArgs {
         &self,
         waited: Waited,
         (verifier, rules): (&Verifier, &[DeviceTaintRule]),
-        began: Instant,
+        (began, end): (Instant, Instant),
     ) -> Result<Waited, Failure> {
         match waited.ending {
             Ending::TimedOut(_) => return Ok(waited),
             Ending::Met => {}
         }
-        let end = began.checked_add(self.timeout).unwrap_or(began);
         let left = verifier.settled(rules, end).await?;
         let ending = if left.is_empty() {
             Ending::Met

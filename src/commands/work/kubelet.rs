@@ -61,12 +61,16 @@ impl Verifier {
     /// # Errors
     ///
     /// When it is not.
-    pub(crate) async fn at(socket: &Path, context: &Context) -> Result<Self, Failure> {
+    pub(crate) async fn at(
+        socket: &Path,
+        end: Instant,
+        context: &Context,
+    ) -> Result<Self, Failure> {
         let verifier = Self {
             socket: socket.to_owned(),
             lister: lister(socket, context),
         };
-        verifier.left(&[]).await?;
+        verifier.left(&[], end).await?;
         Ok(verifier)
     }
 
@@ -82,7 +86,7 @@ impl Verifier {
         end: Instant,
     ) -> Result<Vec<Left>, Failure> {
         loop {
-            let left = match self.left(rules).await {
+            let left = match self.left(rules, end).await {
                 Ok(left) if left.is_empty() => return Ok(left),
                 Ok(left) => left,
                 Err(failure)
@@ -100,8 +104,11 @@ impl Verifier {
         }
     }
 
-    async fn left(&self, rules: &[DeviceTaintRule]) -> Result<Vec<Left>, Failure> {
-        let in_use = self.lister.list().await.map_err(refused)?;
+    /// Asked once, also where the time is over by now.
+    async fn left(&self, rules: &[DeviceTaintRule], end: Instant) -> Result<Vec<Left>, Failure> {
+        let rest = end.saturating_duration_since(Instant::now());
+        let lister = self.lister.within(rest.max(INTERVAL));
+        let in_use = lister.list().await.map_err(refused)?;
         let prepared = notes_beside(&self.socket)
             .map_err(|why| Failure::new(ExitStatus::Failed, why).hint(NOTES))?;
         match in_use.dialect {
