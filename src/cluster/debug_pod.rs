@@ -24,8 +24,6 @@ const SECONDS: u32 = 300;
 pub struct DebugPodRequest<'a> {
     /// The node that it runs on, past the scheduler.
     pub node: &'a str,
-    /// The namespace that it is made in.
-    pub namespace: &'a str,
     /// The image, which has this program as its entry point.
     pub image: &'a str,
     /// The root folder of the node's kubelet.
@@ -47,12 +45,21 @@ pub enum DebugPodState {
     Failed(String),
 }
 
-/// A pod that was made.
+/// A pod that is to be made, or was.
 #[derive(Clone, Debug)]
 pub struct DebugPod {
     client: ApiClient,
     namespace: String,
     name: String,
+}
+
+/// Why a pod was not made.
+#[derive(Debug)]
+pub enum NotMade {
+    /// The server has not made it.
+    Refused(ClusterError),
+    /// Nobody knows whether it was made: whoever asked for it has to remove it.
+    Lost(ClusterError),
 }
 
 /// A pod, as far as it is looked at.
@@ -91,35 +98,37 @@ struct Waiting {
 }
 
 impl DebugPod {
+    /// A pod in this namespace that is not made yet, and has a name already: who is stopped while it is being
+    /// made can say what has to be removed.
+    #[must_use]
+    pub fn new(client: &ApiClient, namespace: &str) -> Self {
+        Self {
+            client: client.clone(),
+            namespace: namespace.to_owned(),
+            // Found by nobody by chance, and told from others.
+            name: format!("devicetaint-{:08x}", suffix()),
+        }
+    }
+
     /// Makes the pod.
     ///
     /// # Errors
     ///
-    /// As any change. Where nobody knows whether it was made, what was made of it is removed first.
-    pub async fn create(
-        client: &ApiClient,
-        request: &DebugPodRequest<'_>,
-    ) -> Result<Self, ClusterError> {
-        let pod = Self {
-            client: client.clone(),
-            namespace: request.namespace.to_owned(),
-            // Found by nobody by chance, and told from others.
-            name: format!("devicetaint-{:08x}", suffix()),
-        };
+    /// When it was not made, or nobody knows.
+    pub async fn create(&self, request: &DebugPodRequest<'_>) -> Result<(), NotMade> {
         let change = Change {
-            name: pod.name.clone(),
+            name: self.name.clone(),
             method: Method::POST,
             content_type: JSON,
-            body: object(request, &pod.name).to_string().into_bytes(),
+            body: object((&self.namespace, &self.name), request)
+                .to_string()
+                .into_bytes(),
         };
-        let target = pod.target("create", "pods", &pod.collection());
-        match client.write(&target, &change).await {
-            Fate::Done(_) => Ok(pod),
-            Fate::Refused(error) => Err(error),
-            Fate::Lost(error) => {
-                let _ = pod.remove().await;
-                Err(error)
-            }
+        let target = self.target("create", "pods", &self.collection());
+        match self.client.write(&target, &change).await {
+            Fate::Done(_) => Ok(()),
+            Fate::Refused(error) => Err(NotMade::Refused(error)),
+            Fate::Lost(error) => Err(NotMade::Lost(error)),
         }
     }
 
@@ -127,6 +136,12 @@ impl DebugPod {
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Its name in its namespace.
+    #[must_use]
+    pub fn bare_name(&self) -> &str {
+        &self.name
     }
 
     /// How far it is.
@@ -197,7 +212,7 @@ impl DebugPod {
 }
 
 /// The pod as it is sent: root, since only root may open the socket, and nothing else that root could do.
-fn object(request: &DebugPodRequest<'_>, pod: &str) -> Value {
+fn object((namespace, name): (&str, &str), request: &DebugPodRequest<'_>) -> Value {
     let mount = |name: &str, below: &str| json!({"name": name, "mountPath": format!("{MOUNTED}/{below}"), "readOnly": true});
     let volume = |name: &str, below: &str, kind: &str| {
         let path = format!("{}/{below}", request.root);
@@ -216,7 +231,7 @@ fn object(request: &DebugPodRequest<'_>, pod: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
-            "name": pod, "namespace": request.namespace,
+            "name": name, "namespace": namespace,
             "labels": {"app.kubernetes.io/managed-by": "kubectl-devicetaint"},
         },
         "spec": {
@@ -327,13 +342,13 @@ mod tests {
     fn the_pod_reads_the_kubelets_folder_and_can_do_nothing_else() {
         let request = DebugPodRequest {
             node: "node-7",
-            namespace: "ops",
             image: "example.com/plugin:1",
             root: "/var/lib/kubelet",
             arguments: &["podresources", "list"],
         };
-        let pod = object(&request, "a");
+        let pod = object(("ops", "a"), &request);
         let container = &pod["spec"]["containers"][0];
+        assert_eq!(pod["metadata"]["namespace"], "ops");
         assert_eq!(pod["spec"]["nodeName"], "node-7");
         assert_eq!(
             pod["spec"]["volumes"][0]["hostPath"]["path"],

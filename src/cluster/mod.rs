@@ -42,7 +42,7 @@ pub use client::ApiClient;
 pub use connection::{
     Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
 };
-pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState};
+pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState, NotMade};
 pub use discovery::{Served, discover, remembered, survey};
 pub use error::{ClusterError, Server};
 pub use files::{
@@ -51,7 +51,7 @@ pub use files::{
 pub use observer::{Event, Observer, Silent};
 pub use outlook::Outlook;
 pub use permission::Permission;
-pub use pod_place::node_of_pod;
+pub use pod_place::{node_exists, node_of_pod};
 pub use purpose::Purpose;
 pub use read::{
     Saved, SavedList, Told, eviction_events, node_health, read_attributes, read_devices,

@@ -11,7 +11,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::harness::{
-    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Reference, Reply, block_on, text, wait_for,
+    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Reference, Reply, block_on, objects::node,
+    random_suffix, text, wait_for,
 };
 
 const LABEL: &str = "app.kubernetes.io/managed-by=kubectl-devicetaint";
@@ -31,19 +32,23 @@ fn printed() -> String {
     .to_string()
 }
 
-/// A namespace of its own, and a proxy on the way to it.
+/// A node and a namespace of its own, and a proxy on the way to them.
 struct Stage {
     plane: &'static ControlPlane,
     proxy: Proxy,
+    node: String,
     namespace: String,
 }
 
 impl Stage {
     fn new() -> Self {
         let plane = ControlPlane::shared();
+        let name = format!("debugged-{}", random_suffix());
+        block_on(plane.create(&[node(&name)]));
         Self {
             plane,
             proxy: Proxy::start(plane),
+            node: name,
             namespace: block_on(plane.namespace()),
         }
     }
@@ -53,6 +58,16 @@ impl Stage {
         let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", self.namespace);
         let harm = [Fault::Late(LATE)].into_iter().chain(harm).zip(1..);
         let plan = harm.map(|(fault, number)| (At::Path(prefix.clone(), number), fault));
+        self.begin_on(&self.node, more, plan)
+    }
+
+    /// As [`Self::begin`], on any node, and with anything that may happen.
+    fn begin_on(
+        &self,
+        node: &str,
+        more: &[&str],
+        plan: impl IntoIterator<Item = (At, Fault)>,
+    ) -> Child {
         self.proxy.plan(plan);
         let mut command = self.plane.command(PLUGIN);
         command
@@ -60,7 +75,7 @@ impl Stage {
                 "podresources",
                 "list",
                 "--via-debug",
-                "node-7",
+                node,
                 "--debug-image",
                 "example.com/plugin:1",
             ])
@@ -125,7 +140,7 @@ fn a_pod_on_the_node_says_what_is_in_use_and_is_gone_again() {
     let stage = Stage::new();
     let child = stage.begin(&["-o", "name"], [log(printed())]);
     let pod = stage.pod_is(&json!({"phase": "Succeeded"}));
-    assert_eq!(pod["spec"]["nodeName"], "node-7");
+    assert_eq!(pod["spec"]["nodeName"], *stage.node);
     let (status, stdout, stderr) = ended(child);
     assert_eq!(status, Some(0), "{stderr}");
     assert_eq!(stdout, "gpu.example.com/node-7/gpu-0\n");
@@ -187,10 +202,7 @@ fn ctrl_c_leaves_no_pod_behind() {
         let child = stage.begin(&[], []);
         stage.pod_is(&json!({"phase": "Pending"}));
         thread::sleep(Duration::from_millis(500));
-        let sent = Command::new("kill")
-            .args([format!("-{signal}"), child.id().to_string()])
-            .status();
-        assert!(sent.is_ok_and(|sent| sent.success()));
+        send(signal, &child);
         let (found, _, stderr) = ended(child);
         assert_eq!(found, Some(code), "{stderr}");
         assert!(stderr.contains("interrupted"), "{stderr}");
@@ -198,24 +210,26 @@ fn ctrl_c_leaves_no_pod_behind() {
     }
 }
 
-#[test]
-fn a_pod_that_cannot_be_removed_is_named_with_the_way_to_remove_it() {
-    let stage = Stage::new();
-    let denied = Reply::json(
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill")
+        .args([format!("-{signal}"), child.id().to_string()])
+        .status();
+    assert!(sent.is_ok_and(|sent| sent.success()));
+}
+
+/// A server that does not let the pod be removed.
+fn denied() -> Fault {
+    Fault::Answer(Reply::json(
         "403 Forbidden",
         json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
             "message": "pods is forbidden: User \"a\" cannot delete resource \"pods\" in API group \"\"",
             "details": {"kind": "pods"}})
         .to_string(),
-    );
-    let child = stage.begin(&["-o", "name"], [log(printed()), Fault::Answer(denied)]);
-    stage.pod_is(&json!({"phase": "Succeeded"}));
-    let (status, stdout, stderr) = ended(child);
-    assert_eq!(
-        (status, stdout.as_str()),
-        (Some(0), "gpu.example.com/node-7/gpu-0\n"),
-        "{stderr}"
-    );
+    ))
+}
+
+/// The pod is named, and removed as it is said that it can be.
+fn is_removed_by_hand(stage: &Stage, stderr: &str) {
     assert!(stderr.contains("could not be removed"), "{stderr}");
     let by_hand = stderr
         .split("kubectl delete pod/")
@@ -228,4 +242,83 @@ fn a_pod_that_cannot_be_removed_is_named_with_the_way_to_remove_it() {
             .plane
             .kubectl(&["delete", &reference, "-n", &stage.namespace, "--force"]),
     );
+}
+
+#[test]
+fn ctrl_c_says_what_could_not_be_removed() {
+    let deletes = |fault| (At::Method("DELETE", 1), fault);
+    for (fault, words) in [
+        (denied(), "access denied"),
+        (Fault::Silence, "the server has not answered"),
+    ] {
+        let stage = Stage::new();
+        let child = stage.begin_on(&stage.node, &[], [deletes(fault)]);
+        stage.pod_is(&json!({"phase": "Pending"}));
+        thread::sleep(Duration::from_millis(500));
+        send("INT", &child);
+        let (found, _, stderr) = ended(child);
+        assert_eq!(found, Some(130), "{stderr}");
+        assert!(
+            stderr.contains("interrupted") && stderr.contains(words),
+            "{stderr}"
+        );
+        is_removed_by_hand(&stage, &stderr);
+    }
+}
+
+#[test]
+fn a_pod_of_which_nobody_knows_whether_it_was_made_is_removed_or_named() {
+    let made = || (At::Method("POST", 1), Fault::Lost);
+    let stage = Stage::new();
+    let (status, stdout, stderr) = ended(stage.begin_on(&stage.node, &[], [made()]));
+    assert_eq!((status, stdout.as_str()), (Some(75), ""), "{stderr}");
+    assert_eq!(stage.pods(), [] as [Value; 0]);
+    let deleted = (At::Method("DELETE", 1), denied());
+    let (status, _, stderr) = ended(stage.begin_on(&stage.node, &[], [made(), deleted]));
+    assert_eq!(status, Some(75), "{stderr}");
+    is_removed_by_hand(&stage, &stderr);
+    // A server that does not answer at all keeps nobody from leaving.
+    let silent = (At::Method("POST", 1), Fault::Silence);
+    let child = stage.begin_on(&stage.node, &[], [silent]);
+    block_on(wait_for("the pod is asked for", DEADLINE, async || {
+        let seen = stage.proxy.seen();
+        seen.iter().any(|seen| seen.method == "POST").then_some(())
+    }));
+    send("INT", &child);
+    let (status, _, stderr) = ended(child);
+    assert_eq!(status, Some(130), "{stderr}");
+    assert!(!stderr.contains("could not be removed"), "{stderr}");
+}
+
+#[test]
+fn a_node_that_does_not_exist_gets_no_pod() {
+    let stage = Stage::new();
+    let (status, stdout, stderr) = ended(stage.begin_on("no-such-node", &[], []));
+    assert_eq!((status, stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(
+        stderr.contains("there is no node no-such-node") && stderr.contains("\nhint: "),
+        "{stderr}"
+    );
+    assert!(!stage.proxy.seen().iter().any(|seen| seen.method == "POST"));
+    // Who may not read nodes is believed.
+    let blind = (At::Path("/api/v1/nodes/".to_owned(), 1), denied());
+    let child = stage.begin_on("no-such-node", &["--debug-timeout", "1s"], [blind]);
+    let (status, _, stderr) = ended(child);
+    assert_eq!(status, Some(75), "{stderr}");
+    assert!(stderr.contains("has not ended after 1s"), "{stderr}");
+    assert_eq!(stage.pods(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_pod_that_cannot_be_removed_is_named_with_the_way_to_remove_it() {
+    let stage = Stage::new();
+    let child = stage.begin(&["-o", "name"], [log(printed()), denied()]);
+    stage.pod_is(&json!({"phase": "Succeeded"}));
+    let (status, stdout, stderr) = ended(child);
+    assert_eq!(
+        (status, stdout.as_str()),
+        (Some(0), "gpu.example.com/node-7/gpu-0\n"),
+        "{stderr}"
+    );
+    is_removed_by_hand(&stage, &stderr);
 }

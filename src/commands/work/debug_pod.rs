@@ -1,14 +1,17 @@
 //! Asking the kubelet of another node, through a pod that is gone again.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::connect::{connect_client, failed};
-use crate::cluster::{ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState};
+use crate::cluster::{
+    ApiClient, ClusterError, DebugPod, DebugPodRequest, DebugPodState, NotMade, node_exists,
+};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
+use crate::model::NodeName;
 use crate::naming::pod;
 use crate::report::PodResourcesReport;
 
@@ -16,6 +19,8 @@ use crate::report::PodResourcesReport;
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How long a pod may take where the user sets no limit: an image has to be pulled.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// For how long the server is waited for by a program that somebody has stopped: it still has a pod to remove.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Which node is asked, and by what.
 pub(crate) struct DebugPodPlan<'a> {
@@ -35,28 +40,38 @@ pub(crate) async fn ask(
     arguments: &[&str],
     (stop, context): (impl Future<Output = ExitStatus>, &Context),
 ) -> Result<PodResourcesReport, Failure> {
-    let mut stop = pin!(stop);
-    let client = tokio::select! {
-        client = connect_client(context) => client?,
-        status = &mut stop => return Err(Failure::new(status, "interrupted")),
+    let mut stop = Stop {
+        signal: pin!(stop),
+        status: None,
     };
+    let client = stop.or_break_off(connect_client(context)).await??;
+    stop.or_break_off(refuse_unknown(plan, &client)).await??;
     let request = DebugPodRequest {
         node: plan.node,
-        namespace: plan.namespace,
         image: plan.image,
         root: plan.root,
         arguments,
     };
+    let pod = DebugPod::new(&client, plan.namespace);
     // Not to be broken off: who breaks it off does not know what there is to remove.
-    let made = DebugPod::create(&client, &request).await.map_err(failed)?;
-    let answer = tokio::select! {
-        answer = printed(&made, plan) => answer,
-        status = &mut stop => Err(Failure::new(status, "interrupted")),
+    let answer = match stop.or_hurry(pod.create(&request)).await {
+        Some(Err(NotMade::Refused(error))) => return Err(failed(error)),
+        Some(Err(NotMade::Lost(error))) => Err(failed(error)),
+        Some(Ok(())) => stop.or_break_off(printed(&pod, plan)).await.flatten(),
+        None => Err(stop.interrupted()),
     };
-    let removed = made.remove().await;
-    let answer = match removed {
-        Ok(()) => answer,
-        Err(error) => still_there(answer, (&made, plan), &error, context),
+    let why_left = match stop.or_hurry(pod.remove()).await {
+        Some(Ok(())) => None,
+        Some(Err(error)) => Some(error.to_string()),
+        None => Some("the server has not answered".to_owned()),
+    };
+    let answer = match stop.status {
+        Some(_) => Err(stop.interrupted()),
+        None => answer,
+    };
+    let answer = match why_left {
+        Some(why) => still_there(answer, (&pod, plan), &why, context),
+        None => answer,
     };
     tell(&client, context);
     let text = answer?;
@@ -68,6 +83,60 @@ pub(crate) async fn ask(
         .hint(format!("it begins with: {}", first_line(&text)))
         .hint("the image has to have this version of the program as its entry point")
     })
+}
+
+/// Somebody who may stop the program at any step.
+struct Stop<'a, S> {
+    signal: Pin<&'a mut S>,
+    /// How the program ends, once somebody has.
+    status: Option<ExitStatus>,
+}
+
+impl<S: Future<Output = ExitStatus>> Stop<'_, S> {
+    fn interrupted(&self) -> Failure {
+        Failure::new(
+            self.status.unwrap_or(ExitStatus::Interrupted),
+            "interrupted",
+        )
+    }
+
+    /// What `work` comes to, which is left where it is when the program is stopped.
+    async fn or_break_off<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        if self.status.is_none() {
+            tokio::select! {
+                done = work => return Ok(done),
+                status = &mut self.signal => self.status = Some(status),
+            }
+        }
+        Err(self.interrupted())
+    }
+
+    /// What `work` comes to, for which little time is left when the program is stopped; nothing where that
+    /// is not enough.
+    async fn or_hurry<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        if self.status.is_none() {
+            tokio::select! {
+                done = &mut work => return Some(done),
+                status = &mut self.signal => self.status = Some(status),
+            }
+        }
+        timeout(FAREWELL, work).await.ok()
+    }
+}
+
+/// Refuses a node that does not exist, on which a pod would wait for ever. Who may not read nodes is
+/// believed.
+async fn refuse_unknown(plan: &DebugPodPlan<'_>, client: &ApiClient) -> Result<(), Failure> {
+    match node_exists(client, &NodeName::from(plan.node)).await {
+        Ok(true) | Err(ClusterError::Forbidden { .. }) => Ok(()),
+        Ok(false) => Err(Failure::new(
+            ExitStatus::Failed,
+            format!("there is no node {}", plan.node),
+        )
+        .hint("kubectl get nodes says which there are")),
+        Err(error) => Err(failed(error)),
+    }
 }
 
 /// The pod's log, once it has ended well.
@@ -121,23 +190,20 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan<'_>) -> Result<String, Fai
 /// Says that the pod could not be removed, whatever became of the question.
 fn still_there(
     answer: Result<String, Failure>,
-    (made, plan): (&DebugPod, &DebugPodPlan<'_>),
-    error: &ClusterError,
+    (pod, plan): (&DebugPod, &DebugPodPlan<'_>),
+    why: &str,
     context: &Context,
 ) -> Result<String, Failure> {
-    let name = made.name();
-    let bare = name.rsplit('/').next().unwrap_or(&name).to_owned();
-    let by_hand = format!("kubectl delete {}", pod::arguments(plan.namespace, &bare));
+    let name = pod.name();
+    let by_hand = pod::arguments(plan.namespace, pod.bare_name());
+    let line =
+        format!("pod {name} could not be removed: {why}; to remove it: kubectl delete {by_hand}");
     match answer {
         Ok(text) => {
-            context.printer.insist(&format!(
-                "pod {name} could not be removed: {error}; to remove it: {by_hand}"
-            ));
+            context.printer.insist(&line);
             Ok(text)
         }
-        Err(failure) => Err(failure.hint(format!(
-            "pod {name} could not be removed ({error}); to remove it: {by_hand}"
-        ))),
+        Err(failure) => Err(failure.hint(line)),
     }
 }
 
