@@ -2,10 +2,19 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read, Write},
-    os::unix::net::UnixListener,
+    io::{self, BufRead, BufReader, Read, Write},
+    net::Shutdown,
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        net::{UnixListener, UnixStream},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -161,6 +170,8 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
         cpus: 0,1            <none>
         memory: 8192 bytes   <none>
         "); }
+        let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
+        assert_eq!(got["pods"][0], listed["pods"][1]);
         assert_eq!(
             text(&server.asked(&["list", "-n", "other", "-o", "name"])),
             ""
@@ -169,11 +180,44 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
 }
 
 #[test]
+fn every_question_is_answered_in_every_format() {
+    let server = Said::start("well", &everything(), &allocatable());
+    for question in [&["list"][..], &["get", "ml/train"], &["allocatable"]] {
+        let said = |format: &str| text(&server.asked(&[question, &["-o", format]].concat()));
+        for format in ["table", "wide", "markdown", "name"] {
+            let said = said(format);
+            assert!(said.contains("example.com/"), "{format}: {said}");
+        }
+        let json: Value = serde_json::from_str(&said("json")).expect("JSON");
+        let yaml: Value = serde_yaml::from_str(&said("yaml")).expect("YAML");
+        assert_eq!(json, yaml);
+        assert_eq!(json["kind"], "PodResourcesReport");
+    }
+}
+
+#[test]
+fn a_node_on_which_nothing_runs_has_an_answer() {
+    let server = Said::start("well", &json!({}), &json!({}));
+    let listed = data(&server.asked(&["list", "-o", "json"]));
+    assert_eq!(listed["pods"], json!([]));
+    let nothing = json!({"pluginDevices": [], "cpus": [], "memory": []});
+    let told = data(&server.asked(&["allocatable", "-o", "json"]));
+    assert_eq!(told["allocatable"], nothing);
+    let output = server.asked(&["list"]);
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("No resources found"), "{said}");
+}
+
+#[test]
 fn ten_thousand_pods_are_listed_in_a_moment() {
     let server = Said::start("many", &json!({}), &json!({}));
+    let relay = Relay::start(&server.socket(), Harm::None);
     let began = Instant::now();
-    let listed = data(&server.asked(&["list", "-o", "json"]));
+    let listed = data(&relay.asked(&["list", "-o", "json"]));
     assert_eq!(listed["pods"].as_array().map(Vec::len), Some(10_000));
+    // More than a client takes that is not told to take more.
+    assert!(relay.passed() > 4 << 20, "{}", relay.passed());
     assert!(
         began.elapsed() < Duration::from_secs(20),
         "{:?}",
@@ -196,14 +240,15 @@ fn older_kubelets_say_less_and_that_is_said() {
         said.contains("claims, processors and memory are not known"),
         "{said}"
     );
-    let (status, said) = refusal(&old.asked(&["allocatable"]));
-    assert_eq!(status, Some(1));
-    assert!(
-        said.contains("does not have GetAllocatableResources"),
-        "{said}"
-    );
-    // The call for one pod is behind a gate that is off in 1.33: all pods are asked for.
-    for server in [&old, &Said::start("get-off", &everything(), &allocatable())] {
+    // Both calls are behind gates that are off in some versions: instead of one pod, all are asked for.
+    let gates_off = Said::start("gates-off", &everything(), &allocatable());
+    for server in [&old, &gates_off] {
+        let (status, said) = refusal(&server.asked(&["allocatable"]));
+        assert_eq!(status, Some(1));
+        assert!(
+            said.contains("does not have GetAllocatableResources") && said.contains("gate"),
+            "{said}"
+        );
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
         assert_eq!(got["pods"][0]["name"], "train");
         let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
@@ -217,7 +262,9 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
         ("hangs", 75, "has not answered within 1s"),
         ("slow", 75, "has not answered within 1s"),
         ("limited", 75, "is asked too often"),
+        ("unavailable", 75, "cannot answer now: not ready yet"),
         ("refuses", 1, "refuses: not for you"),
+        ("another", 1, "it knows neither v1 nor v1alpha1"),
         ("drops", 75, "has broken off its answer"),
     ] {
         let server = Said::start(mood, &everything(), &allocatable());
@@ -243,8 +290,223 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
     );
 }
 
+/// What happens to the server's bytes on their way.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    None,
+    /// One after the other, with such pauses.
+    Trickles(Duration),
+    /// After so many, the connection ends.
+    Cut(usize),
+    /// In the byte of this number a bit flips.
+    Flipped(usize),
+}
+
+/// A socket that passes everything on, with harm.
+struct Relay {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    passed: Arc<AtomicUsize>,
+}
+
+impl Relay {
+    fn start(server: &Path, harm: Harm) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let passed = Arc::<AtomicUsize>::default();
+        let (server, counter) = (server.to_owned(), Arc::clone(&passed));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = UnixStream::connect(&server) else {
+                    return;
+                };
+                let there = (client.try_clone(), server.try_clone());
+                thread::spawn(move || {
+                    let (Ok(mut from), Ok(mut to)) = there else {
+                        return;
+                    };
+                    let _ = io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+                let counter = Arc::clone(&counter);
+                thread::spawn(move || pass_on((server, client), harm, &counter));
+            }
+        });
+        Self {
+            _folder: folder,
+            path,
+            passed,
+        }
+    }
+
+    fn asked(&self, arguments: &[&str]) -> Output {
+        asked(&self.path, arguments)
+    }
+
+    /// How many bytes of the server were passed on.
+    fn passed(&self) -> usize {
+        self.passed.load(Ordering::SeqCst)
+    }
+}
+
+/// Passes on what the server says.
+fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passed: &AtomicUsize) {
+    let mut bytes = [0; 65_536];
+    while let Ok(count @ 1..) = server.read(&mut bytes) {
+        let before = passed.load(Ordering::SeqCst);
+        let mut kept = &mut bytes[..count];
+        let mut is_cut = false;
+        match harm {
+            Harm::None | Harm::Trickles(_) => {}
+            Harm::Cut(at) => {
+                is_cut = before + count >= at;
+                kept = &mut kept[..count.min(at.saturating_sub(before))];
+            }
+            Harm::Flipped(at) => {
+                if let Some(byte) = at.checked_sub(before).and_then(|at| kept.get_mut(at)) {
+                    *byte ^= 0x10;
+                }
+            }
+        }
+        let size = match harm {
+            Harm::Trickles(_) => 1,
+            Harm::None | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
+        };
+        for part in kept.chunks(size) {
+            if client.write_all(part).is_err() {
+                return;
+            }
+            passed.fetch_add(part.len(), Ordering::SeqCst);
+            if let Harm::Trickles(pause) = harm {
+                thread::sleep(pause);
+            }
+        }
+        if is_cut {
+            break;
+        }
+    }
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+/// Does `work` with each number, a few side by side.
+fn each(numbers: impl Iterator<Item = usize>, work: impl Fn(usize) + Sync) {
+    let numbers: Vec<usize> = numbers.collect();
+    thread::scope(|scope| {
+        for first in 0..8 {
+            let (numbers, work) = (&numbers, &work);
+            scope.spawn(move || {
+                numbers
+                    .iter()
+                    .skip(first)
+                    .step_by(8)
+                    .for_each(|one| work(*one))
+            });
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
+    let server = Said::start("well", &everything(), &allocatable());
+    let whole = text(&server.asked(&["list", "-o", "json"]));
+    let slow = Relay::start(&server.socket(), Harm::Trickles(Duration::from_micros(200)));
+    assert_eq!(text(&slow.asked(&["list", "-o", "json"])), whole);
+    let slower = Relay::start(&server.socket(), Harm::Trickles(Duration::from_millis(20)));
+    let began = Instant::now();
+    let (status, said) = refusal(&slower.asked(&["list", "--request-timeout", "1s"]));
+    assert_eq!(status, Some(75), "{said}");
+    assert!(said.contains("has not answered within 1s"), "{said}");
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
+fn an_answer_that_is_cut_off_anywhere_is_no_answer() {
+    let server = Said::start("well", &everything(), &allocatable());
+    let clean = Relay::start(&server.socket(), Harm::None);
+    let whole = text(&clean.asked(&["list", "-o", "json"]));
+    let length = clean.passed();
+    // The end of the answer says that it is one: what is cut off there is the most like a whole one.
+    let places = (0..length).step_by(31).chain(length - 60..length - 30);
+    each(places, |at| {
+        let relay = Relay::start(&server.socket(), Harm::Cut(at));
+        let output = relay.asked(&["list", "-o", "json", "--request-timeout", "5s"]);
+        if output.status.success() {
+            // What comes after the answer is about the connection alone.
+            assert!(at > length - 60 && text(&output) == whole, "{at}");
+            return;
+        }
+        let (status, said) = refusal(&output);
+        assert_eq!(status, Some(75), "{at}: {said}");
+        assert!(
+            said.contains("has broken off its answer") && said.contains("\nhint: "),
+            "{at}: {said}"
+        );
+    });
+}
+
+#[test]
+fn what_is_garbled_on_its_way_ends_in_an_answer_or_an_error() {
+    let server = Said::start("well", &everything(), &allocatable());
+    let clean = Relay::start(&server.socket(), Harm::None);
+    text(&clean.asked(&["list", "-o", "json"]));
+    each((0..clean.passed()).step_by(23), |at| {
+        let relay = Relay::start(&server.socket(), Harm::Flipped(at));
+        let output = relay.asked(&["list", "-o", "json", "--request-timeout", "1s"]);
+        if output.status.success() {
+            // Nothing protects the bytes of names.
+            assert_eq!(data(&output)["kind"], "PodResourcesReport", "{at}");
+            return;
+        }
+        let (status, said) = refusal(&output);
+        assert!([Some(1), Some(75)].contains(&status), "{at}: {said}");
+        assert!(
+            said.contains("\nhint: ") && !said.contains("panicked"),
+            "{at}: {said}"
+        );
+    });
+}
+
+/// Who may not look into the folder is told so; root may, and becomes somebody else.
+#[test]
+fn who_may_not_open_the_socket_is_told_who_may() {
+    const NOBODY: u32 = 65_534;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mode = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    };
+    // Where this is built is perhaps not for everybody.
+    let program = folder.path().join("program");
+    fs::copy(PLUGIN, &program).expect("it can be copied");
+    mode(folder.path(), 0o755);
+    let locked = folder.path().join("locked");
+    fs::create_dir(&locked).expect("a folder");
+    let socket = locked.join("s");
+    let _listener = UnixListener::bind(&socket).expect("a socket");
+    mode(&locked, 0o000);
+    let mut command = Command::new(program);
+    command
+        .args(["podresources", "list", "--socket"])
+        .arg(&socket);
+    if fs::metadata(folder.path()).expect("a folder").uid() == 0 {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().expect("the plugin can be run");
+    mode(&locked, 0o755);
+    let (status, said) = refusal(&output);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(
+        said.contains("permission denied") && said.contains("hint: only root of the node"),
+        "{said}"
+    );
+}
+
 /// A socket at which something else happens.
-fn foreign(behave: fn(&mut std::os::unix::net::UnixStream)) -> (tempfile::TempDir, PathBuf) {
+fn foreign(behave: fn(&mut UnixStream)) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("s");
     let listener = UnixListener::bind(&path).expect("a socket");
@@ -263,7 +525,7 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
     fs::write(&file, "x").expect("a file");
     let deaf = folder.path().join("deaf");
     drop(UnixListener::bind(&deaf).expect("a socket"));
-    let web: fn(&mut std::os::unix::net::UnixStream) = |stream| {
+    let web: fn(&mut UnixStream) = |stream| {
         let mut some = [0; 64];
         let _ = stream.read(&mut some);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
@@ -271,7 +533,16 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
         let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
         while stream.read(&mut some).is_ok_and(|read| read > 0) {}
     };
+    // Another protocol, whose server speaks first; and one who does not stop.
+    let mail: fn(&mut UnixStream) = |stream| {
+        let _ = stream.write_all(b"220 mail.example.com ESMTP\r\n");
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+        while stream.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
+    };
+    let endless: fn(&mut UnixStream) = |stream| while stream.write_all(&[0; 4096]).is_ok() {};
     let (_web, web) = foreign(web);
+    let (_mail, mail) = foreign(mail);
+    let (_endless, endless) = foreign(endless);
     let (_shut, shut) = foreign(|_| {});
     for (socket, status, words) in [
         (folder.path().join("nothing"), 1, "there is no socket"),
@@ -279,6 +550,8 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
         (file, 75, "nobody listens at"),
         (deaf, 75, "nobody listens at"),
         (web, 1, "is no kubelet's podresources API"),
+        (mail, 1, "is no kubelet's podresources API"),
+        (endless, 1, "is no kubelet's podresources API"),
         (shut, 75, "has broken off its answer"),
     ] {
         let (found, said) = refusal(&asked(&socket, &["list", "--request-timeout", "3s"]));

@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"k8s.io/kubelet/pkg/apis/podresources/v1"
 	"k8s.io/kubelet/pkg/apis/podresources/v1alpha1"
 )
@@ -39,7 +41,7 @@ func Main(arguments []string) int {
 	socket := flags.String("socket", "", "where to listen")
 	list := flags.String("list", "", "file with the answer to List, as JSON")
 	allocatable := flags.String("allocatable", "", "file with the answer to GetAllocatableResources, as JSON")
-	mood := flags.String("mood", "well", "well, unknown-fields, many, old, get-off, hangs, slow, limited, busy, refuses or drops")
+	mood := flags.String("mood", "well", "well, unknown-fields, many, old, another, gates-off, hangs, slow, limited, busy, unavailable, refuses or drops")
 	_ = flags.Parse(arguments)
 	if err := serve(*socket, *list, *allocatable, *mood); err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -68,36 +70,63 @@ func serve(socket, list, allocatable, mood string) error {
 		return err
 	}
 	served := grpc.NewServer(grpc.MaxSendMsgSize(1 << 30))
-	if mood != "old" {
+	// Another service of the kubelet, such as that for plugins, knows neither.
+	if mood != "old" && mood != "another" {
 		v1.RegisterPodResourcesListerServer(served, server)
 	}
-	v1alpha1.RegisterPodResourcesListerServer(served, &old{server: server})
+	if mood != "another" {
+		v1alpha1.RegisterPodResourcesListerServer(served, &old{server: server})
+	}
 	fmt.Println("ready")
 	return served.Serve(listener)
 }
 
-// strange is a field that no version of the API has: number 1000, of bytes.
-var strange = []byte{0xc2, 0x3e, 0x03, 'n', 'e', 'w'}
+// say is the message as the mood has it.
+func say[M proto.Message](server *server, message M) M {
+	said := proto.Clone(message).(M)
+	if server.mood == "unknown-fields" {
+		addStrange(said.ProtoReflect())
+	}
+	return said
+}
+
+// addStrange adds to the message, and to everything in it, what a later version of the API may say: fields
+// of every kind, whose numbers nobody has given out.
+func addStrange(message protoreflect.Message) {
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.Message() == nil:
+		case field.IsList():
+			for index := range value.List().Len() {
+				addStrange(value.List().Get(index).Message())
+			}
+		default:
+			addStrange(value.Message())
+		}
+		return true
+	})
+	strange := protowire.AppendTag(nil, 15, protowire.BytesType)
+	strange = protowire.AppendString(strange, "new")
+	strange = protowire.AppendTag(strange, 16, protowire.VarintType)
+	strange = protowire.AppendVarint(strange, 1<<63)
+	strange = protowire.AppendTag(strange, 1000, protowire.Fixed64Type)
+	strange = protowire.AppendFixed64(strange, 7)
+	strange = protowire.AppendTag(strange, 1001, protowire.Fixed32Type)
+	strange = protowire.AppendFixed32(strange, 7)
+	strange = protowire.AppendTag(strange, 1002, protowire.StartGroupType)
+	strange = protowire.AppendTag(strange, 1002, protowire.EndGroupType)
+	message.SetUnknown(strange)
+}
 
 // List is what the file says, as the mood has it.
 func (server *server) List(ctx context.Context, _ *v1.ListPodResourcesRequest) (*v1.ListPodResourcesResponse, error) {
 	if err := server.suffer(ctx); err != nil {
 		return nil, err
 	}
-	response := proto.Clone(&server.answers.list).(*v1.ListPodResourcesResponse)
-	switch server.mood {
-	case "unknown-fields":
-		response.ProtoReflect().SetUnknown(strange)
-		for _, pod := range response.PodResources {
-			pod.ProtoReflect().SetUnknown(strange)
-			for _, container := range pod.Containers {
-				container.ProtoReflect().SetUnknown(strange)
-			}
-		}
-	case "many":
-		response.PodResources = many(10_000)
+	if server.mood == "many" {
+		return &v1.ListPodResourcesResponse{PodResources: many(10_000)}, nil
 	}
-	return response, nil
+	return say(server, &server.answers.list), nil
 }
 
 // Get looks for the pod in the file.
@@ -105,12 +134,12 @@ func (server *server) Get(ctx context.Context, request *v1.GetPodResourcesReques
 	if err := server.suffer(ctx); err != nil {
 		return nil, err
 	}
-	if server.mood == "get-off" {
+	if server.mood == "gates-off" {
 		return nil, fmt.Errorf("PodResources API Get method disabled")
 	}
 	for _, pod := range server.answers.list.PodResources {
 		if pod.Name == request.PodName && pod.Namespace == request.PodNamespace {
-			return &v1.GetPodResourcesResponse{PodResources: pod}, nil
+			return say(server, &v1.GetPodResourcesResponse{PodResources: pod}), nil
 		}
 	}
 	return nil, fmt.Errorf("pod %s in namespace %s not found", request.PodName, request.PodNamespace)
@@ -121,7 +150,10 @@ func (server *server) GetAllocatableResources(ctx context.Context, _ *v1.Allocat
 	if err := server.suffer(ctx); err != nil {
 		return nil, err
 	}
-	return &server.answers.allocatable, nil
+	if server.mood == "gates-off" {
+		return nil, fmt.Errorf("PodResources API GetAllocatableResources disabled")
+	}
+	return say(server, &server.answers.allocatable), nil
 }
 
 // suffer does what the mood does to every call.
@@ -139,6 +171,8 @@ func (server *server) suffer(ctx context.Context) error {
 		if server.calls < 3 {
 			return status.Error(codes.ResourceExhausted, "rejected by rate limit")
 		}
+	case "unavailable":
+		return status.Error(codes.Unavailable, "not ready yet")
 	case "refuses":
 		return status.Error(codes.PermissionDenied, "not for you")
 	case "drops":
@@ -147,17 +181,27 @@ func (server *server) suffer(ctx context.Context) error {
 	return nil
 }
 
+// many is more than a client takes without being told to: 4 MB.
 func many(count int) []*v1.PodResources {
 	var pods []*v1.PodResources
 	for index := range count {
 		name := fmt.Sprintf("pod-%05d", index)
-		device := &v1.ClaimResource{
-			CdiDevices: []*v1.CDIDevice{{Name: "gpu.example.com/device=gpu-" + name}},
-			DriverName: "gpu.example.com", PoolName: "node-0", DeviceName: "gpu-" + name,
+		var containers []*v1.ContainerResources
+		for _, container := range []string{"main", "beside", "sidecar"} {
+			device := &v1.ClaimResource{
+				CdiDevices: []*v1.CDIDevice{{Name: "gpu.example.com/device=gpu-" + name + "-" + container}},
+				DriverName: "gpu.example.com", PoolName: "node-0", DeviceName: "gpu-" + name + "-" + container,
+			}
+			claim := &v1.DynamicResource{
+				ClaimName: name + "-" + container, ClaimNamespace: "many", ClaimResources: []*v1.ClaimResource{device},
+			}
+			plugin := &v1.ContainerDevices{ResourceName: "example.com/nic", DeviceIds: []string{name + "-0", name + "-1"}}
+			containers = append(containers, &v1.ContainerResources{
+				Name: container, Devices: []*v1.ContainerDevices{plugin}, CpuIds: []int64{0, 1, 2, 3},
+				DynamicResources: []*v1.DynamicResource{claim},
+			})
 		}
-		claim := &v1.DynamicResource{ClaimName: name, ClaimNamespace: "many", ClaimResources: []*v1.ClaimResource{device}}
-		container := &v1.ContainerResources{Name: "main", DynamicResources: []*v1.DynamicResource{claim}}
-		pods = append(pods, &v1.PodResources{Name: name, Namespace: "many", Containers: []*v1.ContainerResources{container}})
+		pods = append(pods, &v1.PodResources{Name: name, Namespace: "many", Containers: containers})
 	}
 	return pods
 }
