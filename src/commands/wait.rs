@@ -129,6 +129,9 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
+    if let Some(verifier) = &verifier {
+        verifier.introduce(&found, end, context).await?;
+    }
     let wait = Wait {
         goal,
         rules: &found,

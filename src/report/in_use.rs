@@ -132,6 +132,12 @@ pub struct ResourcesRow {
     pub memory: Vec<MemoryRow>,
 }
 
+impl ResourcesRow {
+    fn is_empty(&self) -> bool {
+        self.plugin_devices.is_empty() && self.cpus.is_empty() && self.memory.is_empty()
+    }
+}
+
 impl PodResourcesReport {
     /// What a kubelet lists.
     #[must_use]
@@ -373,7 +379,10 @@ impl Answer for PodResourcesReport {
     }
 
     fn is_empty(&self) -> bool {
-        self.pods.is_empty() && self.allocatable.is_none() && unlisted(self).is_empty()
+        let gives = self.allocatable.as_ref();
+        self.pods.is_empty()
+            && unlisted(self).is_empty()
+            && gives.is_none_or(ResourcesRow::is_empty)
     }
 }
 
@@ -412,11 +421,11 @@ fn pods_table(pods: &[PodRow]) -> Table {
     Table {
         columns: vec![
             Column::text("NAMESPACE"),
-            Column::text("POD"),
+            Column::long("POD"),
             Column::text("CONTAINER"),
             Column::text("DEVICE"),
-            Column::text("CLAIM"),
-            Column::text("NUMA"),
+            Column::long("CLAIM"),
+            Column::text("NUMA").leaves(1),
             Column::prose("CDI").wide(),
         ],
         rows: pods.iter().flat_map(pod_lines).collect(),

@@ -166,7 +166,7 @@ impl PullReason {
                 PullCode::NodeUnproven,
                 None,
                 None,
-                "nothing shows that this kubelet is the one of the node: no pod that it lists is known to be there, and the machine has another name".to_owned(),
+                "nothing shows that this is the node's kubelet: it lists no pod that is known to be there".to_owned(),
             ),
             Objection::KubeletBlind => (
                 PullCode::KubeletBlind,

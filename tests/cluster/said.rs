@@ -203,10 +203,12 @@ fn a_node_on_which_nothing_runs_has_an_answer() {
     let nothing = json!({"pluginDevices": [], "cpus": [], "memory": []});
     let told = data(&server.asked(&["allocatable", "-o", "json"]));
     assert_eq!(told["allocatable"], nothing);
-    let output = server.asked(&["list"]);
-    assert!(output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("No resources found"), "{said}");
+    for question in ["list", "allocatable"] {
+        let output = server.asked(&[question]);
+        assert!(output.status.success());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("No resources found"), "{question}: {said}");
+    }
 }
 
 #[test]

@@ -74,6 +74,27 @@ impl Verifier {
         Ok(verifier)
     }
 
+    /// Warns where the kubelet holds nothing that `rules` select: that is all that it can ever say where it
+    /// is the one of another node.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be asked.
+    pub(crate) async fn introduce(
+        &self,
+        rules: &[DeviceTaintRule],
+        end: Instant,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        if self.left(rules, end).await?.is_empty() {
+            let socket = self.socket.display();
+            context.printer.warn(&format!(
+                "the kubelet at {socket} holds no device that is waited for: it speaks for its own node alone"
+            ));
+        }
+        Ok(())
+    }
+
     /// Waits until the kubelet has given back all devices that `rules` select, at most until `end`; with
     /// what is left then.
     ///
