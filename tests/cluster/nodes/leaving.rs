@@ -5,9 +5,13 @@ use std::{panic, thread};
 use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
-use crate::harness::{ControlPlane, DEADLINE, block_on, say, wait_for};
+use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
 
 const POD: &str = "train-0";
+/// What to do about a driver, and what not.
+const ADVICE: &str = "bring it back; force deletion would free the API and not the device";
+/// Somebody who has to agree before the pod is gone, which keeps the pod and not its device.
+const FINALIZER: &str = "node.test/last";
 
 /// One way in which a pod does not leave.
 struct Row {
@@ -16,10 +20,10 @@ struct Row {
     before: &'static [&'static str],
     /// What the pod is like.
     pod: fn(&mut Value),
-    /// What befalls it when the pod is being evicted.
-    meanwhile: &'static [&'static str],
-    /// What keeps the pod, as `describe` and `wait` say.
+    /// What keeps the pod, as `describe`, `wait` and `escalate --wait` say.
     reason: &'static str,
+    /// What of it is said in words, in the end.
+    words: &'static [&'static str],
     /// Whether the driver publishes the node's devices while that is so; nothing where it is no matter of
     /// drivers.
     published: Option<bool>,
@@ -32,8 +36,8 @@ const ROWS: &[Row] = &[
         name: "the driver was killed",
         before: &["kill driver"],
         pod: |_| {},
-        meanwhile: &[],
         reason: "driver-down",
+        words: &["which publishes nothing on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
     },
@@ -41,8 +45,8 @@ const ROWS: &[Row] = &[
         name: "the driver was stopped politely",
         before: &["stop driver"],
         pod: |_| {},
-        meanwhile: &[],
         reason: "driver-down",
+        words: &["which publishes nothing on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
     },
@@ -50,8 +54,8 @@ const ROWS: &[Row] = &[
         name: "the driver is frozen",
         before: &["freeze driver"],
         pod: |_| {},
-        meanwhile: &[],
         reason: "driver-down",
+        words: &["which is frozen, fails, or has been away", ADVICE],
         published: Some(true),
         mended: &["thaw driver"],
     },
@@ -59,8 +63,8 @@ const ROWS: &[Row] = &[
         name: "the network cannot be taken down",
         before: &["break sandbox"],
         pod: |_| {},
-        meanwhile: &[],
         reason: "sandbox",
+        words: &["its sandbox cannot be stopped: see the pod's events"],
         published: None,
         mended: &["mend sandbox"],
     },
@@ -68,8 +72,8 @@ const ROWS: &[Row] = &[
         name: "the kubelet is away",
         before: &["kill kubelet"],
         pod: |_| {},
-        meanwhile: &[],
         reason: "node-not-ready",
+        words: &["its node is not ready"],
         published: None,
         mended: &["start kubelet"],
     },
@@ -77,10 +81,11 @@ const ROWS: &[Row] = &[
         name: "the pod takes its time",
         before: &[],
         pod: |pod| {
-            pod["metadata"]["annotations"] = json!({"node.test/stops-after": "15s"});
+            pod["metadata"]["annotations"] = json!({"node.test/stops-after": "18s"});
+            pod["metadata"]["finalizers"] = json!([FINALIZER]);
         },
-        meanwhile: &[],
         reason: "grace-period",
+        words: &["its grace period ends in"],
         published: None,
         mended: &[],
     },
@@ -117,8 +122,8 @@ fn show(plane: &ControlPlane, row: &Row) {
         bench.node.tell(command);
     }
     bench.evict();
-    for command in row.meanwhile {
-        bench.node.tell(command);
+    if row.published == Some(false) {
+        is_seen_to_go(&bench, row);
     }
     let left = bench.wait_for_reason(row.reason);
     say(&format!("{}: {}", row.name, left["waitsFor"]));
@@ -127,6 +132,8 @@ fn show(plane: &ControlPlane, row: &Row) {
         assert_eq!(left["drivers"][0]["driver"], bench.node.driver());
         tell_published(&bench, row);
     }
+    let said = bench.left()[0]["waitsFor"].to_string();
+    is_said(row, "describe", &said);
     is_not_done(&bench, row);
     for command in row.mended {
         bench.node.tell(command);
@@ -144,6 +151,25 @@ fn show(plane: &ControlPlane, row: &Row) {
     block_on(wait_for(&what, DEADLINE, async || {
         (bench.free().len() == 4).then_some(())
     }));
+    if row.reason == "grace-period" {
+        let pod = block_on(bench.plane.get(&bench.pod(POD))).expect("the finalizer keeps it");
+        assert_eq!(pod["metadata"]["finalizers"], json!([FINALIZER]));
+    }
+}
+
+/// Who waits while the driver's slices are deleted, half a minute after it has gone, is told since when.
+fn is_seen_to_go(bench: &Bench<'_>, row: &Row) {
+    let (status, left) = bench.wait("45s");
+    assert_eq!(status, Some(5), "{}", row.name);
+    let message = left[0]["message"].as_str().unwrap_or_default();
+    let since = message.contains("publishes nothing on the node since ");
+    assert!(since, "{}: {left:?}", row.name);
+}
+
+fn is_said(row: &Row, who: &str, said: &str) {
+    for words in row.words {
+        assert!(said.contains(words), "{}: {who}: {said}", row.name);
+    }
 }
 
 /// What the driver publishes is said as it is, in the end.
@@ -162,6 +188,20 @@ fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let pod = left.iter().find(|left| left["name"] == POD);
     let pod = pod.unwrap_or_else(|| panic!("{}: {left:?}", row.name));
     assert_eq!(pod["reason"], row.reason, "{}: {pod}", row.name);
+    is_said(row, "wait", &pod["message"].to_string());
+    let escalated = "--to NoExecute --yes --wait --settle 0s --timeout 1s";
+    let arguments = ["escalate", &bench.rule].into_iter();
+    let arguments: Vec<&str> = arguments.chain(escalated.split(' ')).collect();
+    let escalated = bench.plugin(&arguments);
+    let said = String::from_utf8_lossy(&escalated.stderr).into_owned();
+    assert_eq!(escalated.status.code(), Some(5), "{}: {said}", row.name);
+    is_said(row, "escalate", &said);
+    let listed = text(&bench.plugin(&["list", &bench.rule]));
+    assert!(
+        listed.contains("(+1 terminating)"),
+        "{}: {listed}",
+        row.name
+    );
     let condition = block_on(bench.plane.rule_condition(&bench.rule));
     say(&format!(
         "{}: the rule says {} {}",

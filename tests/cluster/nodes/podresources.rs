@@ -9,7 +9,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
-use crate::harness::{DEADLINE, block_on, wait_for};
+use crate::harness::{
+    DEADLINE, Reference, block_on,
+    objects::{allocation, claim},
+    text, wait_for,
+};
 
 /// What the plugin prints, asked over the node's own socket.
 fn asked(bench: &Bench<'_>, arguments: &[&str]) -> Output {
@@ -98,7 +102,9 @@ fn shared(pod: &mut Value) {
 fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     let Some(plane) = plane() else { return };
     let mut bench = Bench::start(plane);
-    assert_eq!(against(&bench), [""; 0], "nothing runs");
+    is_nobodys_kubelet(&bench);
+    bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
+    assert_eq!(against(&bench), [""; 0], "nobody uses a device");
     bench.run_pod("train", shared);
     let listed = data(&asked(&bench, &["list"]));
     let held = bench.held();
@@ -120,7 +126,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
 
     let name = format!("{}/train", bench.namespace);
     let got = data(&asked(&bench, &["get", &name]));
-    assert_eq!(got["pods"], listed["pods"]);
+    assert_eq!(got["pods"], json!([listed["pods"][0]]));
     let unknown = asked(&bench, &["get", "nobody/there"]);
     let message = String::from_utf8_lossy(&unknown.stderr).into_owned();
     assert!(message.contains("knows no pod nobody/there"), "{message}");
@@ -137,6 +143,31 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     );
 
     is_seen_while_it_is_stuck(&mut bench);
+}
+
+/// A pod of this node without any device: the kubelet lists it, which shows whose kubelet it is.
+fn watcher(pod: &mut Value, node: &str) {
+    let spec = pod["spec"].as_object_mut().expect("a pod");
+    spec.remove("resourceClaims");
+    spec.insert("nodeName".to_owned(), json!(node));
+    pod["spec"]["containers"][0]["resources"] = json!({});
+}
+
+/// A kubelet that lists nobody may be the one of any node.
+fn is_nobodys_kubelet(bench: &Bench<'_>) {
+    let (status, devices) = check(bench);
+    assert_eq!((status, devices.len()), (Some(4), 4), "{devices:?}");
+    assert!(
+        devices.iter().all(|(_, codes)| codes == &["node-unproven"]),
+        "{devices:?}"
+    );
+    let other = asked(bench, &["check", "--node", "node-of-nobody"]);
+    let message = String::from_utf8_lossy(&other.stderr).into_owned();
+    assert_eq!(other.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("no device is known on node node-of-nobody"),
+        "{message}"
+    );
 }
 
 /// The driver is away, the pod is evicted, the kubelet begins anew, and somebody deletes by force.
@@ -195,12 +226,116 @@ fn is_seen_while_it_is_stuck(bench: &mut Bench<'_>) {
     });
     wait_until("all devices are safe to pull", || check(bench).0 == Some(0));
     assert_eq!(bench.held(), []);
+    let vacuous = verifying(bench, "60s");
+    let said = String::from_utf8_lossy(&vacuous.stderr).into_owned();
+    assert!(
+        vacuous.status.success() && said.contains("holds no device that is waited for"),
+        "{said}"
+    );
+}
+
+/// What speaks against pulling the device that is called `name`.
+fn codes_of(bench: &Bench<'_>, name: &str) -> Vec<String> {
+    let device = format!("{}/{}/{name}", bench.node.driver(), bench.node.name());
+    let (_, devices) = check(bench);
+    let mut of_it = devices.into_iter().filter(|(known, _)| *known == device);
+    of_it.next().map_or_else(Vec::new, |(_, codes)| codes)
+}
+
+/// A pod that uses the claim called `shared`.
+fn of_shared(pod: &mut Value) {
+    pod["spec"]["resourceClaims"] = json!([{"name": "device", "resourceClaimName": "shared"}]);
+}
+
+#[test]
+fn where_the_kubelet_and_the_api_disagree_each_is_told() {
+    let Some(plane) = plane() else { return };
+    let mut bench = Bench::start(plane);
+    let claims =
+        ["shared", "elsewhere"].map(|name| claim(&bench.namespace, name, bench.node.driver()));
+    block_on(plane.create(&claims));
+    for pod in ["first", "second"] {
+        bench.run_pod(pod, of_shared);
+    }
+    let listed = data(&asked(&bench, &["list"]));
+    let of_first = containers(&listed, "first");
+    assert_eq!(
+        of_first,
+        containers(&listed, "second"),
+        "they share a claim"
+    );
+    assert_eq!(of_first[0].1.len(), 1, "{listed}");
+    let held = bench.held();
+    assert_eq!(held.len(), 1);
+    let (device, other) = (&held[0].devices[0], "gpu-3");
+    assert_ne!(device, other);
+    assert_eq!(codes_of(&bench, device), ["in-use", "in-use", "claimed"]);
+    is_told_of_a_snapshot_too(&bench);
+
+    // Nobody tells the kubelet when the API forgets somebody.
+    let shared = Reference::claim(&bench.namespace, "shared");
+    let forgotten = json!({"reservedFor": null, "allocation": null});
+    block_on(plane.patch_status(&shared, &forgotten));
+    wait_until("the API calls the device free", || {
+        let free = ["in-use", "in-use", "in-use-and-free", "in-use-and-free"];
+        codes_of(&bench, device) == free
+    });
+
+    // The reverse: a claim of somebody who is no pod of this kubelet.
+    let mut status = allocation(bench.node.driver(), bench.node.name(), other);
+    let user = json!({"apiGroup": "example.com", "resource": "jobs", "name": "train", "uid": "u"});
+    status["reservedFor"] = json!([user]);
+    let elsewhere = Reference::claim(&bench.namespace, "elsewhere");
+    block_on(plane.patch_status(&elsewhere, &status));
+    wait_until("the API says that the other device is in use", || {
+        codes_of(&bench, other) == ["claimed-and-unused"]
+    });
+    hangs(&mut bench);
+}
+
+/// The kubelet's word, and what the API said a moment ago.
+fn is_told_of_a_snapshot_too(bench: &Bench<'_>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cluster.json");
+    let file = file.to_str().expect("a path of ASCII");
+    text(&bench.plugin(&["snapshot", "-o", file]));
+    let ask = |from: &[&str]| {
+        let node = bench.node.name();
+        let output = asked(bench, &[&["check", "--node", node], from].concat());
+        (output.status.code(), data(&output)["devices"].clone())
+    };
+    assert_eq!(ask(&["--from", file]), ask(&[]));
+}
+
+/// A kubelet that is there and does not answer keeps nobody for longer than there is time.
+fn hangs(bench: &mut Bench<'_>) {
+    bench.evict();
+    bench.node.tell("freeze kubelet");
+    let began = Instant::now();
+    let refused = asked(bench, &["list", "--request-timeout", "1s"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(75), "{said}");
+    assert!(said.contains("has not answered within 1s"), "{said}");
+    let flag = format!("--verify-node={}", bench.node.socket().display());
+    let evicted = ["wait", &bench.rule, "--for", "evicted", "--timeout", "3s"];
+    let waited = bench.plugin(&[&evicted[..], &[&flag, "--request-timeout", "0"]].concat());
+    let said = String::from_utf8_lossy(&waited.stderr).into_owned();
+    assert_eq!(waited.status.code(), Some(75), "{said}");
+    assert!(said.contains("has not answered within"), "{said}");
+    assert!(began.elapsed() < DEADLINE / 2, "{:?}", began.elapsed());
+    bench.node.tell("thaw kubelet");
 }
 
 /// How a wait ends that takes the kubelet's word too, and what is left then.
 fn verified(bench: &Bench<'_>, timeout: &str) -> (Option<i32>, Vec<Value>) {
+    let output = verifying(bench, timeout);
+    let left = data(&output)["left"].as_array().cloned();
+    (output.status.code(), left.unwrap_or_default())
+}
+
+fn verifying(bench: &Bench<'_>, timeout: &str) -> Output {
     let flag = format!("--verify-node={}", bench.node.socket().display());
-    let output = bench.plugin(&[
+    bench.plugin(&[
         "wait",
         &bench.rule,
         "--for",
@@ -212,7 +347,5 @@ fn verified(bench: &Bench<'_>, timeout: &str) -> (Option<i32>, Vec<Value>) {
         &flag,
         "-o",
         "json",
-    ]);
-    let left = data(&output)["left"].as_array().cloned();
-    (output.status.code(), left.unwrap_or_default())
+    ])
 }
