@@ -21,9 +21,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{PLUGIN, build_node, text};
+use crate::harness::{PLUGIN, build_node, objects, text};
 
-/// A server that says what it is told to.
+/// A server that says what it is told to, as deep in its folder as the kubelet's.
 struct Said {
     folder: tempfile::TempDir,
     child: Child,
@@ -39,9 +39,11 @@ impl Said {
             path
         };
         let (list, allocatable) = (file("list", list), file("allocatable", allocatable));
+        let socket = folder.path().join("pod-resources");
+        fs::create_dir(&socket).expect("a folder");
         let mut child = Command::new(program)
             .args(["podresources", "--mood", mood, "--socket"])
-            .arg(folder.path().join("s"))
+            .arg(socket.join("s"))
             .arg("--list")
             .arg(list)
             .arg("--allocatable")
@@ -57,11 +59,47 @@ impl Said {
     }
 
     fn socket(&self) -> PathBuf {
-        self.folder.path().join("s")
+        self.folder.path().join("pod-resources/s")
     }
 
     fn asked(&self, arguments: &[&str]) -> Output {
         asked(&self.socket(), arguments)
+    }
+
+    /// Notes beside the socket, in which a claim is prepared whose pod was deleted by force.
+    fn note(&self) {
+        let devices =
+            json!([{"PoolName": "node-0", "DeviceName": "gpu-4", "RequestNames": ["gpu"]}]);
+        let claim = json!({
+            "ClaimUID": "u", "ClaimName": "gone", "Namespace": "ml", "PodUIDs": {"p": {}},
+            "DriverState": {"gpu.example.com": {"Devices": devices}},
+        });
+        let data = json!({
+            "kind": "DRACheckpoint", "apiVersion": "checkpoint.dra.kubelet.k8s.io/v1",
+            "ClaimInfoStateList": [claim],
+        });
+        let notes = json!({"Data": data.to_string(), "Checksum": 0});
+        let path = self.folder.path().join("dra_manager_state");
+        fs::write(path, notes.to_string()).expect("a file");
+    }
+
+    /// What speaks against pulling each of the five devices of `node`, compared with `cluster`.
+    fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
+        let file = self.folder.path().join("cluster.json");
+        fs::write(&file, cluster.to_string()).expect("a file");
+        let file = file.to_str().expect("a path of ASCII");
+        let cluster = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
+        let question = ["check", "--node", node, "-o", "json"];
+        let output = self.asked(&[&question[..], &cluster].concat());
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        let devices = told["devices"].as_array().expect("devices").iter();
+        let codes = devices.map(|device| {
+            let reasons = device["reasons"].as_array().expect("reasons").iter();
+            let codes = reasons.map(|reason| reason["code"].as_str().expect("a code"));
+            codes.collect::<Vec<_>>().join(" ")
+        });
+        (output.status.code(), codes.collect())
     }
 }
 
@@ -177,6 +215,113 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
             ""
         );
     }
+}
+
+/// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
+fn cluster(node: &str) -> Value {
+    let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
+    let slice = objects::slice("gpu.example.com", node, &names);
+    let mut claim = objects::claim("ml", "gpus", "gpu.example.com");
+    let result = |device: &&str| json!({"request": objects::REQUEST, "driver": "gpu.example.com", "pool": node, "device": device});
+    let results: Vec<Value> = names[..3].iter().map(result).collect();
+    claim["metadata"]["uid"] = json!("c");
+    claim["status"] = json!({
+        "allocation": {"devices": {"results": results}},
+        "reservedFor": [{"resource": "pods", "name": "train", "uid": "p"}],
+    });
+    let mut pod = objects::bound(objects::pod("ml", "train", "gpus"), node);
+    pod["metadata"]["uid"] = json!("p");
+    let running = json!({"running": {"startedAt": "2026-11-01T00:00:00Z"}});
+    pod["status"] = json!({
+        "phase": "Running",
+        "containerStatuses": [{"name": "main", "ready": true, "restartCount": 0, "image": "", "imageID": "", "state": running}],
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [slice, claim, pod]})
+}
+
+#[test]
+fn what_the_kubelet_says_is_compared_with_the_cluster() {
+    const USED: &str = "in-use claimed";
+    let server = Said::start("well", &everything(), &json!({}));
+    let here = cluster("node-0");
+    let checked = |cluster: &Value| server.checked("node-0", cluster);
+    let unread = "notes-unread";
+    let all = |used: &str, rest: &str, last: &str| {
+        let codes = [used, used, used, rest, last].map(|codes| codes.trim().to_owned());
+        (Some(4), codes.to_vec())
+    };
+    let without_notes = format!("{USED} {unread}");
+    assert_eq!(checked(&here), all(&without_notes, unread, unread));
+    server.note();
+    assert_eq!(checked(&here), all(USED, "", "prepared"));
+    let mut unreserved = here.clone();
+    unreserved["items"][1]["status"]["reservedFor"] =
+        json!([{"resource": "pods", "name": "other", "uid": "o"}]);
+    let mut other = unreserved["items"][2].clone();
+    other["metadata"] = json!({"name": "other", "namespace": "ml", "uid": "o"});
+    unreserved["items"]
+        .as_array_mut()
+        .expect("items")
+        .push(other);
+    let expected = all("in-use not-reserved claimed", "", "prepared");
+    assert_eq!(checked(&unreserved), expected);
+    let mut freed = here.clone();
+    freed["items"][1]["status"] = json!({});
+    let expected = all("in-use in-use-and-free", "", "prepared");
+    assert_eq!(checked(&freed), expected);
+    let mut driverless = here;
+    driverless["items"][0]["spec"]["driver"] = json!("other.example.com");
+    let (status, found) = checked(&driverless);
+    assert_eq!(status, Some(4));
+    assert!(
+        found
+            .iter()
+            .filter(|codes| codes.contains("driver-down"))
+            .count()
+            >= 4,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
+    let here = cluster("node-0");
+    let mut silent = everything();
+    silent["podResources"][0]["containers"] = json!([{"name": "main"}]);
+    // One that speaks v1alpha1 alone, and one whose gate for claims is off.
+    for (mood, list) in [("old", &everything()), ("well", &silent)] {
+        let server = Said::start(mood, list, &json!({}));
+        server.note();
+        let (status, found) = server.checked("node-0", &here);
+        assert_eq!(status, Some(4));
+        assert_eq!(found.len(), 5);
+        assert!(
+            found.iter().all(|codes| codes.contains("kubelet-blind")),
+            "{mood}: {found:?}"
+        );
+    }
+}
+
+/// Who lists nobody may be the kubelet of any node, unless the machine has the node's name.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
+    let server = Said::start("well", &json!({}), &json!({}));
+    server.note();
+    // Somebody runs, elsewhere.
+    let mut idle = cluster("node-1");
+    idle["items"][0] = cluster("node-0")["items"][0].take();
+    let (status, found) = server.checked("node-0", &idle);
+    assert_eq!(status, Some(4));
+    assert!(
+        found.iter().all(|codes| codes.contains("node-unproven")),
+        "{found:?}"
+    );
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let name = name.trim();
+    idle["items"][0]["spec"]["nodeName"] = json!(name);
+    let (_, found) = server.checked(name, &idle);
+    assert_eq!(found[..4], [""; 4], "{found:?}");
 }
 
 #[test]
@@ -411,7 +556,8 @@ fn each(numbers: impl Iterator<Item = usize>, work: impl Fn(usize) + Sync) {
 #[test]
 fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
     let server = Said::start("well", &everything(), &allocatable());
-    let whole = text(&server.asked(&["list", "-o", "json"]));
+    let clean = Relay::start(&server.socket(), Harm::None);
+    let whole = text(&clean.asked(&["list", "-o", "json"]));
     let slow = Relay::start(&server.socket(), Harm::Trickles(Duration::from_micros(200)));
     assert_eq!(text(&slow.asked(&["list", "-o", "json"])), whole);
     let slower = Relay::start(&server.socket(), Harm::Trickles(Duration::from_millis(20)));
