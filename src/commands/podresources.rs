@@ -157,6 +157,8 @@ struct CheckArgs {
     devices: Vec<String>,
 
     /// The node whose kubelet this is, as the API calls it; default: that of --via-debug
+    ///
+    /// A pod that the kubelet lists has to show it, or the name of the machine: else no device is safe to pull.
     #[arg(
         long,
         value_name = "NAME",
