@@ -90,8 +90,11 @@ fn choose_by_expression() {
         name: "gpu-0".into(),
         node: None,
         taints: Vec::new(),
-        attributes: attributes.map(|(name, value)| (name.into(), value)).into(),
-        capacity: [("memory".into(), "80Gi".into())].into(),
+        attributes: attributes
+            .map(|(name, value)| (name.into(), value))
+            .into_iter()
+            .collect(),
+        capacity: [("memory".into(), "80Gi".into())].into_iter().collect(),
         allow_multiple_allocations: false,
         terms: None,
     };
@@ -288,8 +291,8 @@ impl Names {
                     name: name.clone(),
                     node: None,
                     taints: Vec::new(),
-                    attributes: std::collections::BTreeMap::new(),
-                    capacity: std::collections::BTreeMap::new(),
+                    attributes: Default::default(),
+                    capacity: Default::default(),
                     allow_multiple_allocations: true,
                     terms: None,
                 })

@@ -235,8 +235,8 @@ mod tests {
             name: model.into(),
             node: None,
             taints: Vec::new(),
-            attributes: attributes.into(),
-            capacity: [("memory".into(), "80Gi".into())].into(),
+            attributes: attributes.into_iter().collect(),
+            capacity: [("memory".into(), "80Gi".into())].into_iter().collect(),
             allow_multiple_allocations: false,
             terms: None,
         }

@@ -208,7 +208,7 @@ mod tests {
             node: None,
             taints: Vec::new(),
             attributes: model.into_iter().collect(),
-            capacity: [].into(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: set.map(|set| {
                 let used = CounterUse {

@@ -14,8 +14,8 @@ pub struct ResourceClaim {
     pub uid: Uid,
     /// The owner that manages the claim: the pod that a claim was generated for, or a PodGroup.
     pub controller: Option<Controller>,
-    /// What it asks for; absent where nobody asked for that.
-    pub spec: Option<Box<ClaimSpec>>,
+    /// What it asks for, which claims from one template share; absent where nobody asked for that.
+    pub spec: Option<Arc<ClaimSpec>>,
     /// The devices, once allocated.
     pub allocation: Option<Allocation>,
     /// Who may use the claim now, in the API's order.

@@ -1,7 +1,8 @@
 //! Devices, as drivers publish them in slices.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use litemap::LiteMap;
 
 use super::{
     DeviceId, DeviceName, DeviceTerms, DriverName, NodeName, ObjectName, PoolName, SliceTerms,
@@ -79,9 +80,9 @@ pub struct Device {
     /// Taints that the driver set, in its order.
     pub taints: Vec<Taint>,
     /// Attributes by name, for selection by expression; names without a domain are the driver's.
-    pub attributes: BTreeMap<Arc<str>, AttributeValue>,
+    pub attributes: LiteMap<Arc<str>, AttributeValue>,
     /// Capacities by name, each as the quantity is written.
-    pub capacity: BTreeMap<Arc<str>, Arc<str>>,
+    pub capacity: LiteMap<Arc<str>, Arc<str>>,
     /// Whether several claims may share the device (consumable capacity).
     pub allow_multiple_allocations: bool,
     /// What limits its use beside that; absent where nothing does, or where nobody asked for it.

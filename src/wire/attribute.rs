@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use litemap::LiteMap;
 use serde::Deserialize;
 
 use super::Quantity;
@@ -141,7 +142,7 @@ impl Entry for CapacityEntry {
 pub(super) fn attributes(
     entries: &[AttributeEntry],
     context: &mut Context,
-) -> BTreeMap<Arc<str>, AttributeValue> {
+) -> LiteMap<Arc<str>, AttributeValue> {
     entries
         .iter()
         .map(|entry| {
@@ -163,7 +164,7 @@ pub(super) fn attributes(
 pub(super) fn capacity(
     entries: &[CapacityEntry],
     context: &mut Context,
-) -> BTreeMap<Arc<str>, Arc<str>> {
+) -> LiteMap<Arc<str>, Arc<str>> {
     entries
         .iter()
         .map(|entry| {

@@ -141,10 +141,10 @@ impl ToObject for ResourceClaim {
             name: metadata.namespaced_name(context)?,
             uid: metadata.required_uid()?,
             controller: metadata.controller(context),
-            spec: self
-                .spec
-                .as_ref()
-                .map(|spec| Box::new(spec.to_model(context))),
+            spec: self.spec.as_ref().map(|spec| {
+                let spec = spec.to_model(context);
+                context.share(spec)
+            }),
             allocation: allocation
                 .map(|allocation| allocation.to_model(context))
                 .transpose()

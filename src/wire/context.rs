@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use foldhash::HashSet;
 use jiff::Timestamp;
 
 use super::error::FieldError;
 use super::interner::Interner;
-use crate::model::Warning;
+use crate::model::{ClaimSpec, Warning};
 
 /// State of the conversion of many objects into facts.
 #[derive(Debug, Default)]
 pub(super) struct Context {
     interner: Interner,
+    specs: HashSet<Arc<ClaimSpec>>,
     oddities: Oddities,
     /// Found in the object at hand, whose name the conversion does not know.
     found: Vec<Oddity>,
@@ -54,6 +56,16 @@ impl Context {
             None | Some("") => None,
             Some(text) => Some(self.intern(text)),
         }
+    }
+
+    /// The shared copy of `spec`: most claims are made from a few templates.
+    pub(super) fn share(&mut self, spec: ClaimSpec) -> Arc<ClaimSpec> {
+        if let Some(known) = self.specs.get(&spec) {
+            return Arc::clone(known);
+        }
+        let shared = Arc::new(spec);
+        self.specs.insert(Arc::clone(&shared));
+        shared
     }
 
     /// Notes a time that had passed when the object was read.

@@ -152,8 +152,8 @@ mod tests {
             name: (*name).into(),
             node: None,
             taints: Vec::new(),
-            attributes: [].into(),
-            capacity: [].into(),
+            attributes: Default::default(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: None,
         });

@@ -139,7 +139,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).into(), value.clone()))
                 .collect(),
-            capacity: [].into(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: None,
         }

@@ -151,7 +151,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())))
                 .collect(),
-            capacity: [].into(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: None,
         }

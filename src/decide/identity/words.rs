@@ -147,8 +147,10 @@ mod tests {
             name: (*name).into(),
             node: None,
             taints: Vec::new(),
-            attributes: [("uuid".into(), AttributeValue::String((*uuid).into()))].into(),
-            capacity: [].into(),
+            attributes: [("uuid".into(), AttributeValue::String((*uuid).into()))]
+                .into_iter()
+                .collect(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: None,
         });

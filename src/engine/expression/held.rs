@@ -1,7 +1,8 @@
 //! What does a device have, as values?
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use litemap::LiteMap;
 
 use super::error::Fault;
 use super::evaluate::{Evaluation, Outcome};
@@ -91,7 +92,7 @@ impl Evaluation<'_> {
 /// The value of that name; of one that is there with and without the driver's domain, upstream
 /// takes any.
 fn found<'m, T>(
-    values: &'m BTreeMap<Arc<str>, T>,
+    values: &'m LiteMap<Arc<str>, T>,
     wanted: &Attribute,
     own: bool,
 ) -> Result<Option<&'m T>, Fault> {

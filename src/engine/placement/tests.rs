@@ -42,8 +42,8 @@ fn device(name: &str) -> Device {
         name: name.into(),
         node: None,
         taints: Vec::new(),
-        attributes: BTreeMap::new(),
-        capacity: BTreeMap::new(),
+        attributes: Default::default(),
+        capacity: Default::default(),
         allow_multiple_allocations: false,
         terms: None,
     }
@@ -116,7 +116,7 @@ impl Snapshot {
             name: name(called),
             uid: called.into(),
             controller: None,
-            spec: Some(Box::new(spec)),
+            spec: Some(spec.into()),
             allocation: Some(Allocation {
                 results: results.collect(),
             }),

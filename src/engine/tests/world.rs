@@ -138,8 +138,8 @@ impl World {
                     name: (*name).into(),
                     node: None,
                     taints: taints.iter().map(|text| taint(text)).collect(),
-                    attributes: std::collections::BTreeMap::new(),
-                    capacity: std::collections::BTreeMap::new(),
+                    attributes: Default::default(),
+                    capacity: Default::default(),
                     allow_multiple_allocations: false,
                     terms: None,
                 })

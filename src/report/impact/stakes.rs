@@ -48,7 +48,7 @@ mod tests {
         };
         for (pod, device) in pods.into_iter().zip(["gpu-0", "gpu-1"]) {
             let mut claim = testing::claim(&pod);
-            claim.spec = Some(Box::new(one()));
+            claim.spec = Some(one().into());
             claim.allocation.as_mut().unwrap().results[0].device = testing::device(device);
             claim.reserved_for.push(ConsumerReference {
                 api_group: "".into(),
@@ -95,8 +95,8 @@ mod tests {
             name: name.into(),
             node: None,
             taints: Vec::new(),
-            attributes: std::collections::BTreeMap::new(),
-            capacity: std::collections::BTreeMap::new(),
+            attributes: Default::default(),
+            capacity: Default::default(),
             allow_multiple_allocations: false,
             terms: Some(Box::new(DeviceTerms {
                 consumes: vec![CounterUse {
