@@ -2,12 +2,15 @@
 
 use super::candidates::{Fitting, Free};
 use super::demand::{Demand, Halt};
+use super::outlook::Beyond;
 use super::sight::Unknown;
 use crate::model::ClaimSpec;
 
 /// Claims that ask for the same.
 pub(super) struct Group<'a> {
     pub(super) spec: &'a ClaimSpec,
+    /// What it asks for that a bound for all claims does not look at.
+    pub(super) beyond: Vec<Beyond>,
     pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
     /// What fits each choice, in the order of the demands.
     pub(super) fitting: Vec<(Fitting<'a>, Free)>,

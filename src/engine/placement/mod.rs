@@ -38,6 +38,7 @@
 //! of 1.36 and 1.37 with their default feature gates.
 
 mod available;
+mod beyond;
 mod candidates;
 mod capacity;
 mod constraint;

@@ -7,10 +7,11 @@ use std::rc::Rc;
 use foldhash::{HashMap, HashMapExt};
 
 use super::available::available;
+use super::beyond::beyond;
 use super::candidates::{Fitting, pools_in_reach};
 use super::demand::{Halt, demands};
 use super::group::Group;
-use super::outlook::{Alone, Beyond, ClaimOutlook, Replacement, RequestOutlook};
+use super::outlook::{Alone, ClaimOutlook, Replacement, RequestOutlook};
 use super::pool::Pool;
 use super::scene::Scene;
 use super::search::{Task, is_placeable};
@@ -19,7 +20,7 @@ use super::together::{Together, together};
 use super::unfinished::unfinished;
 use super::usage::{Holdings, Usage};
 use crate::engine::{ConsideredTaint, Impact, Semantics, Verdict};
-use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot, Wish};
+use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
 /// So many steps are taken for one answer; what needs more is not known.
 const STEPS: u64 = 5_000_000;
@@ -165,7 +166,7 @@ impl<'s, 'a> Office<'s, 'a> {
             claim,
             alone: self.alone(place, &own),
             requests: self.requests(place, &own),
-            beyond: self.beyond(place),
+            beyond: self.groups[place].beyond.clone(),
         }
     }
 
@@ -190,8 +191,9 @@ impl<'s, 'a> Office<'s, 'a> {
             let free = fitting.free(choice, usage, self.scene);
             (fitting, free)
         });
-        let fitting = fitting.collect();
+        let fitting: Vec<_> = fitting.collect();
         self.groups.push(Group {
+            beyond: beyond(spec, fitting.iter().map(|(fitting, _)| fitting), self.scene),
             spec,
             demands,
             fitting,
@@ -212,8 +214,7 @@ impl<'s, 'a> Office<'s, 'a> {
         let mut unknown = BTreeSet::new();
         // Its own node first, where most find their place again.
         let others = (0..self.scene.views.len()).filter(|view| !mine.contains(view));
-        let views: Vec<usize> = mine.iter().copied().chain(others).collect();
-        for view in views {
+        for view in mine.iter().copied().chain(others) {
             let outcome = if mine.contains(&view) {
                 self.search(place, view, own)
             } else {
@@ -356,53 +357,5 @@ impl<'s, 'a> Office<'s, 'a> {
                 }
             })
             .collect()
-    }
-
-    fn beyond(&self, place: usize) -> Vec<Beyond> {
-        let group = &self.groups[place];
-        let devices = || {
-            let pools = group.fitting.iter().flat_map(|(fitting, _)| &fitting.pools);
-            let places = pools.flat_map(|(_, devices)| devices);
-            places.map(|(place, _)| self.scene.at(*place).device)
-        };
-        let terms = || {
-            group
-                .spec
-                .requests
-                .iter()
-                .flat_map(|request| match &request.wish {
-                    Wish::Exactly(terms) => vec![terms],
-                    Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
-                    Wish::Unknown => Vec::new(),
-                })
-        };
-        let consumes = devices().any(|device| {
-            device
-                .terms
-                .as_ref()
-                .is_some_and(|terms| !terms.consumes.is_empty())
-        });
-        let is_all = |amount: &DeviceAmount| matches!(amount, DeviceAmount::All);
-        let is_several =
-            |amount: &DeviceAmount| matches!(amount, DeviceAmount::Exactly(count) if *count > 1);
-        [
-            (Beyond::Constraints, !group.spec.constraints.is_empty()),
-            (Beyond::Counters, consumes),
-            (
-                Beyond::Capacity,
-                devices().any(|device| device.allow_multiple_allocations),
-            ),
-            (
-                Beyond::AllDevices,
-                terms().any(|terms| is_all(&terms.amount)),
-            ),
-            (
-                Beyond::SeveralDevices,
-                group.spec.requests.len() > 1 || terms().any(|terms| is_several(&terms.amount)),
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(beyond, applies)| applies.then_some(beyond))
-        .collect()
     }
 }

@@ -117,8 +117,11 @@ impl Replacements {
     pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
         let claims = impact.claims.iter().filter_map(|used| {
             let name = (used.claim.namespace.as_str(), used.claim.name.as_str());
-            let lost = self.unplaceable_claims();
-            lost.into_iter().find(|claim| claim.key() == name)
+            let place = self
+                .claims
+                .binary_search_by_key(&name, ClaimReplacement::key);
+            let claim = self.claims.get(place.ok()?)?;
+            (claim.placeable == Some(false)).then_some(claim)
         });
         let reasons: Vec<String> = claims
             .map(|claim| {

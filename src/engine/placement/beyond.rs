@@ -1,0 +1,51 @@
+//! What does a claim ask for that the bound for all claims together does not look at?
+
+use super::candidates::Fitting;
+use super::outlook::Beyond;
+use super::scene::Scene;
+use crate::model::{ClaimSpec, DeviceAmount, RequestTerms, Wish};
+
+/// What `spec` asks for beyond so many devices of a kind, where the devices in `fitting` are those that
+/// serve it.
+pub(super) fn beyond<'f, 'a: 'f>(
+    spec: &ClaimSpec,
+    fitting: impl Iterator<Item = &'f Fitting<'a>>,
+    scene: &Scene<'a>,
+) -> Vec<Beyond> {
+    let (mut counters, mut capacity) = (false, false);
+    let pools = fitting.flat_map(|fitting| &fitting.pools);
+    for (place, _) in pools.flat_map(|(_, devices)| devices) {
+        let device = scene.at(*place).device;
+        let terms = device.terms.as_ref();
+        counters |= terms.is_some_and(|terms| !terms.consumes.is_empty());
+        capacity |= device.allow_multiple_allocations;
+    }
+    let amounts: Vec<&DeviceAmount> = terms(spec).map(|terms| &terms.amount).collect();
+    let is_several =
+        |amount: &&DeviceAmount| matches!(amount, DeviceAmount::Exactly(count) if *count > 1);
+    let applies = [
+        (Beyond::Constraints, !spec.constraints.is_empty()),
+        (Beyond::Counters, counters),
+        (Beyond::Capacity, capacity),
+        (Beyond::AllDevices, amounts.contains(&&DeviceAmount::All)),
+        (
+            Beyond::SeveralDevices,
+            spec.requests.len() > 1 || amounts.iter().any(is_several),
+        ),
+    ];
+    let applies = applies.into_iter();
+    applies
+        .filter_map(|(beyond, applies)| applies.then_some(beyond))
+        .collect()
+}
+
+/// What the requests want, alternatives one by one.
+fn terms(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
+    spec.requests
+        .iter()
+        .flat_map(|request| match &request.wish {
+            Wish::Exactly(terms) => vec![terms],
+            Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+            Wish::Unknown => Vec::new(),
+        })
+}
