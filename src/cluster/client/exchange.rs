@@ -96,18 +96,23 @@ impl ApiClient {
         let (head, mut body) = self.answered(read, change, progress).await?;
         let started = Instant::now();
         let mut pace = Pace::default();
+        let mut working = Duration::ZERO;
         while let Some(bytes) = self.next_bytes(read, &mut body, pace, started).await? {
-            pace.take(bytes.len(), started.elapsed());
+            let arrived = started.elapsed();
+            pace.take(bytes.len(), arrived);
             progress.take(bytes.len());
             consumer.push(&bytes)?;
+            working = working.saturating_add(started.elapsed().saturating_sub(arrived));
             let (path, bytes) = (read.path.as_str(), progress.bytes);
             self.observe(&Event::Progress { path, bytes });
         }
+        let waited = started.elapsed().saturating_sub(working);
         let output = consumer.finish()?;
         self.heard(|heard| heard.prove(&head.headers));
         self.shared.distance.note(Arrival {
             bytes: progress.bytes,
             elapsed: asked.elapsed(),
+            body: waited,
             is_compressed: progress.compression == Compression::Wanted,
         });
         Ok(output)

@@ -33,7 +33,11 @@ pub(in crate::cluster) struct Link {
 pub(in crate::cluster) struct Arrival {
     /// Of the body, uncompressed.
     pub(in crate::cluster) bytes: u64,
+    /// From the question to the end of the answer.
     pub(in crate::cluster) elapsed: Duration,
+    /// What of that the body was waited for: without the server's own work before it, and without what
+    /// was done here with the bytes.
+    pub(in crate::cluster) body: Duration,
     pub(in crate::cluster) is_compressed: bool,
 }
 
@@ -47,10 +51,11 @@ impl Link {
             link.micros = Some(least);
         }
         if answer.bytes >= LARGE && !answer.is_compressed {
+            let waited = u64::try_from(answer.body.as_micros()).unwrap_or(u64::MAX);
             let speed = answer
                 .bytes
                 .saturating_mul(1_000_000)
-                .checked_div(micros)
+                .checked_div(waited)
                 .unwrap_or(u64::MAX);
             link.bytes_per_second = link.bytes_per_second.max(Some(speed));
         }
@@ -84,6 +89,7 @@ mod tests {
         Arrival {
             bytes: 300,
             elapsed: Duration::from_millis(milliseconds),
+            body: Duration::ZERO,
             is_compressed: true,
         }
     }
@@ -91,7 +97,8 @@ mod tests {
     fn large(megabytes: u64, milliseconds: u64) -> Arrival {
         Arrival {
             bytes: megabytes << 20,
-            elapsed: Duration::from_millis(milliseconds),
+            elapsed: Duration::MAX,
+            body: Duration::from_millis(milliseconds),
             is_compressed: false,
         }
     }
@@ -164,6 +171,7 @@ mod tests {
         let answer = Arrival {
             bytes: u64::MAX,
             elapsed: Duration::MAX,
+            body: Duration::MAX,
             is_compressed: false,
         };
         let link = Link::default().after(answer).after(answer);
