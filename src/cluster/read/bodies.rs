@@ -121,16 +121,19 @@ impl<'a, F> Metadata<'a, F> {
 /// A list of `metav1.PartialObjectMetadata`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Partial {
+struct Partial<'b> {
     kind: String,
     api_version: String,
-    metadata: Value,
-    items: Option<Vec<PartialItem>>,
+    #[serde(borrow)]
+    metadata: &'b RawValue,
+    #[serde(borrow)]
+    items: Option<Vec<PartialItem<'b>>>,
 }
 
 #[derive(Deserialize)]
-struct PartialItem {
-    metadata: Value,
+struct PartialItem<'b> {
+    #[serde(borrow)]
+    metadata: &'b RawValue,
 }
 
 impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
@@ -144,21 +147,24 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
     fn finish(mut self) -> Result<List<T>, Failure> {
         let version = self.texts.version;
         let broken = |reason: String| Failure::Broken(reason);
-        let body: Partial = serde_json::from_slice(self.texts.body.bytes())
+        let body: Partial<'_> = serde_json::from_slice(self.texts.body.bytes())
             .map_err(|error| broken(error.to_string()))?;
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
             return Err(broken("it is not one list of metadata".to_owned()));
         }
         let items = body.items.unwrap_or_default().into_iter();
-        let items = items.map(|item| serde_json::json!({ "metadata": item.metadata }));
-        let list = serde_json::json!({
-            "apiVersion": version.api_version,
-            "kind": format!("{}List", version.kind),
-            "metadata": body.metadata,
-            "items": items.collect::<Vec<Value>>(),
-        });
+        let items: Vec<String> = items
+            .map(|item| format!(r#"{{"metadata":{}}}"#, item.metadata))
+            .collect();
+        let list = format!(
+            r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":[{}]}}"#,
+            version.api_version,
+            version.kind,
+            body.metadata,
+            items.join(",")
+        );
         self.texts.body = Collector::of_page();
-        self.texts.push(list.to_string().as_bytes())?;
+        self.texts.push(list.as_bytes())?;
         self.texts.finish()
     }
 }
