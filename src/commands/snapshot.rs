@@ -22,8 +22,9 @@ use crate::report::snapshot::SnapshotAccount;
 ///
 /// With --redact, names of pods, namespaces, claims, nodes, pools, devices and budgets, and the labels
 /// that budgets select pods by, are replaced by hashes that differ from run to run; annotations and
-/// everything else that an answer does not need is left out. Names of drivers, taints with their
-/// values, and times are kept.
+/// everything else that an answer does not need is left out, and so are attributes of devices and
+/// expressions that ask for them: whether claims find other devices is then known only where classes
+/// choose by driver alone. Names of drivers, taints with their values, and times are kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

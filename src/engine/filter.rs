@@ -40,7 +40,7 @@ impl Filter {
         Some(Self::Expressions(
             expressions
                 .into_iter()
-                .map(|text| DeviceExpression::compile(text))
+                .map(|text| DeviceExpression::stored(text))
                 .collect(),
         ))
     }

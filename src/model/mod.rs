@@ -55,7 +55,8 @@ pub use pod::{
     ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
 };
 pub use request::{
-    ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, RequestTerms, Wish,
+    ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,
+    RequestTerms, Wish,
 };
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};

@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use super::{ObjectName, Toleration};
 
+/// What stands in a redacted snapshot in place of an expression.
+pub const REDACTED: &str = "redacted";
+
 /// The spec of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ClaimSpec {
     /// All have to be served, in the order of the claim.
     pub requests: Vec<DeviceRequest>,
@@ -15,7 +18,7 @@ pub struct ClaimSpec {
 }
 
 /// Something that a claim asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceRequest {
     /// Unique within the claim.
     pub name: Arc<str>,
@@ -24,7 +27,7 @@ pub struct DeviceRequest {
 }
 
 /// What serves a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Wish {
     /// Exactly this.
     Exactly(RequestTerms),
@@ -35,7 +38,7 @@ pub enum Wish {
 }
 
 /// Which devices are asked for, and how many.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestTerms {
     /// The class that they have to be of; empty where none is named.
     pub class: ObjectName,
@@ -54,7 +57,7 @@ pub struct RequestTerms {
 }
 
 /// How many devices are asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceAmount {
     /// So many.
     Exactly(i64),
@@ -65,7 +68,7 @@ pub enum DeviceAmount {
 }
 
 /// What has to hold between the devices of a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceConstraint {
     /// For which requests, as REQUEST or REQUEST/SUBREQUEST; all where none is named.
     pub requests: Vec<Arc<str>>,
@@ -74,7 +77,7 @@ pub struct DeviceConstraint {
 }
 
 /// How the devices of a claim have to be alike, or not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ConstraintRule {
     /// The attribute has to be the same everywhere.
     Same(Arc<str>),

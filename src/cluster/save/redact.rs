@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use super::kept::{Fields, Part, kept};
 use crate::cluster::{Saved, SavedList};
-use crate::model::{Kind, Pod};
+use crate::model::{Kind, Pod, REDACTED};
 
 /// Why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +157,7 @@ impl Redaction {
                 .into(),
             (Part::Expression, Value::String(text)) if is_about_drivers(text) => value.clone(),
             // An expression that means nothing: what it would have said is not known.
-            (Part::Expression, Value::String(_)) => "redacted".into(),
+            (Part::Expression, Value::String(_)) => REDACTED.into(),
             (Part::Key, Value::String(key)) if is_kubernetes(key) => value.clone(),
             (Part::Key, Value::String(key)) => self.name("label", key).into(),
             (Part::Fields(fields), Value::Object(object)) => self.fields(object, fields),

@@ -261,7 +261,7 @@ impl Picker {
             return Err(no_such("device class", name, known.collect()));
         };
         let expressions = class.expressions.iter().map(|text| {
-            let compiled = DeviceExpression::compile(text);
+            let compiled = DeviceExpression::stored(text);
             compiled.map(Wanted::Expression).map_err(|error| {
                 Failure::new(
                     ExitStatus::Failed,
@@ -554,8 +554,8 @@ mod tests {
                         name: "gpu-0".into(),
                         node: None,
                         taints: Vec::new(),
-                        attributes: attributes.into(),
-                        capacity: [].into(),
+                        attributes: attributes.into_iter().collect(),
+                        capacity: Default::default(),
                         allow_multiple_allocations: false,
                         terms: None,
                     }],

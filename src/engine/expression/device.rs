@@ -5,7 +5,7 @@ use super::error::{ExpressionError, Fault};
 use super::evaluate::Evaluation;
 use super::parser::parse;
 use super::value::Value;
-use crate::model::{Device, DriverName};
+use crate::model::{Device, DriverName, REDACTED};
 
 /// An expression that says of any device whether it is selected.
 ///
@@ -32,6 +32,19 @@ impl DeviceExpression {
         let parsed = parse(text).map_err(|wrong| wrong.told(text))?;
         let checked = check(&parsed).map_err(|wrong| wrong.told(text))?;
         Ok(Self { checked })
+    }
+
+    /// As [`DeviceExpression::compile`], for what an object of a cluster or of a snapshot says.
+    ///
+    /// # Errors
+    ///
+    /// [`ExpressionError::Redacted`] where a snapshot has [`REDACTED`] in its place, which is no text that
+    /// an API server takes; else as [`DeviceExpression::compile`].
+    pub fn stored(text: &str) -> Result<Self, ExpressionError> {
+        if text == REDACTED {
+            return Err(ExpressionError::Redacted);
+        }
+        Self::compile(text)
     }
 
     /// Returns whether the expression selects `device`.

@@ -60,6 +60,9 @@ pub enum ExpressionError {
         /// What it asks for.
         construct: String,
     },
+    /// It was taken out of a snapshot, with what it selected.
+    #[error("it was taken out when the snapshot was redacted")]
+    Redacted,
     /// What it depends on is not known of this device, since no driver publishes it.
     #[error("its attributes are unknown: no driver publishes it")]
     Unpublished,
@@ -82,7 +85,10 @@ impl ExpressionError {
     pub fn is_of_the_device(&self) -> bool {
         match self {
             Self::Runtime { .. } | Self::Unpublished => true,
-            Self::TooLong { .. } | Self::Compile { .. } | Self::Unsupported { .. } => false,
+            Self::TooLong { .. }
+            | Self::Compile { .. }
+            | Self::Unsupported { .. }
+            | Self::Redacted => false,
         }
     }
 
@@ -93,6 +99,7 @@ impl ExpressionError {
             Self::Compile { at, .. } => Some(*at),
             Self::TooLong { .. }
             | Self::Unsupported { .. }
+            | Self::Redacted
             | Self::Unpublished
             | Self::Runtime { .. } => None,
         }

@@ -31,7 +31,7 @@ impl<'a> Fits<'a> {
         }
         let mut compiled = self.compiled.borrow_mut();
         let place = Expression(u32::try_from(compiled.len()).unwrap_or(u32::MAX));
-        compiled.push(DeviceExpression::compile(text));
+        compiled.push(DeviceExpression::stored(text));
         self.places.borrow_mut().insert(text, place);
         place
     }
