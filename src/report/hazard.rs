@@ -165,6 +165,34 @@ impl Hazard {
         }
     }
 
+    /// Whether it is told of pods whose containers have ended too: of those nothing is lost but the
+    /// object, and only what keeps that, or others, counts.
+    #[must_use]
+    pub fn is_of_ended_pods(self) -> bool {
+        match self {
+            Self::TerminalStillReserved
+            | Self::ExtendedResource
+            | Self::ForeignTaint
+            | Self::SiblingInUse
+            | Self::NodeNotReady
+            | Self::DriverDown
+            | Self::NodeMaintenance
+            | Self::ToleratesScheduleOnly => true,
+            Self::PdbViolated
+            | Self::PdbAmbiguous
+            | Self::LastReplica
+            | Self::Gang
+            | Self::NoReplacement
+            | Self::JobRestart
+            | Self::DoNotDisrupt
+            | Self::Unmanaged
+            | Self::DaemonSet
+            | Self::Critical
+            | Self::LocalData
+            | Self::LongGrace => false,
+        }
+    }
+
     /// Whether it is told of pods that would not be evicted too.
     #[must_use]
     pub fn is_of_those_that_stay(self) -> bool {

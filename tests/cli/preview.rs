@@ -204,13 +204,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     What hurts most:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
-      warning   Job/sweep of training (2 pods): Job sweep starts it again: its podFailurePolicy ignores disruptions
+      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
-    warning    +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               job-restart (+3)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+    notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -349,13 +349,13 @@ fn manifest_is_asked_about_before_it_is_created() {
     What hurts most:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
       danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
-      warning   Job/sweep of training (2 pods): Job sweep starts it again: its podFailurePolicy ignores disruptions
+      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
-    warning    +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               job-restart (+3)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+    notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
     FROM   EVICTED   SHARE

@@ -120,7 +120,9 @@ impl<'a> Evidence<'a> {
         let pod = impact.pod;
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
         let plain = |holds: bool| holds.then(String::new);
-        if !evicted && !hazard.is_of_those_that_stay() {
+        let tells = (evicted || hazard.is_of_those_that_stay())
+            && (!pod.phase.is_terminal() || hazard.is_of_ended_pods());
+        if !tells {
             return None;
         }
         match hazard {
@@ -470,6 +472,22 @@ mod tests {
         ] {
             assert_eq!(codes(testing::evicted(&pod, 0)), expected, "{pod:?}");
         }
+    }
+
+    #[test]
+    fn a_pod_that_has_ended_has_no_costs_of_eviction() {
+        let pod = Pod {
+            phase: Phase::Failed,
+            controller: None,
+            grace_period_seconds: 3_600,
+            has_local_data: true,
+            priority_class_name: "system-node-critical".into(),
+            ..annotated("karpenter.sh/do-not-disrupt", "true")
+        };
+        assert_eq!(
+            codes(testing::evicted(&pod, 0)),
+            ["terminal-still-reserved"]
+        );
     }
 
     #[test]
