@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use foldhash::{HashSet, HashSetExt};
 
 use super::Impact;
+use super::devices::current_slices;
 use crate::model::{ClaimSource, DriverName, Pod, Snapshot};
 
 /// What some drivers publish, and who uses it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Devices published or allocated.
+    /// Devices published in slices of their pool's newest generation, or allocated.
     pub devices: usize,
     /// Pods that a claim with a device of these drivers is reserved for, without those already
     /// terminating.
@@ -31,9 +32,10 @@ pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
 #[must_use]
 pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
     let mut devices = HashSet::new();
-    for slice in snapshot
-        .slices
-        .iter()
+    // Devices that only an older generation of their pool has are gone, unless a claim holds them.
+    let current = current_slices(&snapshot.slices);
+    for slice in current
+        .into_iter()
         .filter(|slice| drivers.contains(&slice.driver))
     {
         for device in &slice.devices {

@@ -216,7 +216,8 @@ fn guards_are_explained() {
 
     Signals:
       pods.evicted          pods evicted now or later; % of the pods that use
-                            devices of the same drivers
+                            devices of the same drivers and are not terminating
+                            already
       pods.evicted.now      pods evicted at once; % of the same pods
       pods.critical         evicted pods that the system needs; % of the same pods
       pods.unmanaged        evicted pods that nothing creates again; % of the same

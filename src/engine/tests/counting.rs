@@ -1,8 +1,8 @@
 //! How many: what the controller writes into a rule's condition.
 
 use super::world::{GPU_0, World, at, considered, one_pod};
-use crate::engine::Counts;
-use crate::model::Deletion;
+use crate::engine::{Counts, usage};
+use crate::model::{Deletion, DriverName};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -130,4 +130,18 @@ fn pods_on_their_way_out_are_counted_apart_for_every_rule_that_selects_their_dev
         .map(|rule| (rule.counts.pods, rule.terminating))
         .collect();
     assert_eq!(found, [(0, 1), (0, 0), (0, 1)]);
+}
+
+#[test]
+fn a_share_is_taken_of_what_is_there_and_of_what_is_held() {
+    let mut world = one_pod();
+    let drivers = [DriverName::from("gpu.example.com")].into();
+    let devices = |world: &World| usage(&world.snapshot, &drivers).devices;
+    assert_eq!(devices(&world), 2);
+    let mut newer = world.snapshot.slices[0].clone();
+    newer.name = "newer".into();
+    newer.pool.generation += 1;
+    newer.devices.clear();
+    world.snapshot.slices.push(newer);
+    assert_eq!(devices(&world), 1, "the one that a claim holds");
 }

@@ -74,7 +74,7 @@ impl Signal {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::PodsEvicted => {
-                "pods evicted now or later; % of the pods that use devices of the same drivers"
+                "pods evicted now or later; % of the pods that use devices of the same drivers and are not terminating already"
             }
             Self::PodsEvictedNow => "pods evicted at once; % of the same pods",
             Self::PodsCritical => "evicted pods that the system needs; % of the same pods",
