@@ -2,7 +2,7 @@
 
 use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::{Minor, Reading, Warning};
+use crate::model::{Minor, Reading, ResourceClaim, Warning};
 use crate::report::defects;
 
 /// How the cluster behaves, as far as that was said.
@@ -67,7 +67,29 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
 pub fn doubts_about(semantics: &Semantics, reading: &Reading) -> Vec<Warning> {
     let has_rules = !reading.snapshot.rules.is_empty();
     let defect = defects::of_rules(Some(semantics.version)).filter(|_| has_rules);
-    newer_version(semantics).into_iter().chain(defect).collect()
+    newer_version(semantics)
+        .into_iter()
+        .chain(defect)
+        .chain(copied_tolerations(semantics, reading))
+        .collect()
+}
+
+/// Says that pods are spared by what the version would not have copied to their allocations: then the
+/// objects are of a newer cluster.
+fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warning> {
+    let mut claims = reading.snapshot.claims.iter();
+    let is_copied = |claim: &ResourceClaim| {
+        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
+        results.any(|result| !result.tolerations.is_empty())
+    };
+    (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
+        code: "copied-tolerations",
+        message: format!(
+            "allocations have tolerations, which Kubernetes {} does not copy there: they were made by a newer version, and spare their pods all the same",
+            semantics.version
+        ),
+        fix: None,
+    })
 }
 
 /// What is said of an object that nobody can make sense of.
@@ -95,6 +117,7 @@ pub fn clock_of_this_machine() -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::testing;
 
     #[test]
     fn what_was_typed_goes_before_what_the_cluster_says() {
@@ -124,7 +147,7 @@ mod tests {
         let doubts = |rules: Vec<_>, patch| {
             let minor = 36;
             let semantics = behaviour_of(Minor { minor, patch }).unwrap();
-            let mut reading = crate::report::testing::reading();
+            let mut reading = testing::reading();
             reading.snapshot.rules = rules;
             doubts_about(&semantics, &reading).len()
         };
@@ -133,6 +156,34 @@ mod tests {
         assert_eq!(doubts(vec![rule.clone()], None), 1);
         assert_eq!(doubts(vec![rule], Some(3)), 0);
         assert_eq!(doubts(Vec::new(), Some(2)), 0);
+    }
+
+    #[test]
+    fn tolerations_that_the_version_would_not_have_copied_are_told() {
+        let doubts = |minor, copied: bool| {
+            let semantics = behaviour_of(Minor { minor, patch: None }).unwrap();
+            let mut claim = testing::claim(&testing::pod("team-a", "train-0"));
+            if copied {
+                let results = claim.allocation.iter_mut();
+                let results = results.flat_map(|found| &mut found.results);
+                results.for_each(|result| {
+                    result.tolerations.push(crate::model::Toleration {
+                        key: String::new(),
+                        operator: crate::model::Operator::Exists,
+                        value: String::new(),
+                        effect: None,
+                        seconds: None,
+                    });
+                });
+            }
+            let mut reading = testing::reading();
+            reading.snapshot.claims = vec![claim];
+            doubts_about(&semantics, &reading).len()
+        };
+        assert_eq!(
+            [doubts(34, true), doubts(34, false), doubts(35, true)],
+            [1, 0, 0]
+        );
     }
 
     #[test]
