@@ -183,12 +183,14 @@ impl Policies {
             .iter()
             .filter(|policy| is_open && !policy.terms.require.is_empty());
         let warning = |policy: &Policy| {
-            let required: Vec<&str> = policy.terms.require.iter().copied().map(words).collect();
-            let required = required.join(" and ");
+            let all = |of: fn(Requirement) -> &'static str| {
+                let parts: Vec<&str> = policy.terms.require.iter().copied().map(of).collect();
+                parts.join(" and ")
+            };
             Warning {
                 code: "policy-requires",
-                message: format!("policy {}: a rule needs {required}", policy.name),
-                fix: Some("add it with --reason or --ticket".to_owned()),
+                message: format!("policy {}: a rule needs {}", policy.name, all(words)),
+                fix: Some(format!("when you add it, say {}", all(flags))),
             }
         };
         policies.map(warning).collect()
@@ -200,6 +202,15 @@ fn words(requirement: Requirement) -> &'static str {
         Requirement::Reason => "a reason",
         Requirement::Ticket => "a ticket",
         Requirement::ReasonOrTicket => "a reason or a ticket",
+    }
+}
+
+/// What `add` is told it with.
+fn flags(requirement: Requirement) -> &'static str {
+    match requirement {
+        Requirement::Reason => "--reason",
+        Requirement::Ticket => "--ticket",
+        Requirement::ReasonOrTicket => "--reason or --ticket",
     }
 }
 
