@@ -27,7 +27,7 @@ struct Usage<'a, 'b> {
 
 /// How a pod refers to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reference {
+pub(crate) enum Reference {
     /// By a name that somebody chose.
     Named,
     /// By the name of a claim that was generated for the pod.
@@ -110,13 +110,10 @@ impl<'a> Court<'a, '_> {
     /// The pod's affected claims that are reserved for it: those of its spec in order, then the one
     /// of its extended resources. A pod that only refers to a claim does not use it.
     fn usages(&self, pod: &'a Pod) -> Vec<Usage<'a, '_>> {
-        let named = pod.claims.iter().filter_map(|entry| match &entry.source {
-            ClaimSource::Claim(name) => Some((name, Reference::Named)),
-            ClaimSource::Template {
-                generated: Some(name),
-            } => Some((name, Reference::Generated)),
-            ClaimSource::Template { generated: None } | ClaimSource::Unknown => None,
-        });
+        let named = pod
+            .claims
+            .iter()
+            .filter_map(|entry| entry_of(&entry.source));
         let extended = pod.extended_resource_claim.iter();
         named
             .chain(extended.map(|name| (name, Reference::ExtendedResource)))
@@ -128,56 +125,93 @@ impl<'a> Court<'a, '_> {
         let claim = self
             .claims
             .find(pod.name.namespace.as_str(), name.as_str())?;
-        let consumers = claim.claim.reserved_for.iter();
-        let mut own = consumers
-            .filter(|consumer| consumer.uid == pod.uid)
-            .peekable();
-        let for_pod = own.peek().is_some();
-        let for_group = reserved_for_group(pod, claim.claim);
-        if !for_pod && !for_group {
-            return None;
-        }
-        let leads_here = (for_group && self.semantics.honours_pod_groups)
-            || own.any(|consumer| {
-                consumer.name == pod.name.name
-                    && consumer.api_group.is_empty()
-                    && &*consumer.resource == "pods"
-            });
-        let counts = for_pod || self.semantics.honours_pod_groups;
-        let owned = match reference {
-            Reference::Named => true,
-            Reference::Generated | Reference::ExtendedResource => self.is_owned(pod, claim.claim),
-        };
-        let looked_at = match reference {
-            Reference::Named | Reference::Generated => true,
-            Reference::ExtendedResource => self.semantics.evicts_extended_resources,
-        };
-        let obstacles = [
-            (!looked_at, NotEvicted::ExtendedResource),
-            (pod.node.is_none(), NotEvicted::NotScheduled),
-            (!owned, NotEvicted::NotOwned),
-            (!counts, NotEvicted::PodGroupReservation),
-        ];
-        let obstacle = obstacles.into_iter().find(|(stands, _)| *stands);
+        let Standing {
+            obstacle,
+            leads_here,
+        } = standing(pod, claim.claim, reference, self.semantics)?;
         Some(Usage {
             claim,
-            obstacle: obstacle.map(|(_, obstacle)| obstacle),
+            obstacle,
             leads_here,
         })
     }
+}
 
-    /// Whether `claim` was generated for `pod`, or for its PodGroup where that counts.
-    ///
-    /// Upstream: `resourceclaim.IsForPod`.
-    fn is_owned(&self, pod: &Pod, claim: &ResourceClaim) -> bool {
-        let Some(controller) = &claim.controller else {
-            return false;
-        };
-        let for_group = &*controller.kind == "PodGroup"
-            && controller.api_version.starts_with("scheduling.k8s.io/")
-            && pod.pod_group.as_ref() == Some(&controller.name);
-        controller.uid == pod.uid || (self.semantics.honours_pod_groups && for_group)
+/// The claim that an entry of a pod's spec means, and how, where that is known.
+pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, Reference)> {
+    match source {
+        ClaimSource::Claim(name) => Some((name, Reference::Named)),
+        ClaimSource::Template {
+            generated: Some(name),
+        } => Some((name, Reference::Generated)),
+        ClaimSource::Template { generated: None } | ClaimSource::Unknown => None,
     }
+}
+
+/// What a reservation of a claim is worth to a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// Why the claim does not count for the pod, if it does not.
+    pub(crate) obstacle: Option<NotEvicted>,
+    /// Whether who goes from the claim to its consumers comes to the pod.
+    pub(crate) leads_here: bool,
+}
+
+/// How `claim` counts for `pod`, which refers to it; absent where it is not reserved for the pod.
+pub(crate) fn standing(
+    pod: &Pod,
+    claim: &ResourceClaim,
+    reference: Reference,
+    semantics: &Semantics,
+) -> Option<Standing> {
+    let consumers = claim.reserved_for.iter();
+    let mut own = consumers
+        .filter(|consumer| consumer.uid == pod.uid)
+        .peekable();
+    let for_pod = own.peek().is_some();
+    let for_group = reserved_for_group(pod, claim);
+    if !for_pod && !for_group {
+        return None;
+    }
+    let leads_here = (for_group && semantics.honours_pod_groups)
+        || own.any(|consumer| {
+            consumer.name == pod.name.name
+                && consumer.api_group.is_empty()
+                && &*consumer.resource == "pods"
+        });
+    let counts = for_pod || semantics.honours_pod_groups;
+    let owned = match reference {
+        Reference::Named => true,
+        Reference::Generated | Reference::ExtendedResource => is_owned(pod, claim, semantics),
+    };
+    let looked_at = match reference {
+        Reference::Named | Reference::Generated => true,
+        Reference::ExtendedResource => semantics.evicts_extended_resources,
+    };
+    let obstacles = [
+        (!looked_at, NotEvicted::ExtendedResource),
+        (pod.node.is_none(), NotEvicted::NotScheduled),
+        (!owned, NotEvicted::NotOwned),
+        (!counts, NotEvicted::PodGroupReservation),
+    ];
+    let obstacle = obstacles.into_iter().find(|(stands, _)| *stands);
+    Some(Standing {
+        obstacle: obstacle.map(|(_, obstacle)| obstacle),
+        leads_here,
+    })
+}
+
+/// Whether `claim` was generated for `pod`, or for its PodGroup where that counts.
+///
+/// Upstream: `resourceclaim.IsForPod`.
+fn is_owned(pod: &Pod, claim: &ResourceClaim, semantics: &Semantics) -> bool {
+    let Some(controller) = &claim.controller else {
+        return false;
+    };
+    let for_group = &*controller.kind == "PodGroup"
+        && controller.api_version.starts_with("scheduling.k8s.io/")
+        && pod.pod_group.as_ref() == Some(&controller.name);
+    controller.uid == pod.uid || (semantics.honours_pod_groups && for_group)
 }
 
 fn claim_use<'a>(usage: &Usage<'a, '_>) -> ClaimUse<'a> {
@@ -191,7 +225,7 @@ fn claim_use<'a>(usage: &Usage<'a, '_>) -> ClaimUse<'a> {
 /// Whether `claim` is reserved for the PodGroup of `pod`, by name.
 ///
 /// Upstream: `resourceclaim.IsReservedForPod`.
-fn reserved_for_group(pod: &Pod, claim: &ResourceClaim) -> bool {
+pub(crate) fn reserved_for_group(pod: &Pod, claim: &ResourceClaim) -> bool {
     pod.pod_group.as_ref().is_some_and(|group| {
         claim.reserved_for.iter().any(|consumer| {
             &*consumer.api_group == "scheduling.k8s.io"

@@ -12,6 +12,7 @@
 //! | Which Kubernetes version behaves how? | [`semantics`] |
 //! | What does which release do wrong? | [`defects`] |
 //! | What would these taints do? | [`preview()`] |
+//! | Why does a pod go, or stay, and what would alter that? | [`explain`] |
 //! | Which devices do taints select? | [`selection()`] |
 //! | Which budgets would refuse the evictions? | [`disruption()`] |
 //! | Could claims be placed again, and who sits on the same hardware? | [`placement`] |
@@ -32,6 +33,7 @@ pub mod defects;
 mod devices;
 pub mod disruption;
 mod eviction;
+pub mod explain;
 pub mod expression;
 mod filter;
 pub mod hindrance;

@@ -13,25 +13,76 @@ pub enum Deadline {
     Never,
 }
 
-/// Whether `toleration` covers `taint`, the way the scheduler asks.
+/// What is decided about one taint, and by which toleration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ruling {
+    /// When the taint drives its users away.
+    pub deadline: Deadline,
+    /// The toleration that decided it, by its place; absent where none covers the taint.
+    pub by: Option<usize>,
+}
+
+/// A field in which a toleration is not about a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Difference {
+    /// It names another key.
+    Key,
+    /// It asks for another value.
+    Value,
+    /// Its operator is from a newer API.
+    Operator,
+    /// It names another effect.
+    Effect,
+    /// It names no effect: good enough for the scheduler, not for the eviction controller.
+    NoEffect,
+}
+
+/// Where `toleration` is not about `taint`, the way the scheduler asks; nothing where it covers it.
 ///
 /// An empty key covers every key, an absent effect every effect; with operator `Equal` values must
 /// be the same, also when the key is empty.
 ///
 /// Upstream: `resourceclaim.ToleratesTaint` in `devicetoleration.go`.
+pub fn differences(
+    toleration: &Toleration,
+    taint: &Taint,
+) -> impl Iterator<Item = Difference> + use<> {
+    let effect = toleration.effect.as_ref();
+    let (value, operator) = match &toleration.operator {
+        Operator::Equal => (toleration.value != taint.value, false),
+        Operator::Exists => (false, false),
+        Operator::Unknown(_) => (false, true),
+    };
+    let key = !toleration.key.is_empty() && toleration.key != taint.key;
+    let found = [
+        (key, Difference::Key),
+        (value, Difference::Value),
+        (operator, Difference::Operator),
+        (
+            effect.is_some_and(|effect| *effect != taint.effect),
+            Difference::Effect,
+        ),
+    ];
+    found
+        .into_iter()
+        .filter_map(|(differs, field)| differs.then_some(field))
+}
+
+/// As [`differences`], the way the eviction controller asks of a taint with effect `NoExecute`.
+///
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.33 to 1.37.
+pub fn eviction_differences(
+    toleration: &Toleration,
+    taint: &Taint,
+) -> impl Iterator<Item = Difference> + use<> {
+    let is_silent = toleration.effect.is_none();
+    differences(toleration, taint).chain(is_silent.then_some(Difference::NoEffect))
+}
+
+/// Whether `toleration` covers `taint`, the way the scheduler asks: see [`differences`].
 #[must_use]
 pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    let effect = toleration
-        .effect
-        .as_ref()
-        .is_none_or(|effect| *effect == taint.effect);
-    let key = toleration.key.is_empty() || toleration.key == taint.key;
-    let value = match &toleration.operator {
-        Operator::Equal => toleration.value == taint.value,
-        Operator::Exists => true,
-        Operator::Unknown(_) => false,
-    };
-    effect && key && value
+    differences(toleration, taint).next().is_none()
 }
 
 /// Whether `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
@@ -45,7 +96,13 @@ pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
     toleration.effect == Some(Effect::NoExecute) && tolerates(toleration, taint)
 }
 
-/// When `taint` drives its users away.
+/// When `taint` drives its users away: see [`ruling`].
+#[must_use]
+pub fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
+    ruling(taint, tolerations, now).deadline
+}
+
+/// When `taint` drives its users away, and which toleration says so.
 ///
 /// `tolerations` are those in the claim's allocation result, not in its request. One without seconds
 /// wins over all others; among the rest the smallest number of seconds counts, from the taint's
@@ -57,20 +114,26 @@ pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 #[must_use]
-pub fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
+pub fn ruling(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Ruling {
     let added = taint.time_added.unwrap_or(now);
-    let mut shortest: Option<i64> = None;
-    for toleration in tolerations {
+    let mut shortest: Option<(i64, usize)> = None;
+    for (place, toleration) in tolerations.iter().enumerate() {
         if !tolerates_eviction(toleration, taint) {
             continue;
         }
         let Some(seconds) = toleration.seconds else {
-            return Deadline::Never;
+            return Ruling {
+                deadline: Deadline::Never,
+                by: Some(place),
+            };
         };
-        let seconds = seconds.max(0);
-        shortest = Some(shortest.map_or(seconds, |shortest| shortest.min(seconds)));
+        let offer = (seconds.max(0), place);
+        shortest = Some(shortest.map_or(offer, |shortest| shortest.min(offer)));
     }
-    Deadline::At(shortest.map_or(added, |seconds| after(added, seconds)))
+    Ruling {
+        deadline: Deadline::At(shortest.map_or(added, |(seconds, _)| after(added, seconds))),
+        by: shortest.map(|(_, place)| place),
+    }
 }
 
 /// `seconds` after `start`, with the wrap-around of a 64-bit nanosecond duration.
@@ -211,6 +274,54 @@ mod tests {
         ] {
             assert_eq!(tolerates(&toleration, &taint), scheduler, "{name}");
             assert_eq!(tolerates_eviction(&toleration, &taint), eviction, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_field_that_differs_is_named_for_each_of_both() {
+        let taint = taint(Effect::NoExecute);
+        for (toleration, scheduler, eviction) in [
+            (
+                toleration("example.com/fan", "Equal", "low", "NoSchedule"),
+                &[Difference::Key, Difference::Value, Difference::Effect][..],
+                &[Difference::Key, Difference::Value, Difference::Effect][..],
+            ),
+            (
+                toleration("", "Matches", "high", ""),
+                &[Difference::Operator],
+                &[Difference::Operator, Difference::NoEffect],
+            ),
+            (
+                toleration("", "Exists", "", ""),
+                &[],
+                &[Difference::NoEffect],
+            ),
+            (toleration("", "Exists", "", "NoExecute"), &[], &[]),
+        ] {
+            let found: Vec<Difference> = differences(&toleration, &taint).collect();
+            assert_eq!(found, scheduler, "{toleration}");
+            let found: Vec<Difference> = eviction_differences(&toleration, &taint).collect();
+            assert_eq!(found, eviction, "{toleration}");
+            assert_eq!(tolerates_eviction(&toleration, &taint), eviction.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_toleration_that_decides_is_known() {
+        let taint = taint(Effect::NoExecute);
+        let forever = toleration("", "Exists", "", "NoExecute");
+        let other = toleration("example.com/fan", "Exists", "", "NoExecute");
+        for (tolerations, by) in [
+            (vec![], None),
+            (vec![other.clone()], None),
+            (vec![lasting(300), lasting(60), lasting(60)], Some(1)),
+            (vec![other, lasting(5), forever], Some(2)),
+        ] {
+            assert_eq!(
+                ruling(&taint, &tolerations, at(0)).by,
+                by,
+                "{tolerations:?}"
+            );
         }
     }
 

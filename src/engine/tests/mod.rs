@@ -5,6 +5,7 @@
 mod claims_and_pods;
 mod counting;
 mod disruption;
+mod explain;
 mod hindrance;
 mod life;
 mod pulling;

@@ -1,0 +1,323 @@
+//! What leads from a pod to a taint, and what stands in between?
+
+use super::inquiry::Inquiry;
+use crate::engine::considered::considered_rules;
+use crate::engine::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
+use crate::engine::eviction::{Reference, entry_of, reserved_for_group, standing};
+use crate::engine::select::RuleIndex;
+use crate::engine::tolerate::{Difference, Ruling, differences, eviction_differences, ruling};
+use crate::engine::{DeviceTaint, NotEvicted, Origin};
+use crate::model::{
+    AllocationResult, ClaimSource, DeviceId, Effect, Gap, ObjectName, Pod, ResourceClaim,
+    ResourceSlice, Taint, Toleration,
+};
+
+/// Everything between a pod and its verdict.
+#[derive(Clone, Debug)]
+pub struct Chain<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// One for each entry of its spec, in its order, then that of its extended resources.
+    pub links: Vec<Link<'a>>,
+    /// What could not be evaluated about which taint is on which device.
+    pub gaps: Vec<Gap>,
+}
+
+/// Through which entry a pod refers to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// An entry of its spec: its place, and what it says.
+    Entry(usize, &'a ClaimSource),
+    /// The claim that was made for its extended resources.
+    ExtendedResource(&'a ObjectName),
+}
+
+/// From a pod to a claim, and on to its devices.
+#[derive(Clone, Debug)]
+pub struct Link<'a> {
+    /// Where the pod says it.
+    pub place: Place<'a>,
+    /// The claim, if there is one of that name.
+    pub claim: Option<&'a ResourceClaim>,
+    /// For whom it is reserved.
+    pub reservation: Reservation,
+    /// Whether it counts for the pod, and if it does not, why; absent where it is not reserved for it.
+    pub standing: Option<Option<NotEvicted>>,
+    /// What it holds, in the order of the allocation.
+    pub devices: Vec<HeldDevice<'a>>,
+}
+
+/// Whether a claim is reserved for a pod, by its UID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reservation {
+    /// For it, at that place.
+    Current(usize),
+    /// For it by its UID, at that place, and under another name.
+    Renamed(usize),
+    /// For its PodGroup.
+    Group(usize),
+    /// At that place for an earlier pod of its name.
+    Former(usize),
+    /// For nobody whom it is.
+    Absent,
+}
+
+/// A device that a claim of the pod holds.
+#[derive(Clone, Debug)]
+pub struct HeldDevice<'a> {
+    /// Its place in the allocation.
+    pub place: usize,
+    /// What the claim says of it.
+    pub result: &'a AllocationResult,
+    /// Where it is published.
+    pub publication: Publication<'a>,
+    /// Its taints: those of rules in the order of the question, then its driver's.
+    pub taints: Vec<Weighed<'a>>,
+}
+
+/// Whether a device is in a slice that counts.
+#[derive(Clone, Copy, Debug)]
+pub enum Publication<'a> {
+    /// In this slice of the pool's newest generation, at that place in it.
+    Current(&'a ResourceSlice, usize),
+    /// Only in slices of older generations than this one, of which this is one.
+    Outdated(&'a ResourceSlice, i64),
+    /// In none.
+    Nowhere,
+}
+
+/// A taint on a device, held against the tolerations of the claim.
+#[derive(Clone, Debug)]
+pub struct Weighed<'a> {
+    /// Whose it is.
+    pub origin: Origin<'a>,
+    /// The taint.
+    pub taint: &'a Taint,
+    /// Its place among those of the driver, for one of them.
+    pub place: Option<usize>,
+    /// Whether it takes effect there: in some versions rules reach only what is published.
+    pub acts: bool,
+    /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
+    pub ruling: Option<Ruling>,
+    /// For each toleration of the allocation, where it is not about the taint.
+    pub differences: Vec<Vec<Difference>>,
+}
+
+impl<'a> Chain<'a> {
+    /// The chain of `pod`.
+    #[must_use]
+    pub fn new(pod: &'a Pod, inquiry: &Inquiry<'a>) -> Self {
+        let Inquiry {
+            snapshot,
+            taints,
+            semantics,
+            ..
+        } = inquiry;
+        let rules = RuleIndex::new(
+            considered_rules(taints).collect(),
+            &snapshot.classes,
+            semantics,
+        );
+        let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+        let judge = Judge {
+            inquiry,
+            rules: &rules,
+            table: &table,
+        };
+        let entries = pod.claims.iter().enumerate();
+        let entries = entries.map(|(place, entry)| {
+            let meant = entry_of(&entry.source);
+            (Place::Entry(place, &entry.source), meant)
+        });
+        let extended = pod.extended_resource_claim.iter().map(|name| {
+            let meant = Some((name, Reference::ExtendedResource));
+            (Place::ExtendedResource(name), meant)
+        });
+        let links = entries.chain(extended);
+        Self {
+            pod,
+            links: links
+                .map(|(place, meant)| judge.link(pod, place, meant))
+                .collect(),
+            gaps: table.gaps.iter().cloned().collect(),
+        }
+    }
+
+    /// The taints of the claims that count for the pod.
+    pub fn counting(&self) -> impl Iterator<Item = &Weighed<'a>> {
+        let links = self.links.iter();
+        let links = links.filter(|link| link.standing == Some(None));
+        let devices = links.flat_map(|link| &link.devices);
+        devices.flat_map(|device| &device.taints)
+    }
+}
+
+/// Where a device is published, and its taints without anybody's tolerations; absent where no slice
+/// publishes it and no claim holds it.
+#[must_use]
+pub fn on_device<'a>(
+    id: &DeviceId,
+    inquiry: &Inquiry<'a>,
+) -> Option<(Publication<'a>, Vec<Weighed<'a>>)> {
+    let rules = considered_rules(inquiry.taints).collect();
+    let rules = RuleIndex::new(rules, &inquiry.snapshot.classes, inquiry.semantics);
+    let snapshot = inquiry.snapshot;
+    let table = DeviceTable::new(
+        &snapshot.slices,
+        &snapshot.claims,
+        &rules,
+        inquiry.semantics,
+    );
+    let judge = Judge {
+        inquiry,
+        rules: &rules,
+        table: &table,
+    };
+    let mut entries = table.entries.iter();
+    let entry = entries.find(|entry| entry.id() == *id)?;
+    Some((judge.publication(entry, id), judge.taints(entry, &[])))
+}
+
+/// What links are made from.
+struct Judge<'a, 'b> {
+    inquiry: &'b Inquiry<'a>,
+    rules: &'b RuleIndex<'a>,
+    table: &'b DeviceTable<'a>,
+}
+
+impl<'a> Judge<'a, '_> {
+    fn link(
+        &self,
+        pod: &'a Pod,
+        place: Place<'a>,
+        meant: Option<(&'a ObjectName, Reference)>,
+    ) -> Link<'a> {
+        let mut link = Link {
+            place,
+            claim: None,
+            reservation: Reservation::Absent,
+            standing: None,
+            devices: Vec::new(),
+        };
+        let Some((name, reference)) = meant else {
+            return link;
+        };
+        let mut claims = self.inquiry.snapshot.claims.iter();
+        let found = claims
+            .find(|claim| claim.name.name == *name && claim.name.namespace == pod.name.namespace);
+        let Some(claim) = found else {
+            return link;
+        };
+        link.claim = Some(claim);
+        link.reservation = reservation(pod, claim);
+        let standing = standing(pod, claim, reference, self.inquiry.semantics);
+        link.standing = standing.map(|standing| standing.obstacle);
+        let mut allocations = self.table.allocations();
+        let own = |allocation: &&[Allocated<'a>]| {
+            let first = allocation.first();
+            first.is_some_and(|first| std::ptr::eq(first.claim, claim))
+        };
+        let allocation = allocations.find(own).unwrap_or_default();
+        let devices = allocation.iter().enumerate();
+        link.devices = devices
+            .map(|(place, allocated)| self.device(place, allocated))
+            .collect();
+        link
+    }
+
+    fn device(&self, place: usize, allocated: &Allocated<'a>) -> HeldDevice<'a> {
+        let entry = self.table.entry(allocated.device);
+        let result = allocated.result;
+        HeldDevice {
+            place,
+            result,
+            publication: self.publication(entry, &result.device),
+            taints: self.taints(entry, &result.tolerations),
+        }
+    }
+
+    fn taints(&self, entry: &DeviceEntry<'a>, tolerations: &[Toleration]) -> Vec<Weighed<'a>> {
+        let of_rules = entry.rules.iter().map(|place| {
+            let taint = self.rules.rule(*place).as_device_taint();
+            self.weighed(tolerations, taint, entry.reached)
+        });
+        let of_driver = entry.driver_taints().enumerate().map(|(place, taint)| {
+            let weighed = self.weighed(tolerations, taint, true);
+            Weighed {
+                place: Some(place),
+                ..weighed
+            }
+        });
+        of_rules.chain(of_driver).collect()
+    }
+
+    fn weighed(
+        &self,
+        tolerations: &[Toleration],
+        taint: DeviceTaint<'a>,
+        acts: bool,
+    ) -> Weighed<'a> {
+        let DeviceTaint { origin, taint } = taint;
+        let evicts = taint.effect == Effect::NoExecute;
+        let differences = tolerations.iter().map(|toleration| {
+            if evicts {
+                eviction_differences(toleration, taint).collect()
+            } else {
+                differences(toleration, taint).collect()
+            }
+        });
+        Weighed {
+            origin,
+            taint,
+            place: None,
+            acts,
+            differences: differences.collect(),
+            ruling: evicts.then(|| ruling(taint, tolerations, self.inquiry.now)),
+        }
+    }
+
+    fn publication(&self, entry: &DeviceEntry<'a>, id: &DeviceId) -> Publication<'a> {
+        if let Some(published) = entry.published {
+            let devices = published.slice.devices.iter();
+            let mut places = devices.enumerate();
+            let place = places.find(|(_, device)| std::ptr::eq(*device, published.device));
+            let place = place.map(|(place, _)| place).unwrap_or_default();
+            return Publication::Current(published.slice, place);
+        }
+        let slices = &self.inquiry.snapshot.slices;
+        let is_of_pool =
+            |slice: &&ResourceSlice| slice.driver == id.driver && slice.pool.name == id.pool;
+        let current = current_slices(slices);
+        let newest = current.into_iter().find(is_of_pool);
+        let mut older = slices.iter().filter(is_of_pool);
+        let named = older.find(|slice| {
+            let mut devices = slice.devices.iter();
+            devices.any(|device| device.name == id.device)
+        });
+        match (named, newest) {
+            (Some(slice), Some(newest)) => Publication::Outdated(slice, newest.pool.generation),
+            (Some(_) | None, _) => Publication::Nowhere,
+        }
+    }
+}
+
+fn reservation(pod: &Pod, claim: &ResourceClaim) -> Reservation {
+    let place = |is_it: &dyn Fn(&crate::model::ConsumerReference) -> bool| {
+        claim.reserved_for.iter().position(is_it)
+    };
+    let named = place(&|one| one.uid == pod.uid && one.name == pod.name.name);
+    if let Some(place) = named {
+        return Reservation::Current(place);
+    }
+    if let Some(place) = place(&|one| one.uid == pod.uid) {
+        return Reservation::Renamed(place);
+    }
+    if reserved_for_group(pod, claim) {
+        let group = place(&|one| {
+            &*one.resource == "podgroups" && Some(&one.name) == pod.pod_group.as_ref()
+        });
+        return Reservation::Group(group.unwrap_or_default());
+    }
+    let former = place(&|one| &*one.resource == "pods" && one.name == pod.name.name);
+    former.map_or(Reservation::Absent, Reservation::Former)
+}

@@ -1,0 +1,364 @@
+//! Which change of one thing would alter what becomes of a pod?
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::chain::{Chain, Link, Weighed};
+use super::fate::Fate;
+use super::inquiry::Inquiry;
+use crate::engine::tolerate::Deadline;
+use crate::engine::{ConsideredTaint, NotEvicted, Origin};
+use crate::model::{
+    ConsumerReference, Controller, DeviceId, DeviceSelector, Effect, NamespacedName, ObjectName,
+    Operator, Pod, ResourceClaim, Snapshot, Taint, Toleration,
+};
+
+/// So many changes are tried for one pod; what is beyond that is much of the same.
+const TRIED: usize = 64;
+
+/// A change of one thing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// A rule, or a taint that was asked about, is not there, by its place in the question.
+    WithoutRule(usize),
+    /// The driver does not set this taint.
+    WithoutDriverTaint {
+        /// On which device.
+        device: DeviceId,
+        /// Which.
+        taint: Taint,
+    },
+    /// A request has one more toleration, from its allocation on.
+    WithToleration(RequestToleration),
+    /// A request has no such toleration, from its allocation on.
+    WithoutToleration(RequestToleration),
+    /// A rule, or a taint that was asked about, has effect `NoExecute`, by its place in the question.
+    WithNoExecute(usize),
+    /// The device has a taint with effect `NoExecute`.
+    WithTaint(DeviceId),
+    /// The pod has a node.
+    Scheduled,
+    /// The claim is reserved for the pod.
+    Reserved(NamespacedName),
+    /// The claim was generated for the pod.
+    Owned(NamespacedName),
+}
+
+/// A toleration of a request.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestToleration {
+    /// The claim.
+    pub claim: NamespacedName,
+    /// The request, as the allocation names it.
+    pub request: Arc<str>,
+    /// The toleration.
+    pub toleration: Toleration,
+}
+
+/// A change, and what becomes of the pod with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alteration {
+    /// What is changed.
+    pub change: Change,
+    /// What becomes of the pod then, by everything that is there.
+    pub fate: Fate,
+}
+
+/// The key of a taint that nobody has named.
+pub const STRANGER: &str = "kubectl-devicetaint/preview";
+
+/// Every single change that decides whether the pod is evicted, then those that move the moment. Each was
+/// tried: made, and asked about again.
+///
+/// The snapshot of `inquiry` is copied for each; that of a
+/// [`neighbourhood`](super::neighbourhood()) is small.
+#[must_use]
+pub fn alterations(inquiry: &Inquiry<'_>, chain: &Chain<'_>) -> Vec<Alteration> {
+    let before = inquiry.present(chain.pod, chain);
+    let candidates: BTreeSet<Change> = candidates(chain, before, inquiry).into_iter().collect();
+    let tried = candidates.into_iter().take(TRIED).filter_map(|change| {
+        let fate = change.fate(inquiry, chain.pod)?;
+        let is_altered = is_evicted(fate) || is_evicted(before);
+        (is_altered && fate != before).then_some(Alteration { change, fate })
+    });
+    let altering: Vec<Alteration> = tried.collect();
+    let mut altering = without_blankets(&altering);
+    altering.sort_by_key(|alteration| is_evicted(alteration.fate) == is_evicted(before));
+    altering
+}
+
+/// Without tolerations of everything where a narrower one in the same request does as much.
+fn without_blankets(altering: &[Alteration]) -> Vec<Alteration> {
+    let narrow: BTreeSet<(&NamespacedName, &str)> = altering
+        .iter()
+        .filter(|alteration| !is_evicted(alteration.fate))
+        .filter_map(|alteration| match &alteration.change {
+            Change::WithToleration(wanted) if wanted.toleration != blanket() => {
+                Some((&wanted.claim, &*wanted.request))
+            }
+            Change::WithToleration(_)
+            | Change::WithoutRule(_)
+            | Change::WithoutDriverTaint { .. }
+            | Change::WithoutToleration(_)
+            | Change::WithNoExecute(_)
+            | Change::WithTaint(_)
+            | Change::Scheduled
+            | Change::Reserved(_)
+            | Change::Owned(_) => None,
+        })
+        .collect();
+    let is_needed = |alteration: &&Alteration| match &alteration.change {
+        Change::WithToleration(wanted) if wanted.toleration == blanket() => {
+            !narrow.contains(&(&wanted.claim, &*wanted.request))
+        }
+        Change::WithToleration(_)
+        | Change::WithoutRule(_)
+        | Change::WithoutDriverTaint { .. }
+        | Change::WithoutToleration(_)
+        | Change::WithNoExecute(_)
+        | Change::WithTaint(_)
+        | Change::Scheduled
+        | Change::Reserved(_)
+        | Change::Owned(_) => true,
+    };
+    altering.iter().filter(is_needed).cloned().collect()
+}
+
+fn is_evicted(fate: Fate) -> bool {
+    matches!(fate, Fate::Evicted { .. })
+}
+
+impl Change {
+    /// What becomes of the pod with the change, by everything that is there.
+    fn fate(&self, inquiry: &Inquiry<'_>, pod: &Pod) -> Option<Fate> {
+        let mut snapshot = inquiry.snapshot.clone();
+        let mut taints = inquiry.taints.to_vec();
+        self.make(pod, &mut snapshot, &mut taints);
+        let changed = Inquiry {
+            snapshot: &snapshot,
+            taints: &taints,
+            ..inquiry.clone()
+        };
+        let pod = snapshot.pods.iter().find(|other| other.uid == pod.uid)?;
+        let chain = Chain::new(pod, &changed);
+        Some(changed.present(pod, &chain))
+    }
+
+    /// Makes the change, which is about `pod`.
+    fn make(&self, pod: &Pod, snapshot: &mut Snapshot, taints: &mut Vec<ConsideredTaint>) {
+        match self {
+            Self::WithoutRule(place) => {
+                let gone = taints.remove(*place);
+                snapshot
+                    .rules
+                    .retain(|rule| Some(&rule.name) != gone.rule.as_ref());
+            }
+            Self::WithNoExecute(place) => {
+                if let Some(taint) = taints.get_mut(*place) {
+                    taint.taint.effect = Effect::NoExecute;
+                }
+            }
+            Self::WithoutDriverTaint { device, taint } => {
+                let slices = snapshot.slices.iter_mut().filter(|slice| {
+                    slice.driver == device.driver && slice.pool.name == device.pool
+                });
+                for published in slices.flat_map(|slice| &mut slice.devices) {
+                    if published.name == device.device {
+                        let is_it = |other: &Taint| {
+                            (&other.key, &other.value, &other.effect)
+                                == (&taint.key, &taint.value, &taint.effect)
+                        };
+                        published.taints.retain(|other| !is_it(other));
+                    }
+                }
+            }
+            Self::WithToleration(wanted) => wanted.change(snapshot, |tolerations| {
+                tolerations.push(wanted.toleration.clone());
+            }),
+            Self::WithoutToleration(unwanted) => unwanted.change(snapshot, |tolerations| {
+                tolerations.retain(|other| *other != unwanted.toleration);
+            }),
+            Self::WithTaint(device) => taints.push(ConsideredTaint {
+                rule: None,
+                selector: Some(DeviceSelector::from(device.clone())),
+                taint: stranger(),
+            }),
+            Self::Scheduled => {
+                let pods = snapshot.pods.iter_mut();
+                for other in pods.filter(|other| other.uid == pod.uid) {
+                    other.node.get_or_insert("node".into());
+                }
+            }
+            Self::Reserved(claim) => change_claim(snapshot, claim, |claim| {
+                claim.reserved_for.push(ConsumerReference {
+                    api_group: "".into(),
+                    resource: "pods".into(),
+                    name: pod.name.name.clone(),
+                    uid: pod.uid.clone(),
+                });
+            }),
+            Self::Owned(claim) => change_claim(snapshot, claim, |claim| {
+                claim.controller = Some(Controller {
+                    api_version: "v1".into(),
+                    kind: "Pod".into(),
+                    name: pod.name.name.clone(),
+                    uid: pod.uid.clone(),
+                });
+            }),
+        }
+    }
+}
+
+impl RequestToleration {
+    fn change(&self, snapshot: &mut Snapshot, make: impl Fn(&mut Vec<Toleration>)) {
+        change_claim(snapshot, &self.claim, |claim| {
+            let results = claim.allocation.iter_mut().flat_map(|all| &mut all.results);
+            for result in results.filter(|result| result.request == self.request) {
+                make(&mut result.tolerations);
+            }
+        });
+    }
+}
+
+fn change_claim(
+    snapshot: &mut Snapshot,
+    name: &NamespacedName,
+    change: impl FnOnce(&mut ResourceClaim),
+) {
+    if let Some(claim) = snapshot.claims.iter_mut().find(|claim| claim.name == *name) {
+        change(claim);
+    }
+}
+
+/// What is worth trying.
+fn candidates(chain: &Chain<'_>, before: Fate, inquiry: &Inquiry<'_>) -> Vec<Change> {
+    let mut candidates = Vec::new();
+    for link in &chain.links {
+        let Some(claim) = link.claim else {
+            continue;
+        };
+        match link.standing {
+            None => candidates.push(Change::Reserved(claim.name.clone())),
+            Some(Some(NotEvicted::NotScheduled)) => candidates.push(Change::Scheduled),
+            Some(Some(NotEvicted::NotOwned)) => candidates.push(Change::Owned(claim.name.clone())),
+            Some(_) => {}
+        }
+        let counts = link.standing == Some(None);
+        for device in link.devices.iter().filter(|_| counts) {
+            let id = &device.result.device;
+            for weighed in &device.taints {
+                candidates.extend(removal(weighed, id));
+                let tolerations = of_tolerations(weighed, link, device.place, before);
+                // Earlier versions do not copy tolerations to what is allocated.
+                candidates.extend(
+                    tolerations
+                        .into_iter()
+                        .filter(|_| inquiry.semantics.copies_tolerations),
+                );
+            }
+            if !is_evicted(before) {
+                candidates.push(Change::WithTaint(id.clone()));
+            }
+        }
+    }
+    candidates
+}
+
+/// The taint goes, or evicts.
+fn removal(weighed: &Weighed<'_>, device: &DeviceId) -> Option<Change> {
+    let evicts = weighed.taint.effect == Effect::NoExecute;
+    Some(match weighed.origin {
+        Origin::Considered(place) if evicts => Change::WithoutRule(place),
+        Origin::Considered(place) => Change::WithNoExecute(place),
+        Origin::ResourceSlice(_) if evicts => Change::WithoutDriverTaint {
+            device: device.clone(),
+            taint: weighed.taint.clone(),
+        },
+        Origin::ResourceSlice(_) | Origin::Rule(_) => return None,
+    })
+}
+
+/// A toleration of the request comes that covers the taint, or the one goes that decided about it.
+fn of_tolerations(
+    weighed: &Weighed<'_>,
+    link: &Link<'_>,
+    place: usize,
+    before: Fate,
+) -> Vec<Change> {
+    let Some((claim, ruling)) = link.claim.zip(weighed.ruling) else {
+        return Vec::new();
+    };
+    let Some(device) = link.devices.get(place) else {
+        return Vec::new();
+    };
+    let of_request = |toleration| RequestToleration {
+        claim: claim.name.clone(),
+        request: Arc::clone(&device.result.request),
+        toleration,
+    };
+    let decisive = ruling
+        .by
+        .and_then(|place| device.result.tolerations.get(place));
+    match ruling.deadline {
+        Deadline::At(_) if is_evicted(before) => [covering(weighed.taint), blanket()]
+            .map(|toleration| Change::WithToleration(of_request(toleration)))
+            .into(),
+        Deadline::Never | Deadline::At(_) => decisive
+            .map(|toleration| Change::WithoutToleration(of_request(toleration.clone())))
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// The narrowest toleration that covers the taint forever.
+fn covering(taint: &Taint) -> Toleration {
+    Toleration {
+        key: taint.key.clone(),
+        operator: if taint.value.is_empty() {
+            Operator::Exists
+        } else {
+            Operator::Equal
+        },
+        value: taint.value.clone(),
+        effect: Some(Effect::NoExecute),
+        seconds: None,
+    }
+}
+
+/// A toleration of everything that evicts.
+fn blanket() -> Toleration {
+    Toleration {
+        key: String::new(),
+        operator: Operator::Exists,
+        value: String::new(),
+        effect: Some(Effect::NoExecute),
+        seconds: None,
+    }
+}
+
+/// The taint that nobody has named, since whenever.
+fn stranger() -> Taint {
+    Taint {
+        key: STRANGER.to_owned(),
+        value: String::new(),
+        effect: Effect::NoExecute,
+        time_added: None,
+    }
+}
+
+/// The rule that a change is about, or that a taint would be of.
+#[must_use]
+pub fn rule_of<'a>(change: &Change, inquiry: &Inquiry<'a>) -> Option<&'a ObjectName> {
+    match change {
+        Change::WithoutRule(place) | Change::WithNoExecute(place) => {
+            inquiry.taints.get(*place)?.rule.as_ref()
+        }
+        Change::WithoutDriverTaint { .. }
+        | Change::WithToleration(_)
+        | Change::WithoutToleration(_)
+        | Change::WithTaint(_)
+        | Change::Scheduled
+        | Change::Reserved(_)
+        | Change::Owned(_) => None,
+    }
+}

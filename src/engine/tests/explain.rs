@@ -1,0 +1,308 @@
+//! Chains, and changes that alter what becomes of a pod.
+
+use super::world::{GPU_0, NOW, World, at, considered, one_pod, semantics};
+use crate::engine::explain::inquiry::taints_of;
+use crate::engine::explain::{
+    Chain, Change, Fate, Inquiry, Publication, Reservation, Wanted, alterations, neighbourhood,
+};
+use crate::engine::tolerate::{Deadline, Difference};
+use crate::engine::{ConsideredTaint, NotEvicted, Semantics, Verdict};
+use crate::model::{ClaimSpec, Snapshot};
+
+const TAINT: &str = "example.com/drain=x:NoExecute";
+
+/// What is said of the first pod of the world.
+struct Told {
+    fate: Fate,
+    changes: Vec<(String, Fate)>,
+}
+
+fn told(world: &World, supposed: &[ConsideredTaint], semantics: &Semantics) -> Told {
+    asked(&world.snapshot, supposed, semantics, |chain, inquiry| {
+        Told {
+            fate: inquiry.fate(chain.pod, chain),
+            changes: alterations(inquiry, chain)
+                .into_iter()
+                .map(|one| (word(&one.change), one.fate))
+                .collect(),
+        }
+    })
+}
+
+fn asked<T>(
+    snapshot: &Snapshot,
+    supposed: &[ConsideredTaint],
+    semantics: &Semantics,
+    look: impl FnOnce(&Chain<'_>, &Inquiry<'_>) -> T,
+) -> T {
+    let pod = &snapshot.pods[0];
+    let around = neighbourhood(snapshot, pod);
+    let taints = taints_of(&around, supposed, at(NOW));
+    let inquiry = Inquiry {
+        snapshot: &around,
+        supposed: supposed.len(),
+        taints: &taints,
+        now: at(NOW),
+        semantics,
+    };
+    look(&Chain::new(pod, &inquiry), &inquiry)
+}
+
+fn word(change: &Change) -> String {
+    match change {
+        Change::WithoutRule(place) => format!("without rule {place}"),
+        Change::WithoutDriverTaint { taint, .. } => format!("without {taint} of the driver"),
+        Change::WithToleration(wanted) => format!("with {}", wanted.toleration),
+        Change::WithoutToleration(wanted) => format!("without {}", wanted.toleration),
+        Change::WithNoExecute(place) => format!("with NoExecute of {place}"),
+        Change::WithTaint(device) => format!("with a taint on {device}"),
+        Change::Scheduled => "scheduled".to_owned(),
+        Change::Reserved(claim) => format!("{claim} reserved"),
+        Change::Owned(claim) => format!("{claim} owned"),
+    }
+}
+
+const NOW_EVICTED: Fate = Fate::Evicted {
+    at: jiff::Timestamp::constant(NOW, 0),
+};
+
+#[test]
+fn what_becomes_of_a_pod_and_what_would_alter_that() {
+    let held = |tolerations: &[&str]| {
+        World::default()
+            .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+            .claim("team/claim", &[GPU_0], tolerations)
+            .pod("team/pod", &["claim"])
+    };
+    let driver = World::default()
+        .slice(
+            "gpu.example.com/node-a",
+            &[("gpu-0", &["example.com/ecc:NoExecute"])],
+        )
+        .claim("team/claim", &[GPU_0], &[])
+        .pod("team/pod", &["claim"]);
+    let stays = Fate::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    for (name, world, supposed, fate, changes) in [
+        (
+            "a rule evicts",
+            held(&[]).rule("drain", GPU_0, TAINT),
+            vec![],
+            NOW_EVICTED,
+            vec![
+                ("without rule 0", Fate::Untouched),
+                ("with example.com/drain=x:NoExecute", Fate::Tolerates),
+            ],
+        ),
+        (
+            "the driver evicts",
+            driver,
+            vec![],
+            NOW_EVICTED,
+            vec![
+                (
+                    "without example.com/ecc:NoExecute of the driver",
+                    Fate::Untouched,
+                ),
+                ("with example.com/ecc:NoExecute", Fate::Tolerates),
+            ],
+        ),
+        (
+            "a taint that is asked about is tolerated",
+            held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]),
+            vec![considered(GPU_0, TAINT)],
+            Fate::Tolerates,
+            vec![
+                ("without example.com/drain:NoExecute", NOW_EVICTED),
+                ("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED),
+            ],
+        ),
+        (
+            "a rule with an effect that does not evict",
+            held(&[]).rule("drain", GPU_0, "example.com/drain:NoSchedule"),
+            vec![],
+            stays,
+            vec![
+                ("with NoExecute of 0", NOW_EVICTED),
+                ("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED),
+            ],
+        ),
+        (
+            "a taint that is asked about is elsewhere",
+            held(&[]),
+            vec![considered("gpu.example.com/node-b/*", TAINT)],
+            Fate::Untouched,
+            vec![("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED)],
+        ),
+        (
+            "a pod without a node",
+            held(&[])
+                .rule("drain", GPU_0, TAINT)
+                .but_pod(|pod| pod.node = None),
+            vec![],
+            Fate::NotEvicted(NotEvicted::NotScheduled),
+            vec![("scheduled", NOW_EVICTED)],
+        ),
+    ] {
+        let found = told(&world, &supposed, &Semantics::newest());
+        assert_eq!(found.fate, fate, "{name}");
+        let expected: Vec<(String, Fate)> = changes
+            .into_iter()
+            .map(|(word, fate)| (word.to_owned(), fate))
+            .collect();
+        assert_eq!(found.changes, expected, "{name}");
+    }
+}
+
+#[test]
+fn of_two_causes_one_that_goes_only_moves_the_moment() {
+    let world = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+        .claim("team/claim", &[GPU_0], &["example.com/late:NoExecute@60"])
+        .pod("team/pod", &["claim"])
+        .rule("early", GPU_0, "example.com/early:NoExecute")
+        .rule("late", GPU_0, "example.com/late:NoExecute");
+    let found = told(&world, &[], &Semantics::newest());
+    assert_eq!(found.fate, NOW_EVICTED);
+    let later = Fate::Evicted { at: at(NOW + 60) };
+    assert_eq!(
+        found.changes,
+        [
+            ("with *:NoExecute".to_owned(), Fate::Tolerates),
+            ("without rule 0".to_owned(), later),
+            ("with example.com/early:NoExecute".to_owned(), later),
+        ]
+    );
+}
+
+#[test]
+fn earlier_versions_have_no_toleration_to_offer() {
+    let world = one_pod().rule("drain", GPU_0, TAINT);
+    let found = told(&world, &[], &semantics(34));
+    assert_eq!(
+        found.changes,
+        [("without rule 0".to_owned(), Fate::Untouched)]
+    );
+}
+
+#[test]
+fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
+    let world = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+        .claim(
+            "team/claim",
+            &[GPU_0],
+            &[
+                "example.com/fan:NoExecute",
+                ":",
+                "example.com/drain=x:NoExecute@30",
+            ],
+        )
+        .pod("team/pod", &["claim"])
+        .rule("drain", GPU_0, TAINT);
+    asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
+        let taint = &chain.links[0].devices[0].taints[0];
+        let ruling = taint.ruling.expect("it evicts");
+        assert_eq!(ruling.by, Some(2));
+        assert_eq!(ruling.deadline, Deadline::At(at(NOW + 30)));
+        let expected = [vec![Difference::Key], vec![Difference::NoEffect], vec![]];
+        assert_eq!(taint.differences, expected);
+    });
+}
+
+#[test]
+fn a_reservation_is_current_or_it_is_said_whose_it_is() {
+    let reservation = |world: World| {
+        asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
+            (chain.links[0].reservation, chain.links[0].standing)
+        })
+    };
+    assert_eq!(
+        reservation(one_pod()),
+        (Reservation::Current(0), Some(None))
+    );
+    let former = one_pod().but_claim(|claim| claim.reserved_for[0].uid = "before".into());
+    assert_eq!(reservation(former), (Reservation::Former(0), None));
+    let renamed = one_pod().but_claim(|claim| claim.reserved_for[0].name = "other".into());
+    assert_eq!(reservation(renamed), (Reservation::Renamed(0), Some(None)));
+    let absent = one_pod().but_claim(|claim| claim.reserved_for.clear());
+    assert_eq!(reservation(absent), (Reservation::Absent, None));
+    let unreserved = one_pod()
+        .rule("drain", GPU_0, TAINT)
+        .but_claim(|claim| claim.reserved_for.clear());
+    let found = told(&unreserved, &[], &Semantics::newest());
+    assert_eq!(found.fate, Fate::Untouched);
+    assert_eq!(
+        found.changes,
+        [("team/claim reserved".to_owned(), NOW_EVICTED)]
+    );
+}
+
+#[test]
+fn an_older_generation_of_the_pool_does_not_count() {
+    let world = World::default()
+        .slice_of(
+            "gpu.example.com/node-a",
+            1,
+            &[("gpu-0", &["example.com/ecc:NoExecute"])],
+        )
+        .slice_of("gpu.example.com/node-a", 2, &[("gpu-1", &[])])
+        .claim("team/claim", &[GPU_0], &[])
+        .pod("team/pod", &["claim"]);
+    asked(
+        &world.snapshot,
+        &[],
+        &Semantics::newest(),
+        |chain, inquiry| {
+            let device = &chain.links[0].devices[0];
+            assert!(matches!(device.publication, Publication::Outdated(_, 2)));
+            assert!(device.taints.is_empty());
+            assert_eq!(inquiry.fate(chain.pod, chain), Fate::Untouched);
+        },
+    );
+}
+
+#[test]
+fn what_is_around_a_pod_decides_about_it_as_everything_does() {
+    let world = one_pod()
+        .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
+        .pod("team/neighbour", &["other", "claim"])
+        .rule("drain", "gpu.example.com/node-a/*", TAINT);
+    let question = [considered(
+        "gpu.example.com/*/*",
+        "example.com/other:NoExecute",
+    )];
+    let impact = world.preview(&question);
+    for pod in &impact.pods {
+        let around = neighbourhood(&world.snapshot, pod.pod);
+        let alone = crate::engine::preview(&around, &question, at(NOW), &Semantics::newest());
+        let found = alone.pods.iter().find(|one| one.pod.uid == pod.pod.uid);
+        let found: Option<&Verdict> = found.map(|found| &found.verdict);
+        assert_eq!(found, Some(&pod.verdict));
+    }
+    assert_eq!(impact.pods.len(), 2);
+}
+
+#[test]
+fn several_claims_that_wait_are_one_question() {
+    let spec = || Some(std::sync::Arc::new(ClaimSpec::default()));
+    let world = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+        .claim("team/held", &[GPU_0], &[])
+        .claim_of("team/one", None)
+        .but_claim(|claim| claim.spec = spec())
+        .claim_of("team/two", None)
+        .but_claim(|claim| claim.spec = spec())
+        .pod_without_reservation("team/pod", &["held", "one", "two"]);
+    let wanted = |world: &World| {
+        asked(
+            &world.snapshot,
+            &[],
+            &Semantics::newest(),
+            |chain, inquiry| Wanted::of(chain, inquiry.snapshot),
+        )
+    };
+    let found = wanted(&world).expect("two wait");
+    assert_eq!(found.nodes, ["node-a".into()]);
+    let unread = world.but_claim(|claim| claim.spec = None);
+    assert!(wanted(&unread).is_none());
+}
