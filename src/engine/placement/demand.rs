@@ -38,6 +38,14 @@ pub(super) enum Whose {
     Request,
 }
 
+/// An expression that does not choose a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) whose: Whose,
+    /// Its place among those of the class, or of the request.
+    pub(super) selector: usize,
+}
+
 /// How many devices a choice needs on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needed {
@@ -172,10 +180,23 @@ impl Choice<'_> {
     ///
     /// Upstream: `selectorsMatch`.
     pub(super) fn fits(&self, place: u32, scene: &Scene<'_>) -> Result<bool, String> {
+        self.refusal(place, scene).map(|refusal| refusal.is_none())
+    }
+
+    /// The first expression that does not choose the device, if there is one.
+    pub(super) fn refusal(&self, place: u32, scene: &Scene<'_>) -> Result<Option<Refusal>, String> {
         let at = scene.at(place);
-        for (expression, whose) in &self.expressions {
+        let mut of_class = 0_usize;
+        for (number, (expression, whose)) in self.expressions.iter().enumerate() {
             let device = (place, &at.slice.driver, at.device);
             let answer = scene.fits.selects(*expression, device);
+            let selector = match whose {
+                Whose::Class => {
+                    of_class = number.saturating_add(1);
+                    number
+                }
+                Whose::Request => number.saturating_sub(of_class),
+            };
             let is_selected = answer.map_err(|why| match whose {
                 Whose::Class => format!(
                     "a selector of device class {} fails: {why}",
@@ -184,10 +205,13 @@ impl Choice<'_> {
                 Whose::Request => format!("a selector of a request fails: {why}"),
             })?;
             if !is_selected {
-                return Ok(false);
+                return Ok(Some(Refusal {
+                    whose: *whose,
+                    selector,
+                }));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Whether the device fits and is for the node.

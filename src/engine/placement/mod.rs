@@ -32,6 +32,8 @@
 //! | How many claims can be placed together, at the most? | `together` |
 //! | How much of the same class stays allocatable? | `available` |
 //! | Which pools does the allocator pass over for now? | `unfinished` |
+//! | What is there for a claim that waits, and what keeps it from the rest? | [`mod@prospect`] |
+//! | Whose is a taint that keeps a device back? | `owner` |
 //! | Who else sits on the same hardware? | [`mod@siblings`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
@@ -49,7 +51,9 @@ mod group;
 mod nodes;
 mod office;
 pub mod outlook;
+mod owner;
 mod pool;
+pub mod prospect;
 mod quantity;
 mod scene;
 mod search;
@@ -65,6 +69,10 @@ mod tests;
 pub use available::Available;
 pub use office::replacement;
 pub use outlook::{Alone, Beyond, ClaimOutlook, Replacement, RequestOutlook};
+pub use owner::TaintOwner;
+pub use prospect::{
+    Blame, ChoiceProspect, Exclusion, Prospect, Suitor, Waiting, is_placeable, prospect, suitors,
+};
 pub use siblings::{Sibling, siblings};
 pub use sight::{Range, Sight, Unknown};
 pub use together::Together;

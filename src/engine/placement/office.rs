@@ -96,7 +96,7 @@ fn affected<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<&'a Resource
 }
 
 /// Answers for one claim after the other, and remembers what several have in common.
-struct Office<'s, 'a> {
+pub(super) struct Office<'s, 'a> {
     scene: &'s Scene<'a>,
     all: &'s Holdings<'a>,
     nothing: Holdings<'a>,
@@ -110,7 +110,7 @@ struct Office<'s, 'a> {
 }
 
 impl<'s, 'a> Office<'s, 'a> {
-    fn new(scene: &'s Scene<'a>, all: &'s Holdings<'a>) -> Self {
+    pub(super) fn new(scene: &'s Scene<'a>, all: &'s Holdings<'a>) -> Self {
         let held: BTreeSet<u32> = all.devices().collect();
         let mut by_pool: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let mut concerned: HashMap<u32, Vec<usize>> = HashMap::new();
@@ -146,7 +146,8 @@ impl<'s, 'a> Office<'s, 'a> {
         }
     }
 
-    fn outlook(&mut self, claim: &'a ResourceClaim) -> ClaimOutlook<'a> {
+    /// What becomes of the claim.
+    pub(super) fn outlook(&mut self, claim: &'a ResourceClaim) -> ClaimOutlook<'a> {
         let Some(spec) = claim.spec.as_deref().filter(|_| self.scene.sight.slices) else {
             let why = if self.scene.sight.slices {
                 Unknown::from("what it asks for was not read".to_owned())

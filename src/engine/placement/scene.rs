@@ -4,6 +4,7 @@ use foldhash::HashMap;
 
 use super::fit::Fits;
 use super::nodes::NodeFacts;
+use super::owner::TaintOwner;
 use super::pool::{Shelf, View};
 use super::sight::Sight;
 use crate::engine::considered::considered_rules;
@@ -12,7 +13,7 @@ use crate::engine::select::{DeviceKey, RuleIndex};
 use crate::engine::tolerate::tolerates;
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::model::{
-    Device, DeviceClass, DeviceId, Effect, ResourceSlice, Snapshot, Taint, Toleration,
+    Device, DeviceClass, DeviceId, Effect, ObjectName, ResourceSlice, Snapshot, Taint, Toleration,
 };
 
 /// A device in a slice, of whatever generation.
@@ -23,7 +24,29 @@ pub(super) struct DeviceAt<'a> {
     /// Which device it is: those of one driver, pool and name are the same.
     pub(super) identity: u32,
     /// The driver's taints, then those of rules, the considered ones among them.
-    taints: Vec<Taint>,
+    taints: Vec<(Taint, Setter)>,
+}
+
+/// Who has set a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Setter {
+    /// The driver of the device.
+    Driver,
+    /// A rule, by its place among the considered taints and the rules beside them.
+    Rule(u32),
+}
+
+/// Taints that are taken for gone, to find out what they keep away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lift {
+    /// None of them.
+    Nothing,
+    /// That of a rule.
+    Rule(u32),
+    /// The driver's on one device, by its identity.
+    Driver(u32),
+    /// All.
+    Everything,
 }
 
 /// A cluster as the allocator sees it, once the considered taints are there.
@@ -36,6 +59,10 @@ pub(super) struct Scene<'a> {
     pub(super) sight: Sight,
     /// Why nobody can be sure that a device is as tainted as it looks; empty where all is clear.
     pub(super) doubts: Vec<String>,
+    /// What is taken for gone.
+    pub(super) lift: Lift,
+    /// The rules that taint, by their places; absent for a taint without one.
+    rules: Vec<Option<ObjectName>>,
     identities: HashMap<DeviceKey<'a>, u32>,
     classes: HashMap<&'a str, &'a DeviceClass>,
     blocks_unknown: bool,
@@ -48,19 +75,33 @@ impl<'a> Scene<'a> {
         semantics: &Semantics,
         sight: Sight,
     ) -> Self {
+        Self::among(snapshot, considered, (semantics, sight), |_| true)
+    }
+
+    /// As [`Scene::new`], seen from those nodes alone that are `meant`.
+    pub(super) fn among(
+        snapshot: &'a Snapshot,
+        considered: &[ConsideredTaint],
+        (semantics, sight): (&Semantics, Sight),
+        meant: impl Fn(&NodeFacts<'a>) -> bool,
+    ) -> Self {
         let rules = considered_rules(considered).chain(existing_rules(snapshot, considered));
+        let rules: Vec<_> = rules.collect();
+        let names = rules.iter().map(|rule| rule.name.cloned()).collect();
         // What a rule without selector means to the scheduler is another question than whom it evicts.
         let semantics_of_scheduler = Semantics {
             nil_selector_evicts: semantics.nil_selector_blocks,
             ..*semantics
         };
-        let rules = RuleIndex::new(rules.collect(), &snapshot.classes, &semantics_of_scheduler);
+        let rules = RuleIndex::new(rules, &snapshot.classes, &semantics_of_scheduler);
         let mut scene = Self {
             devices: Vec::new(),
             views: Vec::new(),
             fits: Fits::default(),
             sight,
             doubts: Vec::new(),
+            lift: Lift::Nothing,
+            rules: names,
             identities: HashMap::default(),
             classes: snapshot
                 .classes
@@ -76,7 +117,8 @@ impl<'a> Scene<'a> {
         }
         scene.doubts.sort();
         scene.doubts.dedup();
-        let nodes = nodes(snapshot, sight);
+        let mut nodes = nodes(snapshot, sight);
+        nodes.retain(|node| meant(node));
         scene.views = Shelf::new(&snapshot.slices).views(&nodes);
         scene
     }
@@ -91,12 +133,17 @@ impl<'a> Scene<'a> {
         self.doubts
             .extend(matching.gaps.into_iter().map(|gap| gap.why));
         let next = u32::try_from(self.identities.len()).unwrap_or(u32::MAX);
-        let of_rules = matching.places.iter().map(|place| rules.rule(*place).taint);
+        let of_rules = matching.places.iter().map(|place| {
+            let taint = rules.rule(*place).taint.clone();
+            (taint, Setter::Rule(*place))
+        });
+        let of_driver = device.taints.iter();
+        let of_driver = of_driver.map(|taint| (taint.clone(), Setter::Driver));
         self.devices.push(DeviceAt {
             slice,
             device,
             identity: *self.identities.entry(key).or_insert(next),
-            taints: device.taints.iter().chain(of_rules).cloned().collect(),
+            taints: of_driver.chain(of_rules).collect(),
         });
     }
 
@@ -131,17 +178,56 @@ impl<'a> Scene<'a> {
     ///
     /// Upstream: `taintPreventsAllocation`.
     pub(super) fn is_blocked(&self, place: u32, tolerations: &[Toleration]) -> bool {
-        self.at(place).taints.iter().any(|taint| {
+        self.blocking(place, tolerations).next().is_some()
+    }
+
+    /// The taints that keep the device at `place` from whoever has these tolerations.
+    pub(super) fn blocking<'s>(
+        &'s self,
+        place: u32,
+        tolerations: &'s [Toleration],
+    ) -> impl Iterator<Item = &'s (Taint, Setter)> {
+        let at = self.at(place);
+        at.taints.iter().filter(move |(taint, setter)| {
             let counts = match &taint.effect {
                 Effect::NoSchedule | Effect::NoExecute => true,
                 Effect::None => false,
                 Effect::Unknown(_) => self.blocks_unknown,
             };
             counts
+                && !self.is_lifted(at.identity, *setter)
                 && !tolerations
                     .iter()
                     .any(|toleration| tolerates(toleration, taint))
         })
+    }
+
+    fn is_lifted(&self, identity: u32, setter: Setter) -> bool {
+        match (self.lift, setter) {
+            (Lift::Nothing, _) => false,
+            (Lift::Everything, _) => true,
+            (Lift::Rule(lifted), Setter::Rule(place)) => lifted == place,
+            (Lift::Driver(lifted), Setter::Driver) => lifted == identity,
+            (Lift::Rule(_), Setter::Driver) | (Lift::Driver(_), Setter::Rule(_)) => false,
+        }
+    }
+
+    /// What has to be taken for gone so that a taint is; absent where it is not there.
+    pub(super) fn lift_of(&self, owner: &TaintOwner) -> Option<Lift> {
+        match owner {
+            TaintOwner::Driver(device) => self.identity(device).map(Lift::Driver),
+            TaintOwner::Supposed(place) => u32::try_from(*place).ok().map(Lift::Rule),
+            TaintOwner::Rule(name) => {
+                let mut rules = (0_u32..).zip(&self.rules);
+                let found = rules.find(|(_, rule)| rule.as_ref() == Some(name));
+                found.map(|(place, _)| Lift::Rule(place))
+            }
+        }
+    }
+
+    /// The rule at that place; absent for a taint that no rule has.
+    pub(super) fn rule(&self, place: u32) -> Option<&ObjectName> {
+        self.rules.get(place as usize)?.as_ref()
     }
 }
 

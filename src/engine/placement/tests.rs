@@ -15,7 +15,7 @@ use crate::model::{
 const DRIVER: &str = "gpu.example.com";
 
 /// Node `a` with devices `0` and `1`, and node `b` with device `2`.
-fn world() -> Snapshot {
+pub(super) fn world() -> Snapshot {
     Snapshot {
         nodes: vec![node("a"), node("b")],
         classes: vec![DeviceClass {
@@ -27,7 +27,7 @@ fn world() -> Snapshot {
     }
 }
 
-fn node(name: &str) -> Node {
+pub(super) fn node(name: &str) -> Node {
     Node {
         name: name.into(),
         labels: BTreeMap::new(),
@@ -37,7 +37,7 @@ fn node(name: &str) -> Node {
     }
 }
 
-fn device(name: &str) -> Device {
+pub(super) fn device(name: &str) -> Device {
     Device {
         name: name.into(),
         node: None,
@@ -49,7 +49,7 @@ fn device(name: &str) -> Device {
     }
 }
 
-fn slice(node: &str, devices: &[&str]) -> ResourceSlice {
+pub(super) fn slice(node: &str, devices: &[&str]) -> ResourceSlice {
     ResourceSlice {
         name: node.into(),
         driver: DRIVER.into(),
@@ -64,7 +64,7 @@ fn slice(node: &str, devices: &[&str]) -> ResourceSlice {
     }
 }
 
-fn id(device: &str) -> DeviceId {
+pub(super) fn id(device: &str) -> DeviceId {
     DeviceId {
         driver: DRIVER.into(),
         pool: if device == "2" { "b" } else { "a" }.into(),
@@ -72,7 +72,7 @@ fn id(device: &str) -> DeviceId {
     }
 }
 
-fn terms(count: i64) -> RequestTerms {
+pub(super) fn terms(count: i64) -> RequestTerms {
     RequestTerms {
         class: "gpu".into(),
         expressions: Vec::new(),
@@ -84,7 +84,7 @@ fn terms(count: i64) -> RequestTerms {
     }
 }
 
-fn asks(terms: RequestTerms) -> ClaimSpec {
+pub(super) fn asks(terms: RequestTerms) -> ClaimSpec {
     ClaimSpec {
         requests: vec![DeviceRequest {
             name: "r".into(),
@@ -94,7 +94,7 @@ fn asks(terms: RequestTerms) -> ClaimSpec {
     }
 }
 
-fn name(name: &str) -> NamespacedName {
+pub(super) fn name(name: &str) -> NamespacedName {
     NamespacedName {
         namespace: "ml".into(),
         name: name.into(),
@@ -103,7 +103,7 @@ fn name(name: &str) -> NamespacedName {
 
 impl Snapshot {
     /// A claim that holds the devices, and the pod that uses it, both called `called`.
-    fn with_claim(mut self, called: &str, devices: &[&str], spec: ClaimSpec) -> Self {
+    pub(super) fn with_claim(mut self, called: &str, devices: &[&str], spec: ClaimSpec) -> Self {
         let results = devices.iter().map(|device| AllocationResult {
             request: "r".into(),
             device: id(device),

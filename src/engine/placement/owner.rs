@@ -1,0 +1,14 @@
+//! Whose is a taint that keeps a device from a claim?
+
+use crate::model::{DeviceId, ObjectName};
+
+/// Whose a taint is that keeps a device back.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaintOwner {
+    /// A rule's.
+    Rule(ObjectName),
+    /// One that was asked about and that no rule has, by its place.
+    Supposed(usize),
+    /// The driver's, on this device.
+    Driver(DeviceId),
+}
