@@ -54,9 +54,10 @@ pub use permission::Permission;
 pub use pod_place::{node_exists, node_of_pod};
 pub use purpose::Purpose;
 pub use read::{
-    Saved, SavedList, Told, eviction_events, node_health, read_attributes, read_devices,
-    read_devices_with_objects, read_everything, read_for_preview, read_names, read_optional,
-    read_pods, read_pods_and_stakes, read_remembered, rule_events, slices_of_nodes,
+    PodsFound, PodsMeant, Saved, SavedList, Told, eviction_events, find_pods, node_health,
+    read_attributes, read_devices, read_devices_with_objects, read_everything, read_for_preview,
+    read_names, read_optional, read_places, read_pods, read_pods_and_stakes, read_remembered,
+    rule_events, slices_of_nodes,
 };
 pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};

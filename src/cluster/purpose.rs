@@ -25,6 +25,8 @@ pub enum Purpose {
     List,
     /// Everything about rules, with events and nodes.
     Describe,
+    /// Why it is so: pods, devices and rules, and where claims could be placed.
+    Explain,
     /// Waiting for what rules do.
     Wait,
     /// Listing devices with their users.
@@ -71,7 +73,7 @@ const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Preview,
         Self::Publish,
         Self::Add,
@@ -80,6 +82,7 @@ impl Purpose {
         Self::Remove,
         Self::List,
         Self::Describe,
+        Self::Explain,
         Self::Wait,
         Self::Devices,
         Self::PodResources,
@@ -99,6 +102,7 @@ impl Purpose {
             Self::Preview
             | Self::List
             | Self::Describe
+            | Self::Explain
             | Self::Devices
             | Self::PodResources
             | Self::Snapshot => true,
@@ -115,9 +119,12 @@ impl Purpose {
     #[must_use]
     pub fn reads_dumps(self) -> bool {
         match self {
-            Self::Preview | Self::List | Self::Describe | Self::Devices | Self::PodResources => {
-                true
-            }
+            Self::Preview
+            | Self::List
+            | Self::Describe
+            | Self::Explain
+            | Self::Devices
+            | Self::PodResources => true,
             Self::Publish
             | Self::Add
             | Self::Escalate
@@ -151,6 +158,7 @@ impl Purpose {
             Self::Remove     => ("remove",     &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
             Self::List       => ("list",       &[FACTS, PODS, WATCH]),
             Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), Need(&["list"], What::Events), NODES]),
+            Self::Explain    => ("explain",    &[FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes)]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
             Self::Devices    => ("devices",    &[FACTS, PODS, WATCH]),
             Self::PodResources => ("podresources", &[FACTS, PODS]),
@@ -241,6 +249,7 @@ mod tests {
                 Purpose::Escalate,
                 Purpose::Remove,
                 Purpose::Describe,
+                Purpose::Explain,
                 Purpose::Wait,
                 Purpose::Snapshot,
             ];

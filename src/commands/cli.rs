@@ -15,7 +15,7 @@ use super::work::connect::failed;
 use super::work::events;
 use super::work::role::tell_role;
 use super::{
-    add, built, complete, completion, deescalate, describe, devices, escalate, help, list,
+    add, built, complete, completion, deescalate, describe, devices, escalate, explain, help, list,
     podresources, preview, remove, signal, snapshot, version, wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
@@ -69,6 +69,7 @@ enum Command {
     #[command(alias = "get")]
     List(list::ListArgs),
     Describe(describe::DescribeArgs),
+    Explain(explain::ExplainArgs),
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
     #[command(name = "podresources")]
@@ -131,7 +132,7 @@ impl Cli {
         }
         let hint = match &self.command {
             // Narrowed to the devices that claims of the namespace hold.
-            Command::Devices(_) | Command::PodResources(_) => return None,
+            Command::Devices(_) | Command::PodResources(_) | Command::Explain(_) => return None,
             Command::Preview(_) => {
                 "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
             }
@@ -148,7 +149,8 @@ impl Cli {
             | Command::Describe(_)
             | Command::Wait(_) => "DeviceTaintRules belong to no namespace, and act in every one",
         };
-        let failure = Failure::usage("--namespace narrows `devices` and `podresources list` only");
+        let failure =
+            Failure::usage("--namespace narrows `devices`, `explain` and `podresources list` only");
         Some(failure.hint(hint).hint("leave it out"))
     }
 }
@@ -196,9 +198,11 @@ impl Command {
             Self::Add(_) | Self::Escalate(_) | Self::Deescalate(_) | Self::Remove(_) => {
                 Some("this command changes rules, of one cluster at a time")
             }
-            Self::Describe(_) | Self::Wait(_) | Self::Snapshot(_) | Self::Version(_) => {
-                Some("this command is about one cluster")
-            }
+            Self::Describe(_)
+            | Self::Explain(_)
+            | Self::Wait(_)
+            | Self::Snapshot(_)
+            | Self::Version(_) => Some("this command is about one cluster"),
             Self::PodResources(_) => Some("a kubelet is of one cluster"),
             Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
                 Some("this command asks no cluster")
@@ -217,6 +221,7 @@ impl Command {
             | Self::Remove(_)
             | Self::List(_)
             | Self::Describe(_)
+            | Self::Explain(_)
             | Self::Wait(_)
             | Self::Devices(_)
             | Self::Snapshot(_)
@@ -240,6 +245,7 @@ impl Command {
             Self::Remove(_) => Purpose::Remove,
             Self::List(_) => Purpose::List,
             Self::Describe(_) => Purpose::Describe,
+            Self::Explain(_) => Purpose::Explain,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
             Self::PodResources(args) if args.asks_a_cluster() => Purpose::PodResources,
@@ -270,6 +276,7 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Remove(args) => Box::pin(remove::run(args, context)).await,
         Command::List(args) => Box::pin(list::run(args, context)).await,
         Command::Describe(args) => Box::pin(describe::run(args, context)).await,
+        Command::Explain(args) => Box::pin(explain::run(args, context)).await,
         Command::Wait(args) => Box::pin(wait::run(args, context)).await,
         Command::Devices(args) => Box::pin(devices::run(args, context)).await,
         Command::PodResources(args) => Box::pin(podresources::run(args, context)).await,

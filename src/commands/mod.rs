@@ -20,6 +20,7 @@ mod deescalate;
 mod describe;
 mod devices;
 mod escalate;
+mod explain;
 mod flags;
 mod help;
 mod list;

@@ -73,6 +73,7 @@ impl Known {
             Values::Nodes => self.nodes(typed),
             Values::Namespaces => self.namespaces(typed),
             Values::Labels => completion::labels(&self.rules, typed),
+            Values::Subjects => [self.subjects(typed), devices()].concat(),
             Values::Rules => rules(),
             Values::Guards => beginning(
                 Signal::ALL.map(|signal| Candidate {
@@ -173,6 +174,20 @@ impl Known {
 
     /// Pods that claims are reserved for, as NAMESPACE/NAME.
     fn pods(&self, typed: &str) -> Vec<Candidate> {
+        let names = self.users();
+        words(names.iter().map(String::as_str), typed)
+    }
+
+    /// Pods and rules with their types.
+    fn subjects(&self, typed: &str) -> Vec<Candidate> {
+        let pods = self.users().into_iter().map(|pod| format!("pod/{pod}"));
+        let rules = self.rules.iter();
+        let rules = rules.map(|rule| format!("rule/{}", rule.name));
+        let names: Vec<String> = pods.chain(rules).collect();
+        words(names.iter().map(String::as_str), typed)
+    }
+
+    fn users(&self) -> Vec<String> {
         let mut names = Vec::new();
         for claim in &self.claims {
             let pods = claim
@@ -181,7 +196,7 @@ impl Known {
                 .filter(|user| &*user.resource == "pods");
             names.extend(pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name)));
         }
-        words(names.iter().map(String::as_str), typed)
+        names
     }
 
     /// Namespaces that have claims and begin with `typed`.
@@ -277,5 +292,51 @@ mod tests {
             let words: Vec<&str> = proposed.iter().map(|found| found.word.as_str()).collect();
             assert_eq!(words, expected, "{typed}");
         }
+    }
+
+    #[test]
+    fn pods_rules_and_devices_are_proposed_to_be_explained() {
+        use crate::model::{ConsumerReference, NamespacedName};
+        let known = Known {
+            rules: vec![DeviceTaintRule {
+                name: "drain".into(),
+                uid: "uid".into(),
+                resource_version: "1".into(),
+                generation: 1,
+                selector: None,
+                taint: crate::model::Taint {
+                    key: "example.com/drain".to_owned(),
+                    value: String::new(),
+                    effect: crate::model::Effect::None,
+                    time_added: None,
+                },
+                condition: None,
+                metadata: crate::model::RuleMetadata::default(),
+                managers: Vec::new(),
+            }],
+            claims: vec![ResourceClaim {
+                name: NamespacedName {
+                    namespace: "ml".into(),
+                    name: "claim".into(),
+                },
+                uid: "uid".into(),
+                controller: None,
+                spec: None,
+                allocation: None,
+                reserved_for: vec![ConsumerReference {
+                    api_group: "".into(),
+                    resource: "pods".into(),
+                    name: "train-0".into(),
+                    uid: "uid".into(),
+                }],
+            }],
+            ..Known::default()
+        };
+        let words = |typed| {
+            let proposed = known.proposals(Values::Subjects, typed).into_iter();
+            proposed.map(|found| found.word).collect::<Vec<_>>()
+        };
+        assert_eq!(words("pod/"), ["pod/ml/train-0"]);
+        assert_eq!(words("r"), ["rule/drain"]);
     }
 }

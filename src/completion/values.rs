@@ -43,6 +43,8 @@ pub enum Values {
     RulesOrDevices,
     /// As [`Values::RulesOrDevices`], the key with a `-`.
     RulesOrDevicesToRemove,
+    /// Pods, rules and devices, which can be explained.
+    Subjects,
     /// Topics that `help` explains.
     Topics,
     /// Users of the kubeconfig.
@@ -55,9 +57,10 @@ impl Values {
     pub(super) fn of(command: &str, argument: &str) -> Option<Self> {
         Some(match (command, argument) {
             ("preview" | "add", "targets") => Self::DevicesThenTaint,
+            ("explain", "targets") => Self::Subjects,
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
             (_, "targets") => Self::RulesOrDevices,
-            ("list", "names") | ("preview", "rule") => Self::Rules,
+            ("list", "names") | ("preview" | "explain", "rule") => Self::Rules,
             ("devices" | "check", "devices") => Self::Devices,
             ("help", "topic") => Self::Topics,
             (_, "driver") => Self::Drivers,
@@ -107,6 +110,11 @@ impl Values {
             Self::DevicesThenTaint | Self::RulesOrDevices | Self::RulesOrDevicesToRemove => {
                 &[Kind::DeviceTaintRule, Kind::ResourceSlice]
             }
+            Self::Subjects => &[
+                Kind::DeviceTaintRule,
+                Kind::ResourceSlice,
+                Kind::ResourceClaim,
+            ],
             Self::Classes => &[Kind::DeviceClass],
             Self::Claims | Self::Namespaces | Self::Pods => &[Kind::ResourceClaim],
         }

@@ -9,6 +9,7 @@
 //! | Which rules are there? | [`known`] |
 //! | Which rules are meant? | [`chooser`] |
 //! | Which devices are meant? | [`choice`] |
+//! | What is explained? | [`subjects`] |
 //! | Which of them are listed? | [`narrowing`] |
 //! | Which rules are asked for? | [`drafts`] |
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
@@ -52,6 +53,7 @@ pub mod publish;
 pub mod question;
 pub mod risk;
 pub mod standing;
+pub mod subjects;
 #[cfg(test)]
 mod testing;
 pub mod version;
@@ -69,4 +71,5 @@ pub use ledger::Ledger;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use question::Question;
+pub use subjects::Subjects;
 pub use version::Version;

@@ -2,7 +2,7 @@
 
 use super::Format;
 use crate::output::escape;
-use crate::report::table::{Body, Column, Content, Grouped, Section, Table};
+use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
 
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
 #[must_use]
@@ -28,6 +28,7 @@ fn block(section: &Section, format: Format) -> Option<String> {
             .collect(),
         Body::Table(table) => table_lines(table, format),
         Body::Grouped(grouped) => grouped_lines(grouped, format),
+        Body::Chain(lines) => lines.iter().map(chain_line).collect(),
     };
     if lines.is_empty() {
         return None;
@@ -74,6 +75,16 @@ fn grouped_lines(grouped: &Grouped, format: Format) -> Vec<String> {
     });
     let parts: Vec<Vec<String>> = parts.collect();
     parts.join(&String::new())
+}
+
+/// An item of a list, below what it follows from, with its source at its end.
+fn chain_line(line: &ChainLine) -> String {
+    let indent = "  ".repeat(line.depth);
+    let source = line.source.iter();
+    let source: String = source
+        .map(|source| format!(" ({})", markup(source)))
+        .collect();
+    format!("{indent}- {}{source}", markup(&line.text))
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {

@@ -9,12 +9,14 @@
 //! | `table`, `wide` | [`text`] |
 //! | `markdown` | [`markdown`] |
 //! | tables in groups | `grouped` |
+//! | what follows from what | `chain` |
 //! | words and cells in lines | `lines` |
 //! | `json` | [`json`] |
 //! | `yaml` | [`yaml`] |
 //! | `name` | [`answer`], which chooses among them |
 
 pub mod answer;
+mod chain;
 pub mod error;
 pub mod format;
 mod grouped;

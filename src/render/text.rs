@@ -1,7 +1,7 @@
 //! Sentences and tables for a terminal.
 
 use super::lines::{escaped_line, layout, wrapped};
-use super::{Page, grouped};
+use super::{Page, chain, grouped};
 use crate::report::table::{Body, Section, Table};
 
 /// The sections, one after the other with an empty line between them; empty ones are left out.
@@ -30,6 +30,10 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .collect(),
         Body::Table(table) => table_lines(table, page),
         Body::Grouped(grouped) => grouped::lines(grouped, page),
+        Body::Chain(lines) => lines
+            .iter()
+            .flat_map(|line| chain::lines(line, page))
+            .collect(),
     };
     if lines.is_empty() {
         return None;

@@ -257,6 +257,12 @@ fn of_context(context: &str, section: Section) -> Section {
         Body::Sentences(lines) => Body::Sentences(marked(lines)),
         Body::List(lines) => Body::List(marked(lines)),
         Body::Table(table) => Body::Table(with_column(context, table)),
+        Body::Chain(mut lines) => {
+            for line in lines.iter_mut().filter(|line| line.depth == 0) {
+                line.text = format!("{context}: {}", line.text);
+            }
+            Body::Chain(lines)
+        }
         Body::Grouped(grouped) => Body::Grouped(Grouped {
             table: with_column(context, grouped.table),
             groups: grouped
@@ -297,10 +303,15 @@ fn with_column(context: &str, table: Table) -> Table {
 /// Whether two sections say the same of different clusters.
 fn is_like(one: &Section, other: &Section) -> bool {
     let same_body = match (&one.body, &other.body) {
-        (Body::Sentences(_), Body::Sentences(_)) | (Body::List(_), Body::List(_)) => true,
+        (Body::Sentences(_), Body::Sentences(_))
+        | (Body::List(_), Body::List(_))
+        | (Body::Chain(_), Body::Chain(_)) => true,
         (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
         (Body::Grouped(one), Body::Grouped(other)) => one.table.columns == other.table.columns,
-        (Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_), _) => false,
+        (
+            Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_) | Body::Chain(_),
+            _,
+        ) => false,
     };
     one.title == other.title && one.shown == other.shown && same_body
 }
@@ -310,12 +321,16 @@ fn append(section: &mut Section, more: Body) {
         (Body::Sentences(lines), Body::Sentences(more)) | (Body::List(lines), Body::List(more)) => {
             lines.extend(more)
         }
+        (Body::Chain(lines), Body::Chain(more)) => lines.extend(more),
         (Body::Table(table), Body::Table(more)) => table.rows.extend(more.rows),
         (Body::Grouped(grouped), Body::Grouped(more)) => {
             grouped.table.rows.extend(more.table.rows);
             grouped.groups.extend(more.groups);
         }
-        (Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_), _) => {}
+        (
+            Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_) | Body::Chain(_),
+            _,
+        ) => {}
     }
 }
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | Whom would a taint hit, and when? | [`impact`] |
 //! | What is read and answered for it? | `question` |
+//! | Why is it so? | [`explain`] |
 //! | Which devices are there? | [`devices`] |
 //! | How many are there, and in which state? | [`device_counts`] |
 //! | What are they, as their drivers say? | [`attributes`] |
@@ -50,6 +51,7 @@ pub mod device_row;
 mod device_table;
 pub mod devices;
 pub mod events;
+pub mod explain;
 pub mod glance;
 pub mod guard;
 pub mod happening;
@@ -83,6 +85,7 @@ pub use count::Count;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
 pub use devices::DeviceReport;
+pub use explain::Explanation;
 pub use guard::{Guard, GuardError, Wholes};
 pub use hazard::Hazard;
 pub use impact::ImpactReport;

@@ -12,13 +12,13 @@ use super::clusters::{AnyReport, ClusterReports};
 use super::happening::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
-    ChangeReport, DeviceReport, ImpactReport, PodResourcesReport, PullReport, RuleDescription,
-    VersionReport, WaitReport,
+    ChangeReport, DeviceReport, Explanation, ImpactReport, PodResourcesReport, PullReport,
+    RuleDescription, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 10] {
+pub fn files() -> [(&'static str, Schema); 11] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -53,6 +53,10 @@ pub fn files() -> [(&'static str, Schema); 10] {
             schema_of::<PullReport>(),
         ),
         (
+            "explanation.v1alpha1.schema.json",
+            schema_of::<Explanation>(),
+        ),
+        (
             "cluster-reports.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
@@ -81,7 +85,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -90,6 +94,7 @@ const KINDS: [&str; 10] = [
     "VersionReport",
     "PodResourcesReport",
     "PullReport",
+    "Explanation",
     "ClusterReports",
     "CommandEvent",
 ];

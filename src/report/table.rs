@@ -92,6 +92,16 @@ impl Section {
         }
     }
 
+    /// What follows from what, without a heading.
+    #[must_use]
+    pub fn chain(lines: Vec<ChainLine>) -> Self {
+        Self {
+            title: None,
+            shown: Shown::Always,
+            body: Body::Chain(lines),
+        }
+    }
+
     /// A list of items under a heading.
     #[must_use]
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
@@ -128,6 +138,19 @@ pub enum Body {
     Table(Table),
     /// Rows and columns in groups.
     Grouped(Grouped),
+    /// What follows from what.
+    Chain(Vec<ChainLine>),
+}
+
+/// One thing that is the case, below what it follows from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainLine {
+    /// How deep it stands.
+    pub depth: usize,
+    /// What is the case.
+    pub text: String,
+    /// Where that stands; absent for what follows from others.
+    pub source: Option<String>,
 }
 
 /// Rows and columns in groups, each with a line above it.

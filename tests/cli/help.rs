@@ -25,6 +25,7 @@ fn help_of_the_program() {
       remove        Delete rules, and say what becomes schedulable again
       list          List rules with what they taint, whom they hit, and who made them
       describe      Show rules, what the controller says, whom they hit now, and what each pod waits for
+      explain       Explain why a pod is evicted, stays or waits, who has a device, what a rule selects
       wait          Wait until rules have evicted everybody, were seen by the controller, or are gone
       devices       List devices with their taints, and the claims and pods that use them
       podresources  Ask the kubelet of this node what is in use, whatever the API says
@@ -249,7 +250,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, wait, devices, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -329,9 +330,9 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
 #[test]
 fn a_namespace_where_it_narrows_nothing_is_refused() {
     let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
-    assert_snapshot!(run.shown(), @r"
+    assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --namespace narrows `devices` and `podresources list` only
+    error: --namespace narrows `devices`, `explain` and `podresources list` only
     hint: taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace
     hint: leave it out
     [exit status: 2]

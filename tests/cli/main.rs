@@ -14,6 +14,7 @@ mod advice;
 mod advice_in_the_source;
 mod bad_input;
 mod devices;
+mod explain;
 mod formats;
 mod harness;
 mod help;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::clock;
 use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_files};
-use crate::cluster::{self, ApiClient, Detail, discover};
+use crate::cluster::{self, ApiClient, Detail, PodsFound, PodsMeant, discover};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
 use crate::decide::identity::{self, Noted};
@@ -22,7 +22,7 @@ use crate::decide::version::{self, doubts_about};
 use crate::decide::{Version, choice};
 use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Reading, Snapshot, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
 use crate::output::Printer;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{Basis, Guard, ImpactReport};
@@ -346,6 +346,52 @@ impl Look {
         let selects = |id: &DeviceId| devices.contains(id);
         let Live { client, served } = live;
         let reading = cluster::read_pods_and_stakes(client, served, self.reading, selects).await;
+        Ok(Self {
+            reading: reading.map_err(failed)?,
+            ..self
+        })
+    }
+
+    /// The pods that are meant, whether they use a device or not. Files hold only those that use a claim.
+    pub(crate) async fn find_pods(&self, meant: PodsMeant<'_>) -> Result<PodsFound, Failure> {
+        if let Some(Live { client, served }) = &self.aside.live {
+            let found = cluster::find_pods(client, served, meant).await;
+            return found.map_err(failed);
+        }
+        let is_meant = |pod: &&Pod| match meant {
+            PodsMeant::One(name) => pod.name == *name,
+            PodsMeant::Called(name) => pod.name.name == *name,
+            PodsMeant::Chosen(namespace, chosen) => {
+                namespace.is_none_or(|name| name == pod.name.namespace.as_str()) && chosen(pod)
+            }
+        };
+        let pods = self.reading.snapshot.pods.iter();
+        let found: Vec<Pod> = pods.filter(is_meant).cloned().collect();
+        match (meant, found.is_empty()) {
+            (PodsMeant::One(_), true) => Ok(PodsFound::Gone),
+            (PodsMeant::One(_) | PodsMeant::Called(_) | PodsMeant::Chosen(..), _) => {
+                Ok(PodsFound::These(found, Vec::new()))
+            }
+        }
+    }
+
+    /// Adds pods that were found, as far as they are not there yet.
+    pub(crate) fn with_found(mut self, pods: &[Pod]) -> Self {
+        let known = &mut self.reading.snapshot.pods;
+        for pod in pods {
+            if !known.iter().any(|other| other.uid == pod.uid) {
+                known.push(pod.clone());
+            }
+        }
+        self
+    }
+
+    /// Adds what says where claims could be placed: device classes and nodes; files have all already.
+    pub(crate) async fn with_places(self) -> Result<Self, Failure> {
+        let Some(Live { client, served }) = &self.aside.live else {
+            return Ok(self);
+        };
+        let reading = cluster::read_places(client, served, self.reading).await;
         Ok(Self {
             reading: reading.map_err(failed)?,
             ..self

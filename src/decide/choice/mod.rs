@@ -31,6 +31,6 @@ pub use parse::{By, Choice, Purpose, hardware_among, rule_names};
 pub use picks::{Picked, Picker, Picks, refuse_unknown_attributes};
 pub use shown::Shown;
 pub use typed::Typed;
-pub use unknown::{NO_DEVICES, refuse_missing};
+pub use unknown::{NO_DEVICES, no_such_device, refuse_missing};
 pub use wide::refuse_wide;
 pub use wrong::wrong_name;

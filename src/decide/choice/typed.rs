@@ -21,3 +21,20 @@ pub struct Typed {
     /// `--filename`
     pub filenames: Vec<PathBuf>,
 }
+
+impl Typed {
+    /// Whether nothing was typed that says which devices are meant, nor a taint.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let picks = Picks {
+            namespace: None,
+            ..self.picks.clone()
+        };
+        self.arguments.is_empty()
+            && self.flags.is_none()
+            && !self.all_devices
+            && picks == Picks::default()
+            && self.rules.is_empty()
+            && self.filenames.is_empty()
+    }
+}

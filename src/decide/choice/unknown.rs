@@ -10,7 +10,8 @@ use crate::naming::{device, suggest};
 pub const NO_DEVICES: &str = "no driver publishes any device here, and no claim holds one: devices come with a DRA driver, see `kubectl get resourceslices`";
 
 /// No device of that name is published or allocated.
-pub(super) fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
+#[must_use]
+pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
     let name = device::format(selector);
     let failure = Failure::new(
         ExitStatus::Failed,

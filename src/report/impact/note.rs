@@ -69,7 +69,8 @@ pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
     reason.into_iter().chain(evicted_anyway(impact)).collect()
 }
 
-fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
+/// How far a pod is that is on its way out.
+pub(in crate::report) fn terminating(deletion: Option<&Deletion>, now: Timestamp) -> Note {
     let message = match deletion {
         Some(deletion) if deletion.at > now => {
             let left = human_duration(deletion.at.duration_since(now));
@@ -102,7 +103,8 @@ fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
     Some(NoteCode::EvictedAnyway.note(format!("{who} evicts it{too} at {at}")))
 }
 
-fn not_evicted(reason: NotEvicted) -> Note {
+/// Why the controller leaves a pod alone.
+pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
     let (code, message) = match reason {
         NotEvicted::EffectDoesNotEvict => {
             (NoteCode::EffectDoesNotEvict, "the effect does not evict")

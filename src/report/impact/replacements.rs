@@ -424,7 +424,7 @@ fn word(beyond: Beyond) -> &'static str {
 
 /// What of `reading` the question for replacements can rely on. Of nodes, those of the pods may be known
 /// and others not, which is a gap of replacements then.
-fn sight(reading: &Reading) -> Sight {
+pub(in crate::report) fn sight(reading: &Reading) -> Sight {
     let is_read = |kind: Kind| {
         reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
     };

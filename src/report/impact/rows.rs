@@ -260,7 +260,9 @@ mod tests {
         "#);
         let rows = sections.iter().map(|section| match &section.body {
             Body::Table(table) => table.rows.len(),
-            Body::Sentences(_) | Body::List(_) | Body::Grouped(_) => panic!("{section:?}"),
+            Body::Sentences(_) | Body::List(_) | Body::Grouped(_) | Body::Chain(_) => {
+                panic!("{section:?}")
+            }
         });
         assert_eq!(rows.sum::<usize>(), report.summary.pods);
         assert!(!report.sections().is_empty());

@@ -1,0 +1,97 @@
+//! Pods that somebody has named, whether they use a device or not.
+
+use super::list::List;
+use super::lists::{Listing, Selection, object};
+use super::places::Places;
+use crate::cluster::{ApiClient, ClusterError, Served};
+use crate::model::{Kind, NamespacedName, ObjectName, Pod, Reading, Warning};
+use crate::wire::Detail;
+
+/// Which pods are meant.
+#[derive(Clone, Copy)]
+pub enum PodsMeant<'a> {
+    /// The one of that name.
+    One(&'a NamespacedName),
+    /// Those of that name, in whatever namespace.
+    Called(&'a ObjectName),
+    /// Those of a namespace, or of all, that are chosen.
+    Chosen(Option<&'a str>, &'a (dyn Fn(&Pod) -> bool + Sync)),
+}
+
+/// What was found of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodsFound {
+    /// Those that use a claim, with what was odd about them.
+    These(Vec<Pod>, Vec<Warning>),
+    /// It is there, and uses no claim.
+    WithoutClaims,
+    /// There is none.
+    Gone,
+    /// The user may not read them, for this reason.
+    Denied(String),
+}
+
+/// The pods that are meant.
+///
+/// # Errors
+///
+/// As any read, unless permission is missing.
+pub async fn find_pods(
+    client: &ApiClient,
+    served: &Served,
+    meant: PodsMeant<'_>,
+) -> Result<PodsFound, ClusterError> {
+    let Some(version) = served.version_of(Kind::Pod) else {
+        return Ok(PodsFound::Gone);
+    };
+    let list = |selection| Listing {
+        client,
+        version,
+        selection,
+        detail: Detail::Names,
+    };
+    let found: Result<List<Pod>, ClusterError> = match meant {
+        PodsMeant::One(name) => match object(client, version, name).await {
+            Ok(None) => return Ok(PodsFound::Gone),
+            Ok(Some(list)) => {
+                let list = list.of_kind::<Pod>();
+                if list.items.is_empty() {
+                    return Ok(PodsFound::WithoutClaims);
+                }
+                Ok(list)
+            }
+            Err(error) => Err(error),
+        },
+        PodsMeant::Called(name) => {
+            let selection = Selection::Fields(format!("metadata.name={name}"));
+            list(selection).facts(|_| true).await
+        }
+        PodsMeant::Chosen(namespace, chosen) => {
+            let selection = match namespace {
+                Some(namespace) => Selection::Namespace(namespace.to_owned()),
+                None => Selection::All,
+            };
+            list(selection).facts(|pod| chosen(pod)).await
+        }
+    };
+    match found {
+        Ok(list) => Ok(PodsFound::These(list.items, list.warnings)),
+        Err(error @ ClusterError::Forbidden { .. }) => Ok(PodsFound::Denied(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Adds to `reading` what says where claims could be placed: device classes and nodes. Who may not read
+/// them gets an answer without.
+///
+/// # Errors
+///
+/// When a list cannot be read completely, unless permission is missing.
+pub async fn read_places(
+    client: &ApiClient,
+    served: &Served,
+    reading: Reading,
+) -> Result<Reading, ClusterError> {
+    let places = Places::read(client, served, reading.known.clone()).await?;
+    Ok(places.add_to(reading, Vec::new()))
+}

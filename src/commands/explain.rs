@@ -1,0 +1,345 @@
+//! `explain`: why it is so, link by link.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::context::Context;
+use super::flags::devices::SelectorArgs;
+use super::flags::output::OutputArgs;
+use super::flags::picks::PickArgs;
+use super::flags::source::SourceArgs;
+use super::work::look::Look;
+use super::work::present::present;
+use super::work::source;
+use crate::cluster::{Detail, PodsFound, PodsMeant};
+use crate::decide::choice::{Choice, Purpose, Typed, no_such_device, refuse_wide};
+use crate::decide::subjects::{
+    Subjects, ambiguous, neither, no_such_pod, refuse_rules_beside, the_one,
+};
+use crate::engine::{self, ConsideredTaint};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName,
+    Pod,
+};
+use crate::naming::Subject;
+use crate::naming::labels::LabelSelector;
+use crate::report::Explanation;
+use crate::report::explain::{
+    Explained, explain_device, explain_pod, explain_pod_without_claims, explain_rule,
+    explain_unread_pod,
+};
+
+/// Explain why a pod is evicted, stays or waits, who has a device, what a rule selects
+///
+/// The whole chain, each line with the object and field in which it stands: claims and requests, devices and
+/// their pools, taints and since when, tolerations and which field differs, then which single change would
+/// alter the verdict. For a pod that waits: which devices could serve it, and what keeps it from the others.
+///
+/// DEVICE and TAINT, --rule or -f explain a taint that does not exist yet, as for `preview`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ExplainArgs {
+    /// pod/NAME, device/DRIVER/POOL/DEVICE or rule/NAME, then DEVICE and TAINT
+    ///
+    /// Also NAMESPACE/NAME for a pod, and what `-o name` prints. A pod's name alone is looked for in
+    /// --namespace, and in all namespaces without it. What comes behind it without a type is a taint that is
+    /// asked about: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
+    #[arg(value_name = "TARGET|DEVICE|TAINT")]
+    targets: Vec<String>,
+
+    /// Pods with these labels
+    ///
+    /// In --namespace, and in all namespaces without it.
+    #[arg(short = 'l', long = "selector", value_name = "SELECTOR")]
+    labels: Option<LabelSelector>,
+
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
+
+    /// Every device of every driver
+    #[arg(long, help_heading = "Devices")]
+    all_devices: bool,
+
+    /// Rule that exists, by name, as if its effect were NoExecute; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Devices")]
+    rule: Vec<String>,
+
+    /// Manifest of rules; `-` reads stdin; repeatable
+    #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
+    filename: Vec<PathBuf>,
+
+    /// Accept names that match no device
+    #[arg(long, help_heading = "Devices")]
+    allow_missing: bool,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Why is this pod evicted, or why not?
+  kubectl devicetaint explain pod/train-0 -n training
+
+  # Who has this device, what taints it, who could get it next?
+  kubectl devicetaint explain device/gpu.example.com/node-7/gpu-0
+
+  # What does this rule select, and why?
+  kubectl devicetaint explain rule/drain-node-7
+
+  # What would this taint do to these pods?
+  kubectl devicetaint explain -l app=train -n training \\
+    'gpu.example.com/node-7/*' example.com/maintenance:NoExecute";
+
+/// What is explained, found in what was looked at.
+#[derive(Default)]
+struct Found {
+    pods: Vec<Pod>,
+    devices: Vec<DeviceId>,
+    rules: Vec<DeviceTaintRule>,
+    /// Pods of which little can be said, by name.
+    others: BTreeMap<NamespacedName, Other>,
+}
+
+/// Why little can be said of a pod.
+enum Other {
+    WithoutClaims,
+    Denied(String),
+}
+
+pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let subjects = Subjects::parse(&args.targets, args.labels.as_ref())?;
+    let choice = args.choice(&subjects, context)?;
+    refuse_rules_beside(&subjects, choice.is_some())?;
+    let manifests = source::manifests(&args.filename).await?;
+    let manifests: Vec<DeviceTaintRule> = manifests.into_iter().map(|(rule, _)| rule).collect();
+    let rules_alone = args.labels.is_none()
+        && subjects
+            .named
+            .iter()
+            .all(|subject| matches!(subject, Subject::Rule(_)));
+    let detail = if rules_alone {
+        Detail::Names
+    } else {
+        Detail::Terms
+    };
+    let mut look = Look::open_for(&args.source.source(), context, detail).await?;
+    let mut supposed = Vec::new();
+    if let Some(choice) = choice {
+        look = look.with_attributes_for(choice.picker()).await?;
+        refuse_wide(&manifests, &look.semantics)?;
+        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+        for note in notes {
+            context.printer.note(&note);
+        }
+        let rule = |name: &str| look.rule(name);
+        supposed = choice.considered(&manifests, rule, look.snapshot(), look.now)?;
+        if !args.allow_missing {
+            look.refuse_missing(&supposed)?;
+        }
+        look.reading.warnings.extend(choice.warning());
+    }
+    let found = find(&subjects, &args, &mut look, context).await?;
+    let look = with_everything(look, &found).await?;
+    let (explained, gaps) = explain(&found, &supposed, &look)?;
+    let answer = Explanation::new(explained, &gaps, &look.basis());
+    present(&answer, look.aside(), args.output.wanted(), context)
+}
+
+impl ExplainArgs {
+    /// The taint that is asked about, if there is one.
+    fn choice(&self, subjects: &Subjects, context: &Context) -> Result<Option<Choice>, Failure> {
+        let typed = Typed {
+            arguments: subjects.rest.clone(),
+            flags: self.selector.selector()?,
+            all_devices: self.all_devices,
+            picks: self.picks.picks(context.namespace.as_deref()),
+            rules: self.rule.clone(),
+            filenames: self.filename.clone(),
+        };
+        if typed.is_empty() {
+            return Ok(None);
+        }
+        Choice::parse(&typed, Purpose::Look).map(Some)
+    }
+}
+
+/// What is explained, as far as it is there.
+async fn find(
+    subjects: &Subjects,
+    args: &ExplainArgs,
+    look: &mut Look,
+    context: &Context,
+) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    for subject in &subjects.named {
+        match subject {
+            Subject::Device(id) => found.devices.push(id.clone()),
+            Subject::Rule(name) => found.rules.push(look.rule(name)?.clone()),
+            Subject::Pod(name) => found.pod(name, look).await?,
+            Subject::PodSomewhere(name) => {
+                if !found.pod_called(name, look, context).await? {
+                    let namespace = Namespace::from(context.namespace.as_deref().unwrap_or("*"));
+                    let name = name.clone();
+                    let name = NamespacedName { namespace, name };
+                    return Err(no_such_pod(&name, &look.reading));
+                }
+            }
+            Subject::Either(name) => {
+                let rules = look.snapshot().rules.iter();
+                let mut rules = rules.filter(|rule| rule.name.as_str() == name);
+                let rule = rules.next().cloned();
+                let called = ObjectName::from(name.as_str());
+                let is_pod = found.pod_called(&called, look, context).await?;
+                match (rule, is_pod) {
+                    (Some(_), true) => return Err(ambiguous(name)),
+                    (Some(rule), false) => found.rules.push(rule),
+                    (None, true) => {}
+                    (None, false) => return Err(neither(name, &look.reading)),
+                }
+            }
+        }
+    }
+    if let Some(labels) = &args.labels {
+        let chosen = |pod: &Pod| {
+            let all = pod.labels.iter();
+            let all = all.map(|(key, value)| (key.to_string(), value.to_string()));
+            labels.matches(&all.collect())
+        };
+        let meant = PodsMeant::Chosen(context.namespace.as_deref(), &chosen);
+        found.add(look.find_pods(meant).await?, look);
+    }
+    found.pods.sort_by(|one, other| one.name.cmp(&other.name));
+    found.pods.dedup_by(|one, other| one.uid == other.uid);
+    Ok(found)
+}
+
+impl Found {
+    async fn pod(&mut self, name: &NamespacedName, look: &mut Look) -> Result<(), Failure> {
+        match look.find_pods(PodsMeant::One(name)).await? {
+            PodsFound::Gone => return Err(no_such_pod(name, &look.reading)),
+            PodsFound::WithoutClaims => {
+                self.others.insert(name.clone(), Other::WithoutClaims);
+            }
+            PodsFound::Denied(why) => {
+                look.reading.gaps.push(Gap::of(Kind::Pod, &why));
+                self.others.insert(name.clone(), Other::Denied(why));
+            }
+            these @ PodsFound::These(..) => self.add(these, look),
+        }
+        Ok(())
+    }
+
+    /// Looks for the pod of that name, where the user says or anywhere.
+    async fn pod_called(
+        &mut self,
+        name: &ObjectName,
+        look: &mut Look,
+        context: &Context,
+    ) -> Result<bool, Failure> {
+        if let Some(namespace) = &context.namespace {
+            let name = NamespacedName {
+                namespace: Namespace::from(namespace.as_str()),
+                name: name.clone(),
+            };
+            let found = look.find_pods(PodsMeant::One(&name)).await?;
+            if found == PodsFound::Gone {
+                return Ok(false);
+            }
+            return self.pod(&name, look).await.map(|()| true);
+        }
+        match look.find_pods(PodsMeant::Called(name)).await? {
+            PodsFound::These(pods, warnings) => {
+                look.reading.warnings.extend(warnings);
+                let pod = the_one(name.as_str(), pods)?;
+                let is_there = pod.is_some();
+                self.pods.extend(pod);
+                Ok(is_there)
+            }
+            PodsFound::WithoutClaims | PodsFound::Gone => Ok(false),
+            PodsFound::Denied(why) => Err(Failure::new(ExitStatus::Failed, why)
+                .hint("say in which namespace it is: -n NAMESPACE")),
+        }
+    }
+
+    fn add(&mut self, found: PodsFound, look: &mut Look) {
+        match found {
+            PodsFound::These(pods, warnings) => {
+                look.reading.warnings.extend(warnings);
+                self.pods.extend(pods);
+            }
+            PodsFound::Denied(why) => look.reading.gaps.push(Gap::of(Kind::Pod, &why)),
+            PodsFound::WithoutClaims | PodsFound::Gone => {}
+        }
+    }
+}
+
+/// Reads what is around what was found: who else uses these devices, and where claims that wait could be
+/// placed.
+async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
+    let now = look.now;
+    let rules = found.rules.iter();
+    let rules: Vec<_> = rules
+        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .collect();
+    let mut devices: BTreeSet<DeviceId> = look.selected(&rules).devices;
+    devices.extend(found.devices.iter().cloned());
+    for pod in &found.pods {
+        let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;
+        let results = own.iter().filter_map(|claim| claim.allocation.as_ref());
+        let results = results.flat_map(|allocation| &allocation.results);
+        devices.extend(results.map(|result| result.device.clone()));
+    }
+    let look = look.with_pods(|id| devices.contains(id)).await?;
+    let look = look.with_found(&found.pods);
+    let waits = |pod: &Pod| {
+        let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;
+        own.iter().any(|claim| claim.allocation.is_none())
+    };
+    if !found.devices.is_empty() || found.pods.iter().any(waits) {
+        return look.with_places().await;
+    }
+    Ok(look)
+}
+
+/// Explains everything that was found.
+fn explain(
+    found: &Found,
+    supposed: &[ConsideredTaint],
+    look: &Look,
+) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
+    let basis = look.basis();
+    let mut explained = Vec::new();
+    let mut gaps = Vec::new();
+    for pod in &found.pods {
+        let (one, unevaluated) = explain_pod(pod, supposed, &basis);
+        explained.push(one);
+        gaps.extend(unevaluated);
+    }
+    explained.extend(found.others.iter().map(|(name, other)| match other {
+        Other::WithoutClaims => explain_pod_without_claims(name),
+        Other::Denied(why) => explain_unread_pod(name, why, &basis),
+    }));
+    for id in &found.devices {
+        let known = || {
+            let all = engine::devices(look.snapshot(), &look.semantics).devices;
+            all.into_iter().map(|device| device.id).collect::<Vec<_>>()
+        };
+        let one = explain_device(id, supposed, &basis);
+        explained
+            .push(one.ok_or_else(|| no_such_device(&DeviceSelector::from(id.clone()), &known()))?);
+    }
+    for rule in &found.rules {
+        let (one, unevaluated) = explain_rule(rule, &basis);
+        explained.push(one);
+        gaps.extend(unevaluated);
+    }
+    Ok((explained, gaps))
+}

@@ -1,0 +1,177 @@
+//! What is to be explained, and what is asked about beside it?
+
+use std::collections::BTreeSet;
+
+use crate::decide::choice::wrong_name;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Kind, NamespacedName, Pod, Reading, Source};
+use crate::naming::Subject;
+use crate::naming::labels::LabelSelector;
+use crate::naming::nearest::nearest;
+use crate::naming::pod::arguments;
+use crate::naming::rule::qualified;
+
+/// What was typed for `explain`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subjects {
+    /// What is explained, each once.
+    pub named: Vec<Subject>,
+    /// Everything else: devices and a taint that are asked about.
+    pub rest: Vec<String>,
+}
+
+impl Subjects {
+    /// Tells what is explained from what is asked about: arguments with a type are explained, and so is
+    /// the first one without, unless pods are chosen by their labels.
+    ///
+    /// # Errors
+    ///
+    /// What can be no name; nothing to explain.
+    pub fn parse(arguments: &[String], labels: Option<&LabelSelector>) -> Result<Self, Failure> {
+        let mut subjects = Self {
+            named: Vec::new(),
+            rest: Vec::new(),
+        };
+        for (place, text) in arguments.iter().enumerate() {
+            let subject = match Subject::typed(text) {
+                Some(typed) => typed.map_err(wrong_name)?,
+                None if place == 0 && labels.is_none() && !text.contains(['=', ':']) => {
+                    Subject::parse(text).map_err(wrong_name)?
+                }
+                None => {
+                    subjects.rest.push(text.clone());
+                    continue;
+                }
+            };
+            if !subjects.named.contains(&subject) {
+                subjects.named.push(subject);
+            }
+        }
+        if subjects.named.is_empty() && labels.is_none() {
+            return Err(Failure::usage("nothing to explain: what is it about?")
+                .hint("name a pod as pod/NAME -n NAMESPACE, a device as device/DRIVER/POOL/DEVICE, or a rule as rule/NAME")
+                .hint("list what there is with `kubectl devicetaint devices` and `kubectl devicetaint list`"));
+        }
+        Ok(subjects)
+    }
+}
+
+/// There is no such pod, or none that uses a device.
+#[must_use]
+pub fn no_such_pod(name: &NamespacedName, reading: &Reading) -> Failure {
+    let text = match reading.source {
+        Source::Cluster { .. } => format!("there is no pod {name}: it is gone, or was never there"),
+        Source::Files => format!(
+            "no pod {name} that uses a device is in the input: it is not there, or has no claim"
+        ),
+    };
+    let mut failure = Failure::new(ExitStatus::Failed, text);
+    let claims = reading.snapshot.claims.iter().filter(|claim| {
+        let mut users = claim.reserved_for.iter();
+        claim.name.namespace == name.namespace
+            && users.any(|user| &*user.resource == "pods" && user.name == name.name)
+    });
+    let claims: Vec<String> = claims.map(|claim| claim.name.to_string()).collect();
+    if !claims.is_empty() {
+        failure = failure.hint(format!(
+            "still reserved for a pod of that name: {}",
+            claims.join(", ")
+        ));
+    }
+    let similar = nearest(&name.to_string(), users(reading));
+    if !similar.is_empty() {
+        failure = failure.hint(format!("did you mean {}?", similar.join(" or ")));
+    }
+    if let Some(gap) = reading.without(Kind::Pod).filter(|_| claims.is_empty()) {
+        failure = failure.hint(gap.why);
+    }
+    failure
+}
+
+/// The one of `pods` that is meant by a name alone.
+///
+/// # Errors
+///
+/// When there are several.
+pub fn the_one(name: &str, pods: Vec<Pod>) -> Result<Option<Pod>, Failure> {
+    match <[Pod; 1]>::try_from(pods) {
+        Ok([pod]) => Ok(Some(pod)),
+        Err(pods) if pods.is_empty() => Ok(None),
+        Err(pods) => {
+            let names = pods.iter().map(|pod| {
+                let NamespacedName { namespace, name } = &pod.name;
+                arguments(namespace.as_str(), name.as_str())
+            });
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            Err(Failure::usage(format!(
+                "pod {name} is ambiguous: several namespaces have one"
+            ))
+            .hint(format!("one of {}", names.join(", "))))
+        }
+    }
+}
+
+/// A name that a pod and a rule have.
+#[must_use]
+pub fn ambiguous(name: &str) -> Failure {
+    Failure::usage(format!(
+        "{name} is ambiguous: a pod and a rule have that name"
+    ))
+    .hint(format!("write pod/{name} or {}", qualified(name)))
+}
+
+/// A name that neither a pod nor a rule has.
+#[must_use]
+pub fn neither(name: &str, reading: &Reading) -> Failure {
+    let rules = reading.snapshot.rules.iter();
+    let rules = rules.map(|rule| format!("rule/{}", rule.name));
+    let pods = users(reading).into_iter().map(|pod| format!("pod/{pod}"));
+    let similar = nearest(name, bare(rules.chain(pods)).into_keys());
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("there is no pod {name} that uses a device, and no rule {name}"),
+    );
+    if similar.is_empty() {
+        return failure;
+    }
+    failure.hint(format!("did you mean {}?", similar.join(" or ")))
+}
+
+/// Names as they would be typed without type and namespace.
+fn bare(names: impl Iterator<Item = String>) -> std::collections::BTreeMap<String, String> {
+    names
+        .map(|name| {
+            let last = name.rsplit('/').next().unwrap_or_default();
+            (last.to_owned(), name.clone())
+        })
+        .collect()
+}
+
+/// The pods that claims name, and those that were read.
+fn users(reading: &Reading) -> BTreeSet<String> {
+    let claims = reading.snapshot.claims.iter();
+    let named = claims.flat_map(|claim| {
+        let users = claim.reserved_for.iter();
+        let pods = users.filter(|user| &*user.resource == "pods");
+        pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name))
+    });
+    let read = reading.snapshot.pods.iter();
+    named.chain(read.map(|pod| pod.name.to_string())).collect()
+}
+
+/// A rule is what it is: no other taint changes that.
+///
+/// # Errors
+///
+/// When a rule is explained and a taint asked about.
+pub fn refuse_rules_beside(subjects: &Subjects, is_supposed: bool) -> Result<(), Failure> {
+    let mut named = subjects.named.iter();
+    if is_supposed && named.any(|subject| matches!(subject, Subject::Rule(_))) {
+        return Err(Failure::usage(
+            "a taint can be asked about for pods and devices, not for a rule",
+        )
+        .hint("`kubectl devicetaint preview` says whom a taint would hit"));
+    }
+    Ok(())
+}

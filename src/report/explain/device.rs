@@ -1,0 +1,281 @@
+//! Who uses a device, what taints it, who could get it next?
+
+use super::origin::{origin, published, since};
+use super::pod::fate_of;
+use super::step::{About, FieldSource, Step};
+use super::verdict::told;
+use super::view::{Explained, SubjectKind};
+use crate::engine::explain::inquiry::taints_of;
+use crate::engine::explain::{Inquiry, Publication, Weighed, on_device};
+use crate::engine::placement::{Exclusion, Suitor, TaintOwner, suitors};
+use crate::engine::{ConsideredTaint, complete_pools, with_siblings};
+use crate::model::{
+    AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
+};
+use crate::report::impact::replacements::sight;
+use crate::report::metadata::Basis;
+use crate::report::table::counted;
+
+/// Everything about a device; absent where no slice publishes it and no claim holds it.
+#[must_use]
+pub fn explain_device(
+    id: &DeviceId,
+    supposed: &[ConsideredTaint],
+    basis: &Basis<'_>,
+) -> Option<Explained> {
+    let snapshot = &basis.reading.snapshot;
+    let taints = taints_of(snapshot, supposed, basis.now);
+    let inquiry = Inquiry {
+        snapshot,
+        supposed: supposed.len(),
+        taints: &taints,
+        now: basis.now,
+        semantics: basis.semantics,
+    };
+    let (publication, taints) = on_device(id, &inquiry)?;
+    let teller = Teller {
+        id,
+        supposed,
+        basis,
+    };
+    let holders = teller.holders();
+    let known = (basis.semantics, sight(basis.reading));
+    let suitors = suitors(snapshot, id, supposed, known);
+    let answer = format!(
+        "{}, {}, {}",
+        match holders.len() {
+            0 if teller.is_unread(Kind::ResourceClaim) =>
+                "by whom it is held is not known".to_owned(),
+            0 => "held by no claim".to_owned(),
+            count => format!("held by {}", counted(count, "claim")),
+        },
+        match taints.len() {
+            0 if teller.is_unread(Kind::DeviceTaintRule) =>
+                "its taints are not all known".to_owned(),
+            0 => "no taint".to_owned(),
+            count => counted(count, "taint"),
+        },
+        match suitors.len() {
+            0 => "no claim that waits fits it".to_owned(),
+            count => format!("{} that could get it", counted(count, "waiting request")),
+        }
+    );
+    let place = |weighed: &Weighed<'_>| (weighed.place, publication);
+    let tainted = taints.iter().map(|weighed| {
+        let (whose, source) = origin(weighed.origin, place(weighed), &inquiry);
+        let effect = match &weighed.taint.effect {
+            Effect::NoExecute => "evicts who does not tolerate it, and keeps new claims away",
+            Effect::NoSchedule => "keeps new claims away, and evicts nobody",
+            Effect::None => "does nothing",
+            Effect::Unknown(_) => "does nothing that is known",
+        };
+        let text = format!(
+            "taint {} of {whose}, {}: {effect}",
+            weighed.taint,
+            since(weighed.taint, basis.now)
+        );
+        let evicts = weighed.taint.effect == Effect::NoExecute && weighed.acts;
+        Step::new(About::Taint, text, source).holding(evicts)
+    });
+    let steps = [teller.published(publication)]
+        .into_iter()
+        .chain(tainted)
+        .chain(holders)
+        .chain(teller.siblings())
+        .chain(suitors.iter().map(|suitor| suitor_step(suitor)));
+    Some(Explained {
+        subject: SubjectKind::Device,
+        name: id.to_string(),
+        answer,
+        verdict: None,
+        blame: None,
+        steps: steps.collect(),
+        changes: Vec::new(),
+        requests: Vec::new(),
+    })
+}
+
+struct Teller<'t> {
+    id: &'t DeviceId,
+    supposed: &'t [ConsideredTaint],
+    basis: &'t Basis<'t>,
+}
+
+impl<'t> Teller<'t> {
+    fn is_unread(&self, kind: Kind) -> bool {
+        self.basis.reading.without(kind).is_some()
+    }
+
+    fn published(&self, publication: Publication<'_>) -> Step {
+        let id = self.id;
+        match publication {
+            Publication::Current(slice, place) => {
+                let complete = complete_pools(&self.basis.reading.snapshot.slices);
+                let whole = if complete.contains(&(&id.driver, &id.pool)) {
+                    ""
+                } else {
+                    ", of which slices are missing: nobody gets devices of it for now"
+                };
+                let node = slice.devices.get(place);
+                let node = node.and_then(|device| slice.node_of(device));
+                let node =
+                    node.map_or_else(|| "several nodes".to_owned(), |node| format!("node {node}"));
+                let generation = slice.pool.generation;
+                let text = format!(
+                    "published for {node}, generation {generation} of pool {} counts{whole}",
+                    id.pool
+                );
+                let path = format!(".spec.devices[{place}]");
+                let source = FieldSource::new("ResourceSlice", &slice.name, path);
+                Step::new(About::Pool, text, source).holding(true)
+            }
+            Publication::Outdated(slice, newest) => {
+                let text = format!(
+                    "published in generation {} of pool {} only, and {newest} counts",
+                    slice.pool.generation, id.pool
+                );
+                let path = ".spec.pool.generation";
+                let source = FieldSource::new("ResourceSlice", &slice.name, path);
+                Step::new(About::Pool, text, source).holding(false)
+            }
+            Publication::Nowhere => {
+                let text = "published nowhere: known only from the claims that hold it";
+                let holds = (!self.is_unread(Kind::ResourceSlice)).then_some(false);
+                Step::new(About::Pool, text, None).holding(holds)
+            }
+        }
+    }
+
+    /// The claims that hold it, each with its pods.
+    fn holders(&self) -> Vec<Step> {
+        let mut claims: Vec<&ResourceClaim> = self.basis.reading.snapshot.claims.iter().collect();
+        claims.sort_by_key(|claim| &claim.name);
+        let mut steps = Vec::new();
+        for claim in claims {
+            let results = claim.allocation.iter().flat_map(|all| &all.results);
+            for (place, result) in results.enumerate() {
+                if result.device == *self.id {
+                    steps.push(self.holder(claim, place, result));
+                }
+            }
+        }
+        steps
+    }
+
+    fn holder(&self, claim: &ResourceClaim, place: usize, result: &AllocationResult) -> Step {
+        let mut text = format!("held by claim {}", claim.name);
+        if result.admin_access {
+            text.push_str(", for administration");
+        }
+        if let Some(share) = &result.share_id {
+            text.push_str(&format!(", share {share}"));
+        }
+        for (name, amount) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
+            text.push_str(&format!(", {amount} of {name}"));
+        }
+        let path = format!(".status.allocation.devices.results[{place}]");
+        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let pods = claim.reserved_for.iter().enumerate();
+        let pods = pods.map(|(place, consumer)| self.consumer(claim, place, consumer));
+        Step::new(About::Claim, text, source).with(pods)
+    }
+
+    fn consumer(&self, claim: &ResourceClaim, place: usize, consumer: &ConsumerReference) -> Step {
+        let path = format!(".status.reservedFor[{place}]");
+        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        if &*consumer.resource != "pods" {
+            let text = format!("reserved for {} {}", consumer.resource, consumer.name);
+            return Step::new(About::Reservation, text, source);
+        }
+        let name = NamespacedName {
+            namespace: claim.name.namespace.clone(),
+            name: consumer.name.clone(),
+        };
+        let mut pods = self.basis.reading.snapshot.pods.iter();
+        let text = match pods.find(|pod| pod.uid == consumer.uid) {
+            Some(pod) => {
+                let fate = fate_of(pod, self.supposed, self.basis);
+                format!("pod {}: {}", pod.name, told(fate, pod, self.basis.now))
+            }
+            None if self.is_unread(Kind::Pod) => format!("pod {name}, which could not be read"),
+            None => format!("pod {name}, which is not there: the reservation is out of date"),
+        };
+        Step::new(About::Pod, text, source)
+    }
+
+    /// Other parts of the same hardware.
+    fn siblings(&self) -> Vec<Step> {
+        let snapshot = &self.basis.reading.snapshot;
+        let all = with_siblings(
+            snapshot,
+            std::slice::from_ref(self.id),
+            self.basis.semantics,
+        );
+        let others = all.into_iter().filter(|other| other != self.id);
+        let holders = |device: &DeviceId| -> Vec<String> {
+            let claims = snapshot.claims.iter().filter(|claim| {
+                let mut results = claim.allocation.iter().flat_map(|all| &all.results);
+                results.any(|result| result.device == *device)
+            });
+            claims.map(|claim| claim.name.to_string()).collect()
+        };
+        others
+            .map(|other| {
+                let holders = holders(&other);
+                let held = if holders.is_empty() {
+                    "held by no claim".to_owned()
+                } else {
+                    format!("held by {}", holders.join(", "))
+                };
+                let text = format!("on the same hardware: {other}, {held}");
+                Step::new(About::Sibling, text, published(&other, snapshot))
+            })
+            .collect()
+    }
+}
+
+/// Who could get it next, and what speaks against that for now.
+fn suitor_step(suitor: &Suitor<'_>) -> Step {
+    let against: Vec<String> = suitor.exclusions.iter().map(against).collect();
+    let could = if against.is_empty() {
+        "could get it".to_owned()
+    } else {
+        format!("could get it, but {}", against.join(", "))
+    };
+    let requests = suitor.claim.spec.iter().flat_map(|spec| &spec.requests);
+    let name = requests
+        .skip(suitor.request)
+        .map(|request| &*request.name)
+        .next();
+    let text = format!(
+        "request {} of waiting claim {} {could}",
+        name.unwrap_or_default(),
+        suitor.claim.name
+    );
+    let mut path = format!(".spec.devices.requests[{}]", suitor.request);
+    if let Some(alternative) = suitor.alternative {
+        path.push_str(&format!(".firstAvailable[{alternative}]"));
+    }
+    let source = FieldSource::new("ResourceClaim", &suitor.claim.name, path);
+    Step::new(About::Suitor, text, source).holding(suitor.exclusions.is_empty())
+}
+
+fn against(exclusion: &Exclusion) -> String {
+    match exclusion {
+        Exclusion::Class(_) | Exclusion::Selector(_) => "a selector does not choose it".to_owned(),
+        Exclusion::Node => "no node that counts can use it".to_owned(),
+        Exclusion::Tainted(taint, owner) => {
+            let owner = match owner {
+                TaintOwner::Rule(name) => format!("rule {name}"),
+                TaintOwner::Supposed(_) => "the question".to_owned(),
+                TaintOwner::Driver(_) => "the driver".to_owned(),
+            };
+            format!("it does not tolerate {taint} of {owner}")
+        }
+        Exclusion::Held(_) => "another claim holds it".to_owned(),
+        Exclusion::Amount => "too little is left of it".to_owned(),
+        Exclusion::Incomplete => "its pool is not published whole".to_owned(),
+        Exclusion::Invalid => "its pool contradicts itself".to_owned(),
+        Exclusion::Unknown(why) => format!("nobody knows: {why}"),
+    }
+}

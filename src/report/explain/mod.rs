@@ -1,0 +1,34 @@
+//! Why is it so? One pod, device or rule, link by link.
+//!
+//! | question | module |
+//! |---|---|
+//! | What is said, and where does it stand? | [`step`] |
+//! | What is there to say of everything that was asked about? | [`view`] |
+//! | What leads to a pod's verdict? | [`pod`] |
+//! | What becomes of it, in words? | `verdict` |
+//! | Which single change would alter that? | [`change`] |
+//! | What does a pod wait for, and what keeps it? | [`waiting`] |
+//! | Which single change would give it devices? | `releasing` |
+//! | Who uses a device, what taints it, who could get it next? | [`device`] |
+//! | What does a rule select, and why? | [`rule`] |
+//! | Where does a taint stand? | `origin` |
+
+pub mod change;
+pub mod device;
+mod origin;
+pub mod pod;
+mod releasing;
+pub mod rule;
+pub mod step;
+mod verdict;
+pub mod view;
+pub mod waiting;
+
+pub use change::SingleChange;
+pub use device::explain_device;
+pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
+pub use rule::explain_rule;
+pub use step::{About, FieldSource, Step};
+pub use verdict::{ExplainedVerdict, VerdictCode};
+pub use view::{Explained, Explanation, SubjectKind};
+pub use waiting::{BlameCode, Excluded, WaitingRequest};

@@ -1,0 +1,94 @@
+//! Where does a taint stand?
+
+use jiff::Timestamp;
+
+use super::step::FieldSource;
+use crate::engine::explain::{Inquiry, Publication};
+use crate::engine::{ConsideredTaint, Origin};
+use crate::model::{DeviceId, Snapshot, Taint};
+use crate::report::time::human_duration;
+
+/// Whose a taint is, in words, and where it stands; `place` is that of a driver's taint on its device.
+pub(super) fn origin(
+    origin: Origin<'_>,
+    (place, publication): (Option<usize>, Publication<'_>),
+    inquiry: &Inquiry<'_>,
+) -> (String, Option<FieldSource>) {
+    match origin {
+        Origin::Considered(number) => of_rule(inquiry.taints.get(number), number, inquiry),
+        Origin::Rule(name) => (
+            format!("rule {name}"),
+            FieldSource::new("DeviceTaintRule", name, ".spec.taint"),
+        ),
+        Origin::ResourceSlice(slice) => {
+            let device = match publication {
+                Publication::Current(_, device) => Some(device),
+                Publication::Outdated(..) | Publication::Nowhere => None,
+            };
+            let path = device
+                .zip(place)
+                .map_or_else(String::new, |(device, taint)| {
+                    format!(".spec.devices[{device}].taints[{taint}]")
+                });
+            (
+                "the driver".to_owned(),
+                FieldSource::new("ResourceSlice", slice, path),
+            )
+        }
+    }
+}
+
+fn of_rule(
+    taint: Option<&ConsideredTaint>,
+    number: usize,
+    inquiry: &Inquiry<'_>,
+) -> (String, Option<FieldSource>) {
+    match taint.and_then(|taint| taint.rule.as_ref()) {
+        Some(rule) => {
+            let supposed = if number < inquiry.supposed {
+                ", as asked about"
+            } else {
+                ""
+            };
+            (
+                format!("rule {rule}{supposed}"),
+                FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
+            )
+        }
+        None => (
+            "nobody yet, asked about".to_owned(),
+            FieldSource::question(),
+        ),
+    }
+}
+
+/// Where a device is published, in the newest generation of its pool.
+pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldSource> {
+    let slices = snapshot
+        .slices
+        .iter()
+        .filter(|slice| slice.driver == id.driver && slice.pool.name == id.pool);
+    let newest = slices.clone().map(|slice| slice.pool.generation).max();
+    let mut current = slices.filter(|slice| Some(slice.pool.generation) == newest);
+    current.find_map(|slice| {
+        let mut devices = slice.devices.iter();
+        let place = devices.position(|device| device.name == id.device)?;
+        FieldSource::new(
+            "ResourceSlice",
+            &slice.name,
+            format!(".spec.devices[{place}]"),
+        )
+    })
+}
+
+/// Since when a taint is there.
+pub(super) fn since(taint: &Taint, now: Timestamp) -> String {
+    match taint.time_added {
+        Some(at) if at == now => "since now".to_owned(),
+        Some(at) => {
+            let ago = human_duration(now.duration_since(at));
+            format!("since {at} ({ago} ago)")
+        }
+        None => "since when is not known".to_owned(),
+    }
+}

@@ -1,0 +1,519 @@
+//! What leads to a pod's verdict?
+
+use super::change::{SingleChange, terms_path};
+use super::origin::{origin, since};
+use super::step::{About, FieldSource, Step};
+use super::verdict::{ExplainedVerdict, moment, told};
+use super::view::{Explained, SubjectKind};
+use super::waiting::{self, Waits};
+use crate::engine::explain::inquiry::taints_of;
+use crate::engine::explain::{
+    Chain, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed, alterations,
+    neighbourhood,
+};
+use crate::engine::tolerate::{Deadline, Difference};
+use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
+use crate::model::{
+    ClaimSource, DeviceAmount, DeviceRequest, Effect, Gap, Kind, NamespacedName, Pod, RequestTerms,
+    ResourceClaim, Toleration, Wish,
+};
+use crate::naming::pod::arguments;
+use crate::report::impact::note::not_evicted;
+use crate::report::metadata::Basis;
+use crate::report::table::counted;
+
+/// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
+/// be evaluated.
+#[must_use]
+pub fn explain_pod(
+    pod: &Pod,
+    supposed: &[ConsideredTaint],
+    basis: &Basis<'_>,
+) -> (Explained, Vec<Gap>) {
+    let around = neighbourhood(&basis.reading.snapshot, pod);
+    let taints = taints_of(&around, supposed, basis.now);
+    let inquiry = Inquiry {
+        snapshot: &around,
+        supposed: supposed.len(),
+        taints: &taints,
+        now: basis.now,
+        semantics: basis.semantics,
+    };
+    let chain = Chain::new(pod, &inquiry);
+    let teller = Teller {
+        inquiry: &inquiry,
+        chain: &chain,
+        basis,
+    };
+    let fate = inquiry.fate(pod, &chain);
+    let waits = waiting::of(&chain, supposed, basis);
+    let is_known = teller.knows(fate);
+    let verdict = if is_known {
+        ExplainedVerdict::new(fate)
+    } else {
+        ExplainedVerdict::UNKNOWN
+    };
+    let altering = alterations(&inquiry, &chain).into_iter();
+    let altering = altering.filter(|_| is_known);
+    let mut changes: Vec<SingleChange> = altering
+        .map(|alteration| SingleChange::new(&alteration, &chain, &inquiry))
+        .collect();
+    changes.extend(waits.iter().flat_map(|waits| waits.changes.clone()));
+    let links = chain.links.iter();
+    let steps = links
+        .map(|link| teller.link(link, waits.as_ref()))
+        .collect();
+    let explained = Explained {
+        subject: SubjectKind::Pod,
+        name: arguments(pod.name.namespace.as_str(), pod.name.name.as_str()),
+        answer: teller.answer(fate, &verdict, waits.as_ref()),
+        verdict: Some(verdict),
+        blame: waits.as_ref().map(|waits| waits.code),
+        steps,
+        changes,
+        requests: waits.map(|waits| waits.requests).unwrap_or_default(),
+    };
+    (explained, chain.gaps.clone())
+}
+
+/// What becomes of a pod, by the taints that are asked about or else by all that are there.
+pub(super) fn fate_of(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Fate {
+    let around = neighbourhood(&basis.reading.snapshot, pod);
+    let taints = taints_of(&around, supposed, basis.now);
+    let inquiry = Inquiry {
+        snapshot: &around,
+        supposed: supposed.len(),
+        taints: &taints,
+        now: basis.now,
+        semantics: basis.semantics,
+    };
+    inquiry.fate(pod, &Chain::new(pod, &inquiry))
+}
+
+/// What can still be said of a pod that may not be read: the claims that are reserved for its name.
+#[must_use]
+pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -> Explained {
+    let claims = basis.reading.snapshot.claims.iter();
+    let reserved = claims.filter(|claim| claim.name.namespace == name.namespace);
+    let steps = reserved.filter_map(|claim| {
+        let mut consumers = claim.reserved_for.iter();
+        let place = consumers.position(|one| &*one.resource == "pods" && one.name == name.name)?;
+        let results = claim.allocation.iter().flat_map(|all| &all.results);
+        let devices = results.enumerate().map(|(place, result)| {
+            let path = format!(".status.allocation.devices.results[{place}]");
+            Step::new(
+                About::Device,
+                format!("device {}", result.device),
+                FieldSource::new("ResourceClaim", &claim.name, path),
+            )
+        });
+        let path = format!(".status.reservedFor[{place}]");
+        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let text = format!(
+            "claim {} is reserved for a pod of that name",
+            claim.name.name
+        );
+        Some(Step::new(About::Claim, text, source).with(devices))
+    });
+    let mut steps: Vec<Step> = steps.collect();
+    if steps.is_empty() {
+        let text = "no claim that was read is reserved for a pod of that name";
+        steps.push(Step::new(About::Claim, text, None));
+    }
+    let missing = format!("the pod itself may not be read: {why}");
+    let source = FieldSource::new("Pod", name, "");
+    steps.insert(0, Step::new(About::Missing, missing, source));
+    Explained {
+        subject: SubjectKind::Pod,
+        name: arguments(name.namespace.as_str(), name.name.as_str()),
+        answer: "what becomes of it is not known: the pod may not be read".to_owned(),
+        verdict: Some(ExplainedVerdict::UNKNOWN),
+        blame: None,
+        steps,
+        changes: Vec::new(),
+        requests: Vec::new(),
+    }
+}
+
+/// A pod that refers to no claim at all.
+#[must_use]
+pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
+    let text = "it refers to no claim, so that it uses no device";
+    let source = FieldSource::new("Pod", name, ".spec.resourceClaims");
+    Explained {
+        subject: SubjectKind::Pod,
+        name: arguments(name.namespace.as_str(), name.name.as_str()),
+        answer: "stays: it uses no device, so that no taint concerns it".to_owned(),
+        verdict: Some(ExplainedVerdict::new(Fate::Untouched)),
+        blame: None,
+        steps: vec![Step::new(About::Missing, text, source).holding(false)],
+        changes: Vec::new(),
+        requests: Vec::new(),
+    }
+}
+
+/// Tells the links of one chain.
+struct Teller<'t, 'a> {
+    inquiry: &'t Inquiry<'a>,
+    chain: &'t Chain<'a>,
+    basis: &'t Basis<'t>,
+}
+
+impl Teller<'_, '_> {
+    /// Whether what was read suffices to say what becomes of the pod: what is evicted for a reason that
+    /// is known goes whatever else there is.
+    fn knows(&self, fate: Fate) -> bool {
+        match fate {
+            Fate::Evicted { .. } if self.chain.gaps.is_empty() => return true,
+            Fate::Terminating => return true,
+            Fate::Evicted { .. } | Fate::Tolerates | Fate::NotEvicted(_) | Fate::Untouched => {}
+        }
+        let unread = |kind| self.is_unread(kind);
+        let is_supposed = self.inquiry.supposed > 0 && fate != Fate::Untouched;
+        let needs_slices = !is_supposed || !self.inquiry.semantics.reaches_unpublished;
+        self.chain.gaps.is_empty()
+            && !unread(Kind::ResourceClaim)
+            && (is_supposed || !unread(Kind::DeviceTaintRule))
+            && (!needs_slices || !unread(Kind::ResourceSlice))
+    }
+
+    fn is_unread(&self, kind: Kind) -> bool {
+        let reading = self.basis.reading;
+        reading.gaps.iter().any(|gap| gap.kind() == Some(kind)) || reading.without(kind).is_some()
+    }
+
+    fn answer(&self, fate: Fate, verdict: &ExplainedVerdict, waits: Option<&Waits>) -> String {
+        let now = self.inquiry.now;
+        if verdict == &ExplainedVerdict::UNKNOWN {
+            return "what becomes of it is not known, since something could not be read".to_owned();
+        }
+        let told = told(fate, self.chain.pod, now);
+        if let Some(waits) = waits {
+            return format!("waits for devices: {}", waits.blame);
+        }
+        let mut links = self.chain.links.iter();
+        let is_early = self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none());
+        if is_early && fate == Fate::Untouched {
+            return "waits for a claim that is not there".to_owned();
+        }
+        if self.inquiry.supposed == 0 || fate != Fate::Untouched {
+            return told;
+        }
+        let present = self.inquiry.present(self.chain.pod, self.chain);
+        let present = if present == Fate::Untouched {
+            "nor is any other".to_owned()
+        } else {
+            let told = self::told(present, self.chain.pod, now);
+            format!("as things are: {told}")
+        };
+        format!("not hit: the taint that is asked about is on no device that it uses; {present}")
+    }
+
+    fn link(&self, link: &Link<'_>, waits: Option<&Waits>) -> Step {
+        let pod = &self.chain.pod.name;
+        let (text, path) = match link.place {
+            Place::Entry(place, ClaimSource::Claim(name)) => (
+                format!("claim {name}"),
+                format!(".spec.resourceClaims[{place}]"),
+            ),
+            Place::Entry(
+                place,
+                ClaimSource::Template {
+                    generated: Some(name),
+                },
+            ) => (
+                format!("claim {name}, generated from a template"),
+                format!(".spec.resourceClaims[{place}]"),
+            ),
+            Place::Entry(place, ClaimSource::Template { generated: None }) => {
+                let text = "a claim that is not generated from its template yet, or not needed: what \
+                            it asks for is in the template";
+                return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
+            }
+            Place::Entry(place, ClaimSource::Unknown) => {
+                let text = "a claim from something that this plugin does not know";
+                return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
+            }
+            Place::ExtendedResource(name) => (
+                format!("claim {name}, made for extended resources"),
+                ".status.extendedResourceClaimStatus".to_owned(),
+            ),
+        };
+        let step = Step::new(About::Claim, text, FieldSource::new("Pod", pod, path));
+        let Some(claim) = link.claim else {
+            let text = if self.is_unread(Kind::ResourceClaim) {
+                "claims could not be read: which devices it holds is not known"
+            } else {
+                "there is no such claim: it was deleted, or is not made yet"
+            };
+            return step.with([Step::new(About::Missing, text, None).holding(false)]);
+        };
+        let requests = self.requests(link, claim, waits);
+        let is_reserved = claim.allocation.is_some() || !claim.reserved_for.is_empty();
+        let reservation = is_reserved.then(|| self.reservation(link, claim));
+        step.with(reservation).with(requests)
+    }
+
+    fn missing(&self, text: &str, path: &str) -> Step {
+        let source = FieldSource::new("Pod", &self.chain.pod.name, path);
+        Step::new(About::Missing, text, source).holding(false)
+    }
+
+    fn reservation(&self, link: &Link<'_>, claim: &ResourceClaim) -> Step {
+        let at = |place: usize| {
+            let path = format!(".status.reservedFor[{place}]");
+            FieldSource::new("ResourceClaim", &claim.name, path)
+        };
+        let (text, source) = match link.reservation {
+            Reservation::Current(place) => ("reserved for this pod".to_owned(), at(place)),
+            Reservation::Renamed(place) => (
+                "reserved for the UID of this pod under another name".to_owned(),
+                at(place),
+            ),
+            Reservation::Group(place) => ("reserved for its PodGroup".to_owned(), at(place)),
+            Reservation::Former(place) => (
+                "reserved for an earlier pod of this name, which has another UID: out of date"
+                    .to_owned(),
+                at(place),
+            ),
+            Reservation::Absent => (
+                "not reserved for this pod, which does not use it then".to_owned(),
+                FieldSource::new("ResourceClaim", &claim.name, ".status.reservedFor"),
+            ),
+        };
+        let obstacle = link.standing.flatten();
+        let text = match obstacle {
+            Some(obstacle) => format!("{text}; it does not count: {}", because(obstacle)),
+            None => text,
+        };
+        Step::new(About::Reservation, text, source).holding(link.standing == Some(None))
+    }
+
+    /// What the claim asks for, each with the devices that it got.
+    fn requests(&self, link: &Link<'_>, claim: &ResourceClaim, waits: Option<&Waits>) -> Vec<Step> {
+        if claim.allocation.is_none() {
+            let source = FieldSource::new("ResourceClaim", &claim.name, ".status.allocation");
+            let text = "never allocated: it holds no device";
+            let mut waiting = waits.map_or_else(Vec::new, |waits| waits.steps_of(claim));
+            if waiting.is_empty() {
+                let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
+                let requests = spec.enumerate();
+                waiting
+                    .extend(requests.map(|(place, request)| request_step(claim, place, request)));
+            }
+            return vec![
+                Step::new(About::Missing, text, source)
+                    .holding(false)
+                    .with(waiting),
+            ];
+        }
+        let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
+        let mut told = vec![false; link.devices.len()];
+        let mut steps = Vec::new();
+        for (place, request) in spec.enumerate() {
+            let mut step = request_step(claim, place, request);
+            for (number, held) in link.devices.iter().enumerate() {
+                let of = held.result.request.split('/').next();
+                if of == Some(&*request.name) {
+                    step.steps.push(self.device(held, claim));
+                    if let Some(told) = told.get_mut(number) {
+                        *told = true;
+                    }
+                }
+            }
+            steps.push(step);
+        }
+        let rest = link.devices.iter().zip(&told).filter(|(_, told)| !**told);
+        steps.extend(rest.map(|(held, _)| self.device(held, claim)));
+        steps
+    }
+
+    fn device(&self, held: &HeldDevice<'_>, claim: &ResourceClaim) -> Step {
+        let result = held.result;
+        let mut text = format!("device {}", result.device);
+        if result.admin_access {
+            text.push_str(", for administration");
+        }
+        if let Some(share) = &result.share_id {
+            text.push_str(&format!(", share {share}"));
+        }
+        let path = format!(".status.allocation.devices.results[{}]", held.place);
+        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let taints = held.taints.iter();
+        let mut taints: Vec<Step> = taints
+            .map(|weighed| self.taint(weighed, held, claim))
+            .collect();
+        if taints.is_empty() {
+            let is_known =
+                !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice);
+            let text = if is_known {
+                "no taint is on it"
+            } else {
+                "no taint is known on it, and not all were read"
+            };
+            taints.push(Step::new(About::Note, text, None));
+        }
+        Step::new(About::Device, text, source)
+            .with([self.pool(held)])
+            .with(taints)
+    }
+
+    /// Which generation of the device's pool counts.
+    fn pool(&self, held: &HeldDevice<'_>) -> Step {
+        let id = &held.result.device;
+        match held.publication {
+            Publication::Current(slice, place) => {
+                let complete = complete_pools(&self.inquiry.snapshot.slices);
+                let whole = if complete.contains(&(&id.driver, &id.pool)) {
+                    ""
+                } else {
+                    ", of which slices are missing"
+                };
+                let text = format!(
+                    "pool {}: generation {} counts{whole}",
+                    id.pool, slice.pool.generation
+                );
+                let path = format!(".spec.devices[{place}]");
+                let source = FieldSource::new("ResourceSlice", &slice.name, path);
+                Step::new(About::Pool, text, source).holding(true)
+            }
+            Publication::Outdated(slice, newest) => {
+                let text = format!(
+                    "pool {}: generation {newest} counts, and the device is in generation {} only",
+                    id.pool, slice.pool.generation
+                );
+                let source =
+                    FieldSource::new("ResourceSlice", &slice.name, ".spec.pool.generation");
+                Step::new(About::Pool, text, source).holding(false)
+            }
+            Publication::Nowhere if self.is_unread(Kind::ResourceSlice) => {
+                let text = format!("pool {}: slices could not be read", id.pool);
+                Step::new(About::Pool, text, None)
+            }
+            Publication::Nowhere => {
+                let text = format!("pool {}: no slice of it has the device", id.pool);
+                Step::new(About::Pool, text, None).holding(false)
+            }
+        }
+    }
+
+    fn taint(&self, weighed: &Weighed<'_>, held: &HeldDevice<'_>, claim: &ResourceClaim) -> Step {
+        let now = self.inquiry.now;
+        let place = (weighed.place, held.publication);
+        let (whose, source) = origin(weighed.origin, place, self.inquiry);
+        let effect = match (
+            weighed.ruling.map(|ruling| ruling.deadline),
+            &weighed.taint.effect,
+        ) {
+            _ if !weighed.acts => "which does not reach a device that is not published".to_owned(),
+            (Some(Deadline::At(at)), _) => format!("evicts {}", moment(at, now)),
+            (Some(Deadline::Never), _) => "tolerated for ever".to_owned(),
+            (None, Effect::NoSchedule) => {
+                "keeps the device from new claims, and evicts nobody".to_owned()
+            }
+            (None, Effect::None | Effect::NoExecute | Effect::Unknown(_)) => {
+                "evicts nobody".to_owned()
+            }
+        };
+        let text = format!(
+            "taint {} of {whose}, {}: {effect}",
+            weighed.taint,
+            since(weighed.taint, now)
+        );
+        let path = format!(
+            ".status.allocation.devices.results[{}].tolerations",
+            held.place
+        );
+        let tolerations = held.result.tolerations.iter().zip(&weighed.differences);
+        let mut steps: Vec<Step> = tolerations
+            .enumerate()
+            .map(|(place, (toleration, differences))| {
+                let decides = weighed.ruling.and_then(|ruling| ruling.by) == Some(place);
+                let text = toleration_text(toleration, differences, decides);
+                let path = format!("{path}[{place}]");
+                let source = FieldSource::new("ResourceClaim", &claim.name, path);
+                Step::new(About::Toleration, text, source).holding(differences.is_empty())
+            })
+            .collect();
+        if steps.is_empty() && weighed.taint.effect == Effect::NoExecute {
+            let source = FieldSource::new("ResourceClaim", &claim.name, path);
+            let text = if self.inquiry.semantics.copies_tolerations {
+                "no toleration at all"
+            } else {
+                "no toleration: this version does not copy them to what is allocated"
+            };
+            steps.push(Step::new(About::Toleration, text, source).holding(false));
+        }
+        let evicts = weighed
+            .ruling
+            .map(|ruling| ruling.deadline != Deadline::Never);
+        let evicts = evicts.unwrap_or(false) && weighed.acts;
+        Step::new(About::Taint, text, source)
+            .holding(evicts)
+            .with(steps)
+    }
+}
+
+fn because(obstacle: NotEvicted) -> String {
+    not_evicted(obstacle).message
+}
+
+/// What a request asks for.
+fn request_step(claim: &ResourceClaim, place: usize, request: &DeviceRequest) -> Step {
+    let text = match &request.wish {
+        Wish::Exactly(terms) => format!("request {}: {}", request.name, wanted(terms)),
+        Wish::FirstAvailable(all) => {
+            let all = all
+                .iter()
+                .map(|(name, terms)| format!("{name}: {}", wanted(terms)));
+            let all: Vec<String> = all.collect();
+            format!("request {}: the first of {}", request.name, all.join("; "))
+        }
+        Wish::Unknown => format!(
+            "request {}: of a kind that this plugin does not know",
+            request.name
+        ),
+    };
+    let path = terms_path(&request.wish, place, |_| None)
+        .unwrap_or_else(|| format!(".spec.devices.requests[{place}]"));
+    let source = FieldSource::new("ResourceClaim", &claim.name, path);
+    Step::new(About::Request, text, source)
+}
+
+/// How many devices of which class.
+fn wanted(terms: &RequestTerms) -> String {
+    let devices = match &terms.amount {
+        DeviceAmount::Exactly(count) => {
+            counted(usize::try_from(*count).unwrap_or_default(), "device")
+        }
+        DeviceAmount::All => "all devices of a node".to_owned(),
+        DeviceAmount::Unknown(mode) => format!("devices by mode {mode}"),
+    };
+    format!("{devices} of class {}", terms.class)
+}
+
+/// A toleration beside the taint, and if it does not cover it, which field differs.
+fn toleration_text(toleration: &Toleration, differences: &[Difference], decides: bool) -> String {
+    if differences.is_empty() {
+        let decides = if decides { ", and decides" } else { "" };
+        return format!("toleration {toleration} covers it{decides}");
+    }
+    let fields: Vec<String> = differences
+        .iter()
+        .map(|difference| different(*difference, toleration))
+        .collect();
+    format!("toleration {toleration} does not: {}", fields.join(", "))
+}
+
+fn different(difference: Difference, toleration: &Toleration) -> String {
+    match difference {
+        Difference::Key => format!("its key is {}", toleration.key),
+        Difference::Value => format!("its value is {:?}", toleration.value),
+        Difference::Operator => format!("its operator is {}", toleration.operator.as_str()),
+        Difference::Effect => {
+            let effect = toleration.effect.as_ref().map_or("", Effect::as_str);
+            format!("its effect is {effect}")
+        }
+        Difference::NoEffect => "it names no effect, which is for the scheduler alone".to_owned(),
+    }
+}

@@ -1,0 +1,248 @@
+//! What does a rule select, and why?
+
+use super::origin::{published, since};
+use super::step::{About, FieldSource, Step};
+use super::verdict::told;
+use super::view::{Explained, SubjectKind};
+use crate::engine::explain::Fate;
+use crate::engine::life::Evicting;
+use crate::engine::{ConsideredTaint, DeviceImpact, Impact, PodImpact, Verdict, selection};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Gap};
+use crate::naming::rule::qualified;
+use crate::report::life::NO_CONDITION;
+use crate::report::metadata::Basis;
+use crate::report::table::counted;
+
+/// What the rule selects and why, what the controller says of it, and what each selected device does;
+/// and what could not be evaluated.
+#[must_use]
+pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Vec<Gap>) {
+    let as_it_is = [ConsideredTaint::of_changed_rule(
+        rule,
+        &rule.taint.effect,
+        basis.now,
+    )];
+    let impact = basis.impact(&as_it_is);
+    let would = [ConsideredTaint::of_rule(rule, basis.now)];
+    let would = basis.impact(&would);
+    let teller = Teller {
+        rule,
+        basis,
+        impact: &impact,
+    };
+    let devices = impact.devices.iter().map(|device| teller.device(device));
+    let steps = teller
+        .selector()
+        .into_iter()
+        .chain([teller.taint(), teller.condition()])
+        .chain(devices);
+    let count = |impact: &Impact<'_>| impact.rules.first().map_or(0, |rule| rule.counts.pods);
+    let selected = counted(impact.devices.len(), "device");
+    let answer = match &rule.taint.effect {
+        Effect::NoExecute => format!(
+            "selects {selected}, and evicts {}",
+            counted(count(&impact), "pod")
+        ),
+        Effect::None => format!(
+            "selects {selected}, and does nothing; with NoExecute it would evict {}",
+            counted(count(&would), "pod")
+        ),
+        Effect::NoSchedule | Effect::Unknown(_) => {
+            format!("selects {selected}, and evicts nobody")
+        }
+    };
+    let explained = Explained {
+        subject: SubjectKind::Rule,
+        name: qualified(rule.name.as_str()),
+        answer,
+        verdict: None,
+        blame: None,
+        steps: steps.collect(),
+        changes: Vec::new(),
+        requests: Vec::new(),
+    };
+    (explained, impact.gaps.clone())
+}
+
+struct Teller<'t, 'a> {
+    rule: &'t DeviceTaintRule,
+    basis: &'t Basis<'t>,
+    impact: &'t Impact<'a>,
+}
+
+impl Teller<'_, '_> {
+    fn at(&self, path: &str) -> Option<FieldSource> {
+        FieldSource::new("DeviceTaintRule", &self.rule.name, path)
+    }
+
+    /// How many devices are left with each field of the selector.
+    fn selector(&self) -> Vec<Step> {
+        let Some(selector) = &self.rule.selector else {
+            let all = if self.basis.semantics.nil_selector_evicts {
+                "no selector: in this version it means every published device"
+            } else if self.basis.semantics.nil_selector_blocks {
+                "no selector: it evicts nobody, and the scheduler takes every device for tainted"
+            } else {
+                "no selector: it means no device"
+            };
+            return vec![Step::new(
+                About::Selector,
+                all,
+                self.at(".spec.deviceSelector"),
+            )];
+        };
+        let mut so_far = DeviceSelector::default();
+        let mut steps = Vec::new();
+        let mut add = |text: String, path: &str, so_far: &DeviceSelector| {
+            let found = self.selected(so_far);
+            let text = format!("{text}: {}", counted(found, "device"));
+            let step = Step::new(About::Selector, text, self.at(path));
+            steps.push(step.holding(found > 0));
+        };
+        if let Some(driver) = &selector.driver {
+            so_far.driver = Some(driver.clone());
+            add(
+                format!("driver {driver}"),
+                ".spec.deviceSelector.driver",
+                &so_far,
+            );
+        }
+        if let Some(pool) = &selector.pool {
+            so_far.pool = Some(pool.clone());
+            add(
+                format!("and pool {pool}"),
+                ".spec.deviceSelector.pool",
+                &so_far,
+            );
+        }
+        if let Some(device) = &selector.device {
+            so_far.device = Some(device.clone());
+            add(
+                format!("and device {device}"),
+                ".spec.deviceSelector.device",
+                &so_far,
+            );
+        }
+        if self.basis.semantics.selects_by_expression {
+            if let Some(class) = &selector.device_class {
+                so_far.device_class = Some(class.clone());
+                let path = ".spec.deviceSelector.deviceClassName";
+                add(format!("and class {class}"), path, &so_far);
+            }
+            for (place, expression) in selector.expressions.iter().enumerate() {
+                so_far.expressions.push(expression.clone());
+                let path = format!(".spec.deviceSelector.selectors[{place}].cel.expression");
+                add(format!("and {expression}"), &path, &so_far);
+            }
+        }
+        if steps.is_empty() {
+            let text = "a selector that asks for nothing: every device of every driver";
+            steps.push(Step::new(
+                About::Selector,
+                text,
+                self.at(".spec.deviceSelector"),
+            ));
+        }
+        steps
+    }
+
+    fn selected(&self, selector: &DeviceSelector) -> usize {
+        let considered = [ConsideredTaint {
+            rule: None,
+            selector: Some(selector.clone()),
+            taint: self.rule.taint.clone(),
+        }];
+        let snapshot = &self.basis.reading.snapshot;
+        let found = selection(snapshot, &considered, self.basis.semantics);
+        found.devices.len()
+    }
+
+    fn taint(&self) -> Step {
+        let taint = &self.rule.taint;
+        let text = format!("taint {taint}, {}", since(taint, self.basis.now));
+        let evicts = taint.effect == Effect::NoExecute;
+        Step::new(About::Taint, text, self.at(".spec.taint")).holding(evicts)
+    }
+
+    /// What the controller says, and whether that is about the rule as it is.
+    fn condition(&self) -> Step {
+        let source = self.at(".status.conditions");
+        let Some(condition) = &self.rule.condition else {
+            let text = "the controller has said nothing of it, or is older than 1.35";
+            let advice = Step::new(About::Note, NO_CONDITION, None);
+            return Step::new(About::Condition, text, source)
+                .holding(false)
+                .with([advice]);
+        };
+        let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
+        let evicting = Evicting::of(self.rule, left);
+        let mut text = format!(
+            "the controller says: EvictionInProgress {}, {}",
+            condition.status, condition.reason
+        );
+        if !condition.message.is_empty() {
+            text.push_str(&format!(", {}", condition.message));
+        }
+        let stale = match evicting {
+            Evicting::Yes | Evicting::No | Evicting::Unknown => None,
+            Evicting::Outdated => Some(format!(
+                "out of date: about generation {}, and the rule is at {}",
+                condition.observed_generation, self.rule.generation
+            )),
+            Evicting::Leftover => Some("out of date: no pod is left that it evicts".to_owned()),
+        };
+        let notes = stale.map(|text| Step::new(About::Note, text, None));
+        Step::new(About::Condition, text, source)
+            .holding(evicting.is_current())
+            .with(notes)
+    }
+
+    fn device(&self, device: &DeviceImpact<'_>) -> Step {
+        let claims = device.claims.iter();
+        let claims = claims.map(|claim| {
+            let pods = self.impact.pods.iter().filter(|pod| {
+                let mut used = pod.claims.iter();
+                used.any(|used| {
+                    *used.claim == claim.name
+                        && used.results.iter().any(|result| result.device == device.id)
+                })
+            });
+            let pods = pods.map(|pod| self.pod(pod));
+            let results = claim.allocation.iter().flat_map(|all| &all.results);
+            let place = results
+                .enumerate()
+                .find(|(_, result)| result.device == device.id);
+            let place = place.map(|(place, _)| place).unwrap_or_default();
+            let path = format!(".status.allocation.devices.results[{place}]");
+            let source = FieldSource::new("ResourceClaim", &claim.name, path);
+            Step::new(
+                About::Claim,
+                format!("held by claim {}", claim.name),
+                source,
+            )
+            .with(pods)
+        });
+        let claims: Vec<Step> = claims.collect();
+        let mut text = format!("device {}", device.id);
+        if !device.published {
+            text.push_str(", which is published no longer");
+        }
+        if claims.is_empty() {
+            text.push_str(", held by no claim");
+        }
+        let source = published(&device.id, &self.basis.reading.snapshot);
+        Step::new(About::Device, text, source).with(claims)
+    }
+
+    fn pod(&self, impact: &PodImpact<'_>) -> Step {
+        let fate = Fate::from(&impact.verdict);
+        let text = format!(
+            "pod {}: {}",
+            impact.pod.name,
+            told(fate, impact.pod, self.basis.now)
+        );
+        let source = FieldSource::new("Pod", &impact.pod.name, "");
+        let evicts = matches!(impact.verdict, Verdict::Evicted { .. });
+        Step::new(About::Pod, text, source).holding(evicts)
+    }
+}

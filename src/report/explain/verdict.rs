@@ -1,0 +1,90 @@
+//! What becomes of a pod, in words?
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::explain::Fate;
+use crate::model::Pod;
+use crate::report::impact::note::{not_evicted, terminating};
+use crate::report::time::{Time, human_duration};
+
+/// What becomes of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainedVerdict {
+    /// In one word.
+    pub code: VerdictCode,
+    /// Why the controller leaves it alone, as in the notes of a preview; null for other verdicts.
+    pub reason: Option<String>,
+    /// When it is evicted, perhaps in the past, which means at once; null for other verdicts.
+    pub at: Option<Time>,
+}
+
+/// What becomes of a pod, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictCode {
+    /// It is deleted.
+    Evicted,
+    /// It tolerates what would evict it.
+    Tolerates,
+    /// It is on its way out already.
+    Terminating,
+    /// A taint is on its devices, and yet the controller does not evict it.
+    NotEvicted,
+    /// No taint of the question is on a device that it uses.
+    Untouched,
+    /// Nobody can tell, since something is not known.
+    Unknown,
+}
+
+impl ExplainedVerdict {
+    /// The verdict that nobody can tell.
+    pub(super) const UNKNOWN: Self = Self {
+        code: VerdictCode::Unknown,
+        reason: None,
+        at: None,
+    };
+
+    pub(super) fn new(fate: Fate) -> Self {
+        let plain = |code| Self {
+            code,
+            ..Self::UNKNOWN
+        };
+        match fate {
+            Fate::Evicted { at } => Self {
+                at: Some(Time(at)),
+                ..plain(VerdictCode::Evicted)
+            },
+            Fate::Tolerates => plain(VerdictCode::Tolerates),
+            Fate::Terminating => plain(VerdictCode::Terminating),
+            Fate::NotEvicted(why) => Self {
+                reason: Some(not_evicted(why).code),
+                ..plain(VerdictCode::NotEvicted)
+            },
+            Fate::Untouched => plain(VerdictCode::Untouched),
+        }
+    }
+}
+
+/// When something due at that moment happens.
+pub(super) fn moment(at: Timestamp, now: Timestamp) -> String {
+    let distance = human_duration(at.duration_since(now));
+    match at.cmp(&now) {
+        std::cmp::Ordering::Less => format!("at once, due since {at} ({distance} ago)"),
+        std::cmp::Ordering::Equal => "now".to_owned(),
+        std::cmp::Ordering::Greater => format!("in {distance}, at {at}"),
+    }
+}
+
+/// What becomes of the pod.
+pub(super) fn told(fate: Fate, pod: &Pod, now: Timestamp) -> String {
+    match fate {
+        Fate::Evicted { at } => format!("evicted {}", moment(at, now)),
+        Fate::Tolerates => "stays: it tolerates what would evict it".to_owned(),
+        Fate::Terminating => terminating(pod.deletion.as_ref(), now).message,
+        Fate::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
+        Fate::Untouched => "stays: no taint is on a device that it uses".to_owned(),
+    }
+}

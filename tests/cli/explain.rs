@@ -1,0 +1,386 @@
+//! `explain`: chains from saved files, and what is said where a link is missing.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Folder, devicetaint};
+
+fn explain(words: &str) -> crate::harness::Run {
+    devicetaint(&format!("explain {words} --from examples/cluster.yaml"))
+}
+
+#[test]
+fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
+    insta::assert_snapshot!(explain("pod/fold-jsg5p -n research").shown(), @"
+    pod/fold-jsg5p -n research: evicted in 20m, at 2026-11-20T10:35:00Z
+
+      claim fold-jsg5p-gpu-ktkm8, generated from a template
+          (Pod research/fold-jsg5p: .spec.resourceClaims[0])
+        reserved for this pod
+            (ResourceClaim research/fold-jsg5p-gpu-ktkm8: .status.reservedFor[0])
+        request gpu: 1 device of class dedicated-gpu.example.com
+            (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
+                .spec.devices.requests[0].exactly)
+          device gpu.example.com/node-10/gpu-0
+              (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
+                  .status.allocation.devices.results[0])
+            pool node-10: generation 2 counts
+                (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[0])
+            taint example.com/decommission:NoExecute of rule node-10-decommission,
+                since 2026-11-20T10:05:00Z (10m ago): evicts in 20m, at
+                2026-11-20T10:35:00Z
+                (DeviceTaintRule node-10-decommission: .spec.taint)
+              toleration example.com/decommission:NoExecute for 1800s covers it, and
+                  decides
+                  (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
+                      .status.allocation.devices.results[0].tolerations[0])
+
+    What would alter that, one by one:
+      without rule node-10-decommission: stays: no taint is on a device that it uses
+          (DeviceTaintRule node-10-decommission)
+      with one more toleration in request gpu, before the claim is allocated: stays:
+          it tolerates what would evict it
+          (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
+              .spec.devices.requests[0].exactly.tolerations)
+        - key: example.com/decommission
+          operator: Exists
+          effect: NoExecute
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
+    insta::assert_snapshot!(explain("training/llm-2").shown(), @r#"
+    pod/llm-2 -n training: waits for devices: the driver's taint on gpu.example.com/node-4/gpu-2 is to blame, without it there would be enough
+
+      claim llm-2-gpus-dfxl7, generated from a template
+          (Pod training/llm-2: .spec.resourceClaims[0])
+        never allocated: it holds no device
+            (ResourceClaim training/llm-2-gpus-dfxl7: .status.allocation)
+          request gpus: 4 devices of class h200.example.com
+              (ResourceClaim training/llm-2-gpus-dfxl7:
+                  .spec.devices.requests[0].exactly)
+            9 devices could serve it: gpu.example.com/node-2/gpu-0,
+                gpu.example.com/node-2/gpu-1, gpu.example.com/node-2/gpu-2 (+6)
+            26 devices out: class h200.example.com does not choose them:
+                gpu.example.com/node-10/gpu-0, gpu.example.com/node-10/gpu-1,
+                gpu.example.com/node-10/gpu-2 (+23)
+                (DeviceClass h200.example.com: .spec.selectors[0].cel.expression)
+              device.driver == "gpu.example.com" &&
+                  device.attributes["gpu.example.com"].model == "H200"
+            10 devices held by other claims: gpu.example.com/node-1/gpu-0,
+                gpu.example.com/node-1/gpu-1, gpu.example.com/node-1/gpu-2 (+7)
+            1 device kept out by taint
+                gpu.example.com/ecc-errors=uncorrectable:NoSchedule of their driver,
+                the request does not tolerate it: gpu.example.com/node-4/gpu-2
+                (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2])
+          request nic: 1 device of class nic.example.com
+              (ResourceClaim training/llm-2-gpus-dfxl7:
+                  .spec.devices.requests[1].exactly)
+            4 devices could serve it: nic.example.com/fabric/node-1/vf-1,
+                nic.example.com/fabric/node-3/vf-1,
+                nic.example.com/fabric/node-4/vf-0 (+1)
+            40 devices out: class nic.example.com does not choose them:
+                gpu.example.com/node-1/gpu-0, gpu.example.com/node-1/gpu-1,
+                gpu.example.com/node-1/gpu-2 (+37)
+                (DeviceClass nic.example.com: .spec.selectors[0].cel.expression)
+              device.driver == "nic.example.com"
+            2 devices held by other claims: nic.example.com/fabric/node-1/vf-0,
+                nic.example.com/fabric/node-3/vf-0
+
+    What would alter that, one by one:
+      without the driver's taint on gpu.example.com/node-4/gpu-2: there would be
+          devices for it
+          (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2])
+      with one more toleration in request gpus of a new claim: there would be
+          devices for it
+          (ResourceClaim training/llm-2-gpus-dfxl7:
+              .spec.devices.requests[0].exactly.tolerations)
+        - key: gpu.example.com/ecc-errors
+          operator: Equal
+          value: "uncorrectable"
+          effect: NoSchedule
+    [exit status: 0]
+    "#);
+}
+
+#[test]
+fn a_device_and_a_rule_are_explained() {
+    insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
+    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no claim that waits fits it
+
+      published for node node-9, generation 2 of pool node-9 counts
+          (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1])
+      taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
+          2026-11-20T08:02:33Z (132m ago): evicts who does not tolerate it, and
+          keeps new claims away
+          (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1].taints[0])
+      held by claim research/xid-triage
+          (ResourceClaim research/xid-triage: .status.allocation.devices.results[0])
+        pod research/xid-triage: stays: it tolerates what would evict it
+            (ResourceClaim research/xid-triage: .status.reservedFor[0])
+
+    devicetaintrule.resource.k8s.io/node-10-decommission: selects 4 devices, and evicts 1 pod
+
+      driver gpu.example.com: 40 devices
+          (DeviceTaintRule node-10-decommission: .spec.deviceSelector.driver)
+      and pool node-10: 4 devices
+          (DeviceTaintRule node-10-decommission: .spec.deviceSelector.pool)
+      taint example.com/decommission:NoExecute, since 2026-11-20T10:05:00Z (10m ago)
+          (DeviceTaintRule node-10-decommission: .spec.taint)
+      the controller says: EvictionInProgress True, PodsPendingEviction, 1 pod needs
+          to be evicted in 1 namespace. 1 pod evicted since starting the controller.
+          (DeviceTaintRule node-10-decommission: .status.conditions)
+      device gpu.example.com/node-10/gpu-0
+          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[0])
+        held by claim research/fold-jsg5p-gpu-ktkm8
+            (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
+                .status.allocation.devices.results[0])
+          pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
+              (Pod research/fold-jsg5p)
+      device gpu.example.com/node-10/gpu-1, held by no claim
+          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[1])
+      device gpu.example.com/node-10/gpu-2, held by no claim
+          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[2])
+      device gpu.example.com/node-10/gpu-3, held by no claim
+          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[3])
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn no_line_of_a_chain_is_longer_than_a_terminal() {
+    for words in [
+        "pod/llm-2",
+        "rule/node-8-power",
+        "gpu.example.com/node-7/gpu-0",
+    ] {
+        let text = explain(words).stdout;
+        let chain = text.lines().filter(|line| line.starts_with(' '));
+        for line in chain {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}
+
+#[test]
+fn names_that_commands_print_are_understood() {
+    for words in [
+        "pod/fold-jsg5p -n research",
+        "pod/research/fold-jsg5p",
+        "research/fold-jsg5p",
+        "pod/fold-jsg5p",
+        "fold-jsg5p",
+    ] {
+        let run = explain(&format!("{words} -o name"));
+        assert_eq!(run.stdout, "pod/fold-jsg5p -n research\n", "{words}");
+    }
+    for words in [
+        "node-10-decommission",
+        "rule/node-10-decommission",
+        "devicetaintrule.resource.k8s.io/node-10-decommission",
+    ] {
+        let run = explain(&format!("{words} -o name"));
+        let name = "devicetaintrule.resource.k8s.io/node-10-decommission\n";
+        assert_eq!(run.stdout, name, "{words}");
+    }
+    let device = explain("gpu.example.com/node-9/gpu-1 -o name").stdout;
+    assert_eq!(device, "gpu.example.com/node-9/gpu-1\n");
+    let labelled = explain("-l app=chat -o name").stdout;
+    let labelled: Vec<&str> = labelled.lines().collect();
+    assert!(!labelled.is_empty());
+    assert!(
+        labelled.iter().all(|line| line.starts_with("pod/chat-")),
+        "{labelled:?}"
+    );
+}
+
+#[test]
+fn the_verdict_is_that_of_preview_for_a_taint_that_is_asked_about() {
+    let taint = "gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware:NoExecute";
+    let previewed = devicetaint(&format!(
+        "preview {taint} --from examples/cluster.yaml -o json"
+    ));
+    let previewed = previewed.json();
+    let pods = previewed["pods"].as_array().expect("pods");
+    assert!(pods.len() > 4);
+    for pod in pods {
+        let name = format!(
+            "{}/{}",
+            pod["namespace"].as_str().unwrap(),
+            pod["name"].as_str().unwrap()
+        );
+        let explained = explain(&format!("{name} {taint} -o json")).json();
+        let verdict = &explained["subjects"][0]["verdict"];
+        let expected = match pod["outcome"].as_str().unwrap() {
+            "EvictedNow" | "EvictedLater" => "evicted",
+            "Tolerates" => "tolerates",
+            "Terminating" => "terminating",
+            "NotEvicted" => "not-evicted",
+            other => panic!("{other}"),
+        };
+        assert_eq!(verdict["code"], expected, "{name}");
+        assert_eq!(verdict["at"], pod["evictAt"], "{name}");
+    }
+}
+
+#[test]
+fn a_change_is_told_with_the_lines_that_a_manifest_needs() {
+    let explained = explain("research/fold-jsg5p -o json").json();
+    let changes = explained["subjects"][0]["changes"].as_array().unwrap();
+    let toleration = changes
+        .iter()
+        .find(|change| change["change"] == "with-toleration");
+    assert_eq!(
+        toleration.unwrap()["toleration"],
+        json!({"key": "example.com/decommission", "operator": "Exists", "effect": "NoExecute"})
+    );
+    let rule = changes
+        .iter()
+        .find(|change| change["change"] == "without-taint")
+        .unwrap();
+    assert_eq!(rule["rule"], "node-10-decommission");
+    assert_eq!(rule["verdict"]["code"], "untouched");
+}
+
+/// A pod with a claim of its own, `extra` in its spec, beside `others`.
+fn cluster(pods: &[Value], others: &[Value]) -> Folder {
+    let items: Vec<&Value> = pods.iter().chain(others).collect();
+    let kinds = "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass,Node";
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"annotations": {
+        "kubectl-devicetaint/observed-at": "2026-11-21T01:00:00Z",
+        "kubectl-devicetaint/kinds": kinds,
+    }}});
+    Folder::new().with("cluster.json", list.to_string())
+}
+
+fn pod(namespace: &str, name: &str, entry: &Value) -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name, "uid": format!("{namespace}-{name}")},
+        "spec": {"resourceClaims": [entry]}, "status": {"phase": "Pending"}})
+}
+
+fn claim(name: &str, class: &str) -> Value {
+    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": name, "uid": name},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}}]}}})
+}
+
+#[test]
+fn each_missing_link_is_told_with_what_can_still_be_said() {
+    let named = |name: &str| json!({"name": "gpu", "resourceClaimName": name});
+    let folder = cluster(
+        &[
+            pod(
+                "ml",
+                "early",
+                &json!({"name": "gpu", "resourceClaimTemplateName": "template"}),
+            ),
+            pod("ml", "lost", &named("nowhere")),
+            pod("ml", "classless", &named("waiting")),
+            pod("ml", "twice", &named("waiting")),
+            pod("dev", "twice", &named("waiting")),
+        ],
+        &[claim("waiting", "gone")],
+    );
+    let told = |words: &str| {
+        folder
+            .devicetaint(&format!("explain {words} --from cluster.json"))
+            .shown()
+    };
+    insta::assert_snapshot!(told("pod/early"), @"
+    pod/early -n ml: waits for a claim that is not there
+
+      a claim that is not generated from its template yet, or not needed: what it
+          asks for is in the template (Pod ml/early: .spec.resourceClaims[0])
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(told("pod/lost"), @"
+    pod/lost -n ml: waits for a claim that is not there
+
+      claim nowhere (Pod ml/lost: .spec.resourceClaims[0])
+        there is no such claim: it was deleted, or is not made yet
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(told("pod/classless"), @"
+    pod/classless -n ml: waits for devices: there is no device class gone
+
+      claim waiting (Pod ml/classless: .spec.resourceClaims[0])
+        never allocated: it holds no device
+            (ResourceClaim ml/waiting: .status.allocation)
+          request gpu: 1 device of class gone
+              (ResourceClaim ml/waiting: .spec.devices.requests[0].exactly)
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(told("pod/twice"), @"
+    [stderr]
+    error: pod twice is ambiguous: several namespaces have one
+    hint: one of pod/twice -n dev, pod/twice -n ml
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(told("pod/clasless -n ml"), @"
+    [stderr]
+    error: no pod ml/clasless that uses a device is in the input: it is not there, or has no claim
+    hint: did you mean ml/classless?
+    [exit status: 1]
+    ");
+    insta::assert_snapshot!(told("device/gpu.example.com/a/b"), @"
+    [stderr]
+    error: no device matches gpu.example.com/a/b: none is published or allocated
+    hint: no driver publishes any device here, and no claim holds one: devices come with a DRA driver, see `kubectl get resourceslices`
+    [exit status: 1]
+    ");
+    insta::assert_snapshot!(told("rule/nowhere"), @r#"
+    [stderr]
+    error: no rule "nowhere"
+    hint: there are no rules at all
+    [exit status: 1]
+    "#);
+    insta::assert_snapshot!(told("twicee"), @"
+    [stderr]
+    error: there is no pod twicee that uses a device, and no rule twicee
+    hint: did you mean twice?
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
+    let pod = pod(
+        "ml",
+        "train",
+        &json!({"name": "gpu", "resourceClaimName": "claim"}),
+    );
+    let folder = Folder::new().with("pods.json", pod.to_string());
+    let run = |more: &str| {
+        let line = format!("explain pod/train --from pods.json --now 2026-11-21T01:00:00Z {more}");
+        folder.devicetaint(&line)
+    };
+    insta::assert_snapshot!(run("").shown(), @"
+    pod/train -n ml: what becomes of it is not known, since something could not be read
+
+      claim claim (Pod ml/train: .spec.resourceClaims[0])
+        claims could not be read: which devices it holds is not known
+
+    Incomplete:
+      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
+      devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
+    [exit status: 0]
+    ");
+    assert_eq!(run("--strict").code, 6);
+    let json = run("-o json").json();
+    assert_eq!(json["subjects"][0]["verdict"]["code"], "unknown");
+    assert_eq!(json["subjects"][0]["changes"], json!([]));
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused() {
+    for words in [
+        "",
+        "example.com/maintenance:NoExecute",
+        "gpu.example.com/node-7/*",
+        "rule/node-10-decommission --rule node-6-firmware",
+        "pod/a/b/c",
+    ] {
+        assert_eq!(explain(words).code, 2, "{words}");
+    }
+}
