@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{
     ControlPlane, DEADLINE, Node, Prepared, Reference, Variant, block_on, driver_name,
-    objects::{class, rule},
+    objects::{claim, class, rule},
     random_suffix, say, text, wait_for,
 };
 
@@ -55,7 +55,7 @@ impl<'a> Bench<'a> {
         self.wait_for_phase(name, "Running");
     }
 
-    /// As [`Self::run_pod`], without waiting for anything.
+    /// As [`Self::run_pod`], without waiting for anything. A claim that it names is made, too.
     pub(super) fn create_pod(&self, name: &str, change: impl FnOnce(&mut Value)) {
         let requests = json!([{"name": "gpu", "exactly": {"deviceClassName": self.node.driver()}}]);
         let template = json!({
@@ -74,7 +74,14 @@ impl<'a> Bench<'a> {
             },
         });
         change(&mut pod);
-        block_on(self.plane.create(&[template, pod]));
+        let named = pod["spec"]["resourceClaims"][0]["resourceClaimName"].as_str();
+        let named = named.filter(|name| {
+            let reference = Reference::claim(&self.namespace, name);
+            block_on(self.plane.get(&reference)).is_none()
+        });
+        let named = named.map(|name| claim(&self.namespace, name, self.node.driver()));
+        let objects: Vec<Value> = named.into_iter().chain([template, pod]).collect();
+        block_on(self.plane.create(&objects));
     }
 
     pub(super) fn wait_for_phase(&self, name: &str, phase: &str) {

@@ -44,7 +44,11 @@ const ROWS: &[Row] = &[
     Row {
         name: "the driver was stopped politely",
         before: &["stop driver"],
-        pod: |_| {},
+        // A claim that is there before the pod and after it.
+        pod: |pod| {
+            let named = json!({"name": "device", "resourceClaimName": "kept"});
+            pod["spec"]["resourceClaims"] = json!([named]);
+        },
         reason: "driver-down",
         words: &["which publishes nothing on the node", ADVICE],
         published: Some(false),
