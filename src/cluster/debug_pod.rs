@@ -3,6 +3,8 @@
 //! It is made, looked at until it has ended, read, and removed: whoever makes one removes it whatever
 //! happens. It may do nothing to the node: the kubelet's socket and notes are mounted to be read.
 
+use std::time::Duration;
+
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,8 +18,8 @@ use super::{ApiClient, ClusterError, Permission};
 
 /// Where the kubelet's folder is in the pod.
 const MOUNTED: &str = "/kubelet";
-/// For how long the pod may be there, should nobody be left to remove it.
-const SECONDS: u32 = 300;
+/// How much longer than it is waited for the pod may be there, should nobody be left to remove it.
+const LONGER: Duration = Duration::from_secs(240);
 
 /// What pod is wanted.
 #[derive(Clone, Debug)]
@@ -30,6 +32,8 @@ pub struct DebugPodRequest<'a> {
     pub root: &'a str,
     /// What the program is asked.
     pub arguments: &'a [&'a str],
+    /// For how long it is waited for.
+    pub patience: Duration,
 }
 
 /// How far such a pod is.
@@ -235,7 +239,7 @@ fn object((namespace, name): (&str, &str), request: &DebugPodRequest<'_>) -> Val
             "labels": {"app.kubernetes.io/managed-by": "kubectl-devicetaint"},
         },
         "spec": {
-            "nodeName": request.node, "restartPolicy": "Never", "activeDeadlineSeconds": SECONDS,
+            "nodeName": request.node, "restartPolicy": "Never", "activeDeadlineSeconds": deadline(request.patience),
             "automountServiceAccountToken": false, "enableServiceLinks": false,
             "terminationGracePeriodSeconds": 0,
             "tolerations": [{"operator": "Exists"}],
@@ -250,6 +254,11 @@ fn object((namespace, name): (&str, &str), request: &DebugPodRequest<'_>) -> Val
             ],
         },
     })
+}
+
+/// After how many seconds a kubelet ends the pod; a server takes no more than what fits into 32 bits.
+fn deadline(patience: Duration) -> i32 {
+    i32::try_from(patience.saturating_add(LONGER).as_secs()).unwrap_or(i32::MAX)
 }
 
 /// What tells this pod from others; where there is no randomness, nothing, and a second one is refused.
@@ -345,10 +354,19 @@ mod tests {
             image: "example.com/plugin:1",
             root: "/var/lib/kubelet",
             arguments: &["podresources", "list"],
+            patience: Duration::from_secs(60),
         };
         let pod = object(("ops", "a"), &request);
         let container = &pod["spec"]["containers"][0];
         assert_eq!(pod["metadata"]["namespace"], "ops");
+        assert_eq!(pod["spec"]["activeDeadlineSeconds"], 300);
+        let patient = DebugPodRequest {
+            patience: Duration::from_secs(3_600),
+            ..request
+        };
+        let patient = object(("ops", "a"), &patient);
+        assert_eq!(patient["spec"]["activeDeadlineSeconds"], 3_840);
+        assert_eq!(deadline(Duration::MAX), i32::MAX);
         assert_eq!(pod["spec"]["nodeName"], "node-7");
         assert_eq!(
             pod["spec"]["volumes"][0]["hostPath"]["path"],

@@ -33,6 +33,12 @@ pub(crate) struct DebugPodPlan<'a> {
     pub(crate) timeout: Option<Duration>,
 }
 
+impl DebugPodPlan<'_> {
+    fn patience(&self) -> Duration {
+        self.timeout.unwrap_or(PATIENCE)
+    }
+}
+
 /// What the program prints that is run with `arguments` in a pod on the node. The pod is removed
 /// whatever happens, also where somebody stops the program; what could not be removed is said.
 pub(crate) async fn ask(
@@ -51,6 +57,7 @@ pub(crate) async fn ask(
         image: plan.image,
         root: plan.root,
         arguments,
+        patience: plan.patience(),
     };
     let pod = DebugPod::new(&client, plan.namespace);
     // Not to be broken off: who breaks it off does not know what there is to remove.
@@ -141,7 +148,7 @@ async fn refuse_unknown(plan: &DebugPodPlan<'_>, client: &ApiClient) -> Result<(
 
 /// The pod's log, once it has ended well.
 async fn printed(made: &DebugPod, plan: &DebugPodPlan<'_>) -> Result<String, Failure> {
-    let limit = plan.timeout.unwrap_or(PATIENCE);
+    let limit = plan.patience();
     let began = Instant::now();
     loop {
         let waits = match made.state().await.map_err(failed)? {
