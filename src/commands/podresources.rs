@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::context::Context;
 use super::flags::output::OutputArgs;
@@ -78,6 +79,7 @@ struct KubeletArgs {
     #[arg(
         long,
         value_name = "NODE",
+        value_parser = NonEmptyStringValueParser::new(),
         requires = "debug_image",
         help_heading = "Kubelet"
     )]
@@ -87,6 +89,7 @@ struct KubeletArgs {
     #[arg(
         long,
         value_name = "IMAGE",
+        value_parser = NonEmptyStringValueParser::new(),
         requires = "via_debug",
         help_heading = "Kubelet"
     )]
@@ -97,6 +100,7 @@ struct KubeletArgs {
         long,
         value_name = "NAME",
         default_value = "default",
+        value_parser = NonEmptyStringValueParser::new(),
         help_heading = "Kubelet"
     )]
     debug_namespace: String,
@@ -162,6 +166,7 @@ struct CheckArgs {
     #[arg(
         long,
         value_name = "NAME",
+        value_parser = NonEmptyStringValueParser::new(),
         required_unless_present = "via_debug",
         help_heading = "Kubelet"
     )]

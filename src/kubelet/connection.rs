@@ -94,11 +94,26 @@ fn cannot_open(path: &Path, source: io::Error) -> KubeletError {
         KubeletError::Missing { path }
     } else if kind == ErrorKind::PermissionDenied {
         KubeletError::Denied { path }
+    } else if kind == ErrorKind::ConnectionRefused && is_something_else(&path) {
+        KubeletError::NoSocket { path }
     } else if kind == ErrorKind::ConnectionRefused {
         KubeletError::Deaf { path }
     } else {
         KubeletError::Unusable { path, source }
     }
+}
+
+/// A file refuses connections as a socket does at which nobody listens.
+#[cfg(unix)]
+fn is_something_else(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    std::fs::metadata(path).is_ok_and(|found| !found.file_type().is_socket())
+}
+
+#[cfg(not(unix))]
+fn is_something_else(_: &Path) -> bool {
+    false
 }
 
 impl Service<Request<Body>> for Connection {

@@ -27,6 +27,12 @@ pub enum KubeletError {
         /// Which.
         path: PathBuf,
     },
+    /// Something else is there: a file or a folder.
+    #[error("{} is no socket", path.display())]
+    NoSocket {
+        /// Which.
+        path: PathBuf,
+    },
     /// It cannot be used for another reason.
     #[error("cannot use {} as a socket", path.display())]
     Unusable {
@@ -115,7 +121,7 @@ impl KubeletError {
             Self::Deaf { .. } => {
                 "the kubelet is not running, or not ready yet: see systemctl status kubelet"
             }
-            Self::Unusable { .. } | Self::Foreign { .. } => {
+            Self::NoSocket { .. } | Self::Unusable { .. } | Self::Foreign { .. } => {
                 "the kubelet's own is /var/lib/kubelet/pod-resources/kubelet.sock; say another with --socket"
             }
             Self::TimedOut { .. } => {
@@ -148,6 +154,7 @@ impl KubeletError {
             | Self::Broken { .. } => true,
             Self::Missing { .. }
             | Self::Denied { .. }
+            | Self::NoSocket { .. }
             | Self::Unusable { .. }
             | Self::Foreign { .. }
             | Self::NotServed { .. }

@@ -420,3 +420,22 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: a, effect: None}}
     assert_eq!(names.code, 0, "{}", names.shown());
     assert!(names.stdout.contains("yes"), "{}", names.shown());
 }
+
+#[test]
+fn a_node_without_a_name_is_no_node() {
+    let asked = devicetaint_words(&[
+        "podresources",
+        "list",
+        "--via-debug",
+        "",
+        "--debug-image",
+        "example.com/plugin:1",
+    ]);
+    assert_snapshot!(asked.shown(), @"
+    [stderr]
+    error: a value is required for '--via-debug <NODE>' but none was supplied
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+}

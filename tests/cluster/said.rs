@@ -695,7 +695,8 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
     for (socket, status, words) in [
         (folder.path().join("nothing"), 1, "there is no socket"),
         (file.join("below"), 1, "there is no socket"),
-        (file, 75, "nobody listens at"),
+        (file, 1, "is no socket"),
+        (folder.path().to_owned(), 1, "is no socket"),
         (deaf, 75, "nobody listens at"),
         (web, 1, "is no kubelet's podresources API"),
         (mail, 1, "is no kubelet's podresources API"),
