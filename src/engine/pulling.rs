@@ -18,8 +18,8 @@ use super::hindrance::{Presence, Publishers};
 use super::inventory::{DeviceState, devices};
 use super::semantics::Semantics;
 use crate::model::{
-    DeviceId, DeviceTaintRule, Dialect, Effect, Gap, InUse, Kind, NamespacedName, NodeName, Pod,
-    PreparedClaim, Reading, ResourceClaim, UsedDevice,
+    DeviceId, DeviceTaintRule, Dialect, DriverName, Effect, Gap, InUse, Kind, NamespacedName,
+    NodeName, Pod, PreparedClaim, Reading, ResourceClaim, Uid, UsedDevice,
 };
 
 /// Who is asked about the devices of a node.
@@ -87,6 +87,11 @@ pub enum Objection {
     TaintedAndInUse,
     /// The kubelet has it prepared, for a claim of which it lists no container.
     Prepared {
+        /// The claim.
+        claim: NamespacedName,
+    },
+    /// The kubelet has noted a claim of which the driver has named no device: it may hold this one for it.
+    MayBePrepared {
         /// The claim.
         claim: NamespacedName,
     },
@@ -240,7 +245,19 @@ impl Case<'_, '_> {
         objections.extend(unlisted.map(|claim| Objection::Prepared {
             claim: claim.name.clone(),
         }));
+        objections.extend(self.of_silent_drivers());
         objections
+    }
+
+    /// Claims for which the driver may hold the device, unless the API says which devices they have.
+    fn of_silent_drivers(&self) -> impl Iterator<Item = Objection> {
+        let noted = self.witnesses.prepared.unwrap_or_default().iter();
+        let silent = noted.filter(|claim| claim.silent_drivers.contains(&self.device.driver));
+        let known = &self.witnesses.reading.snapshot.claims;
+        let unknown = silent.filter(|noted| !known.iter().any(|claim| is_of_now(noted, claim)));
+        unknown.map(|claim| Objection::MayBePrepared {
+            claim: claim.name.clone(),
+        })
     }
 
     fn of_api(&self) -> Vec<Objection> {
@@ -314,6 +331,19 @@ fn is_reserved(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
     consumers.any(|consumer| consumer.name == pod.name || *consumer.resource != *"pods")
 }
 
+/// Whether the claim has the devices with which it was noted: it was not allocated anew since, as long as it
+/// is reserved for the pods of then.
+fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
+    let is_reserved = |pod: &Uid| {
+        let mut consumers = claim.reserved_for.iter();
+        consumers.any(|consumer| consumer.uid == *pod)
+    };
+    claim.uid == noted.uid
+        && claim.allocation.is_some()
+        && !noted.pods.is_empty()
+        && noted.pods.iter().all(is_reserved)
+}
+
 fn is_tainted(state: &DeviceState<'_>) -> bool {
     let mut taints = state.taints.iter();
     taints.any(|taint| super::life::blocks(&taint.taint.effect))
@@ -349,6 +379,7 @@ pub fn still_held(
     });
     let mut held: Vec<(DeviceId, Objection)> = used.chain(noted).collect();
     held.retain(|(device, _)| rules.iter().any(|rule| may_select(rule, device)));
+    held.extend(prepared.iter().flat_map(|claim| vague(rules, claim)));
     held.sort();
     held.dedup();
     let mut known: BTreeSet<DeviceId> = BTreeSet::new();
@@ -358,6 +389,29 @@ pub fn still_held(
         known.insert(device.clone()) || is_use
     });
     held
+}
+
+/// What drivers may hold for a claim that have not said what, where a rule selects anything of theirs; any of
+/// their devices, as people write it.
+fn vague(
+    rules: &[DeviceTaintRule],
+    claim: &PreparedClaim,
+) -> impl Iterator<Item = (DeviceId, Objection)> {
+    let may_be_meant = |driver: &&DriverName| {
+        let selectors = rules.iter().map(|rule| rule.selector.as_ref());
+        let mut drivers = selectors.map(|selector| selector.and_then(|one| one.driver.as_ref()));
+        drivers.any(|selected| selected.is_none_or(|selected| selected == *driver))
+    };
+    let drivers = claim.silent_drivers.iter().filter(may_be_meant);
+    drivers.map(|driver| {
+        let any = DeviceId {
+            driver: driver.clone(),
+            pool: "*".into(),
+            device: "*".into(),
+        };
+        let claim = claim.name.clone();
+        (any, Objection::MayBePrepared { claim })
+    })
 }
 
 /// Whether the rule selects the device as far as names say; what selects by anything else may.

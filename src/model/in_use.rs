@@ -1,6 +1,6 @@
 //! What a kubelet says is in use on its node.
 
-use super::{DeviceId, NamespacedName};
+use super::{DeviceId, DriverName, NamespacedName, Uid};
 
 /// What a kubelet says is in use on its node: its own word, whatever the API says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,6 +150,13 @@ pub struct UsedDevice<'a> {
 pub struct PreparedClaim {
     /// Namespace and name.
     pub name: NamespacedName,
-    /// Its devices.
+    /// Distinguishes it from a later claim of the same name.
+    pub uid: Uid,
+    /// The pods for which it was prepared.
+    pub pods: Vec<Uid>,
+    /// Its devices, as far as its drivers have named them.
     pub devices: Vec<DeviceId>,
+    /// The drivers that have named none: asked and not answered yet, failed, or never asked. They may hold
+    /// any of their devices for it.
+    pub silent_drivers: Vec<DriverName>,
 }

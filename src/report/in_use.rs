@@ -91,8 +91,17 @@ pub struct DeviceInUseRow {
 pub struct PreparedRow {
     /// The claim, as NAMESPACE/NAME.
     pub claim: String,
-    /// Its devices, as DRIVER/POOL/DEVICE.
+    /// Its UID.
+    #[serde(default)]
+    pub uid: String,
+    /// The UIDs of the pods for which it was prepared.
+    #[serde(default)]
+    pub pods: Vec<String>,
+    /// Its devices, as DRIVER/POOL/DEVICE, as far as its drivers have named them.
     pub devices: Vec<String>,
+    /// The drivers that have named none, and may hold any of their devices for it.
+    #[serde(default)]
+    pub silent_drivers: Vec<String>,
 }
 
 /// Devices of one resource of a device plugin.
@@ -162,10 +171,29 @@ impl PodResourcesReport {
     pub fn with_notes(self, prepared: Option<&[PreparedClaim]>) -> Self {
         let row = |claim: &PreparedClaim| PreparedRow {
             claim: claim.name.to_string(),
+            uid: claim.uid.to_string(),
+            pods: claim.pods.iter().map(ToString::to_string).collect(),
             devices: claim.devices.iter().map(ToString::to_string).collect(),
+            silent_drivers: claim
+                .silent_drivers
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
         };
+        let mut warnings = self.warnings;
+        if self.dialect == Dialect::V1.as_str()
+            && prepared.is_some_and(|claims| !claims.is_empty())
+            && !self.pods.iter().any(PodRow::has_devices)
+        {
+            warnings.push(Warning {
+                code: "no-claims-listed".to_owned(),
+                message: NO_CLAIMS.to_owned(),
+                fix: None,
+            });
+        }
         Self {
             prepared: prepared.map(|claims| claims.iter().map(row).collect()),
+            warnings,
             ..self
         }
     }
@@ -183,7 +211,14 @@ impl PodResourcesReport {
         };
         let claim = |row: &PreparedRow| PreparedClaim {
             name: name_of(&row.claim),
+            uid: row.uid.as_str().into(),
+            pods: row.pods.iter().map(|uid| uid.as_str().into()).collect(),
             devices: row.devices.iter().map(|device| device_of(device)).collect(),
+            silent_drivers: row
+                .silent_drivers
+                .iter()
+                .map(|name| name.as_str().into())
+                .collect(),
         };
         let prepared = self.prepared.as_ref();
         (
@@ -218,7 +253,15 @@ impl PodResourcesReport {
     }
 }
 
+/// What it may mean that a kubelet lists nothing of what it has noted.
+const NO_CLAIMS: &str = "the kubelet lists no device of any claim, and has noted claims: their pods were deleted by force, or it cannot say, since it is older than 1.34 or the gate KubeletPodResourcesDynamicResources is off";
+
 impl PodRow {
+    fn has_devices(&self) -> bool {
+        let mut containers = self.containers.iter();
+        containers.any(|container| !container.devices.is_empty())
+    }
+
     fn fact(&self) -> PodInUse {
         let memory = |rows: &[MemoryRow]| rows.iter().map(MemoryRow::fact).collect();
         let containers = self.containers.iter().map(|row| ContainerInUse {
@@ -305,9 +348,15 @@ fn unlisted(report: &PodResourcesReport) -> Vec<String> {
         .map(|device| device.claim.as_str())
         .collect();
     let prepared = report.prepared.iter().flatten();
-    let left = prepared.filter(|row| !used.contains(row.claim.as_str()) && !row.devices.is_empty());
-    left.map(|row| format!("{} holds {}", row.claim, row.devices.join(", ")))
-        .collect()
+    let left = prepared.filter(|row| !used.contains(row.claim.as_str()));
+    let lines = left.flat_map(|row| {
+        let line = |verb: &str, what: &[String]| {
+            (!what.is_empty()).then(|| format!("{} {verb} {}", row.claim, what.join(", ")))
+        };
+        let silent = line("may hold devices of", &row.silent_drivers);
+        line("holds", &row.devices).into_iter().chain(silent)
+    });
+    lines.collect()
 }
 
 fn pod(pod: &PodInUse) -> PodRow {
@@ -548,11 +597,17 @@ mod tests {
         let prepared = vec![
             PreparedClaim {
                 name: name_of("ml/gpu"),
+                uid: "a".into(),
+                pods: vec!["p".into()],
                 devices: vec![device("gpu-0").device],
+                silent_drivers: Vec::new(),
             },
             PreparedClaim {
                 name: name_of("ml/gone"),
+                uid: "b".into(),
+                pods: Vec::new(),
                 devices: vec![device("gpu-1").device],
+                silent_drivers: vec!["nic.example.com".into()],
             },
         ];
         let report = PodResourcesReport::of_pods(&facts).with_notes(Some(&prepared));
@@ -561,8 +616,16 @@ mod tests {
         assert_eq!(again.facts(), (facts, Some(prepared)));
         assert_eq!(
             unlisted(&again),
-            ["ml/gone holds gpu.example.com/pool/with/slash/gpu-1"]
+            [
+                "ml/gone holds gpu.example.com/pool/with/slash/gpu-1",
+                "ml/gone may hold devices of nic.example.com"
+            ]
         );
+        assert_eq!(report.warnings, []);
+        let silent = PodResourcesReport::of_pods(&InUse::default());
+        assert_eq!(silent.clone().with_notes(Some(&[])).warnings, []);
+        let silent = silent.with_notes(again.facts().1.as_deref());
+        assert_eq!(silent.warnings[0].code, "no-claims-listed");
         let old = PodResourcesReport::of_pods(&InUse {
             dialect: Dialect::V1Alpha1,
             ..InUse::default()

@@ -77,6 +77,8 @@ pub enum PullCode {
     TaintedAndInUse,
     /// The kubelet has it prepared, and lists nobody who uses it: a pod that was deleted by force.
     Prepared,
+    /// The kubelet has noted a claim without its devices, and its driver may hold this one for it.
+    MayBePrepared,
     /// A claim holds it, and the kubelet says that nobody uses it.
     ClaimedAndUnused,
     /// A claim holds it.
@@ -131,6 +133,12 @@ impl PullReason {
                 None,
                 Some(claim),
                 format!("the kubelet has not given back claim {claim}, whose pod it does not list: deleted by force?"),
+            ),
+            Objection::MayBePrepared { claim } => (
+                PullCode::MayBePrepared,
+                None,
+                Some(claim),
+                format!("its driver was asked to prepare claim {claim}, and has not said with which devices"),
             ),
             Objection::ClaimedAndUnused { claim } => (
                 PullCode::ClaimedAndUnused,

@@ -1,7 +1,8 @@
 //! What a kubelet has noted for itself about claims: its file `dra_manager_state`.
 //!
 //! The only place where a claim is to be seen whose pod was deleted by force while its driver was away:
-//! the kubelet leaves such pods out of what it lists, and keeps the claim until it is unprepared.
+//! the kubelet leaves such pods out of what it lists, and keeps the claim until it is unprepared. It is noted
+//! before its drivers are asked, and then without devices.
 //! The format is the kubelet's own business; what is not understood is an error, and never nothing.
 //!
 //! Upstream: `pkg/kubelet/cm/dra/state`.
@@ -9,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::nullable::or_default;
 use crate::model::{DeviceId, NamespacedName, PreparedClaim};
@@ -38,8 +40,13 @@ struct Notes {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ClaimInfo {
+    #[serde(rename = "ClaimUID")]
+    claim_uid: String,
     claim_name: String,
     namespace: String,
+    /// A set: its values say nothing.
+    #[serde(rename = "PodUIDs", default, deserialize_with = "or_default")]
+    pod_uids: BTreeMap<String, IgnoredAny>,
     #[serde(default, deserialize_with = "or_default")]
     driver_state: BTreeMap<String, DriverState>,
 }
@@ -77,6 +84,9 @@ pub fn prepared_claims(bytes: &[u8]) -> Result<Vec<PreparedClaim>, String> {
 
 impl ClaimInfo {
     fn into_fact(self) -> PreparedClaim {
+        let silent = self.driver_state.iter();
+        let silent = silent.filter(|(_, state)| state.devices.is_empty());
+        let silent_drivers = silent.map(|(driver, _)| driver.as_str().into()).collect();
         let devices = self.driver_state.into_iter().flat_map(|(driver, state)| {
             state.devices.into_iter().map(move |device| DeviceId {
                 driver: driver.as_str().into(),
@@ -89,7 +99,14 @@ impl ClaimInfo {
                 namespace: self.namespace.as_str().into(),
                 name: self.claim_name.as_str().into(),
             },
+            uid: self.claim_uid.as_str().into(),
+            pods: self
+                .pod_uids
+                .keys()
+                .map(|uid| uid.as_str().into())
+                .collect(),
             devices: devices.collect(),
+            silent_drivers,
         }
     }
 }
@@ -119,6 +136,11 @@ mod tests {
         assert_eq!(found[0].name.to_string(), "ml/train-gpu");
         let devices: Vec<String> = found[0].devices.iter().map(ToString::to_string).collect();
         assert_eq!(devices, ["gpu.example.com/node-0/gpu-0"]);
+        assert_eq!(found[0].silent_drivers, ["other".into()]);
+        assert_eq!(
+            (&found[0].uid, &found[0].pods[..]),
+            (&"u".into(), &["p".into()][..])
+        );
         let mut newer = of(json!([]));
         newer["apiVersion"] = json!("checkpoint.dra.kubelet.k8s.io/v2");
         for wrong in [

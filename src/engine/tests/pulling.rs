@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::world::{GPU_0, World, device_id, name};
 use crate::engine::Semantics;
-use crate::engine::pulling::{Identity, Objection, Testimony, Witnesses, strangers, testimonies};
+use crate::engine::pulling::{
+    Identity, Objection, Testimony, Witnesses, still_held, strangers, testimonies,
+};
 use crate::model::{
     ClaimInUse, ContainerInUse, Containers, Deletion, DeviceInUse, Dialect, Gap, InUse, Kind,
     PodInUse, PreparedClaim, Reading, Source,
@@ -119,6 +121,18 @@ fn used() -> Objection {
     }
 }
 
+/// The claim as the kubelet has noted it, with these devices, or with none that the driver has named.
+fn noted(devices: &[&str]) -> PreparedClaim {
+    let silent = devices.is_empty().then(|| "gpu.example.com".into());
+    PreparedClaim {
+        name: name("ml/gpu"),
+        uid: "gpu".into(),
+        pods: vec!["train".into()],
+        devices: devices.iter().map(|device| device_id(device)).collect(),
+        silent_drivers: silent.into_iter().collect(),
+    }
+}
+
 const USE: (&str, &str, &str) = ("ml/train", "ml/gpu", GPU_0);
 
 #[test]
@@ -204,10 +218,7 @@ fn everything_that_speaks_against_it_is_said() {
 #[test]
 fn who_was_deleted_by_force_is_in_the_kubelets_notes_alone() {
     let mut scene = Scene::new(idle(), nobody());
-    scene.prepared = Some(vec![PreparedClaim {
-        name: name("ml/gpu"),
-        devices: vec![device_id(GPU_0)],
-    }]);
+    scene.prepared = Some(vec![noted(&[GPU_0])]);
     let prepared = Objection::Prepared {
         claim: name("ml/gpu"),
     };
@@ -216,11 +227,77 @@ fn who_was_deleted_by_force_is_in_the_kubelets_notes_alone() {
     assert_eq!(scene.objections(), [Objection::NotesUnread]);
     // Whom the kubelet lists is no other one.
     let mut listed = Scene::new(busy(), listed(&[USE]));
-    listed.prepared = Some(vec![PreparedClaim {
-        name: name("ml/gpu"),
-        devices: vec![device_id(GPU_0)],
-    }]);
+    listed.prepared = Some(vec![noted(&[GPU_0])]);
     assert_eq!(listed.objections(), [used(), claimed()]);
+}
+
+#[test]
+fn a_driver_that_has_not_said_what_it_prepares_may_hold_anything() {
+    let maybe = || Objection::MayBePrepared {
+        claim: name("ml/gpu"),
+    };
+    let unused = || Objection::ClaimedAndUnused {
+        claim: name("ml/gpu"),
+    };
+    let with = |world: World, claim: PreparedClaim| {
+        let mut scene = Scene::new(world, nobody());
+        scene.prepared = Some(vec![claim]);
+        let found = scene.testimonies().into_iter();
+        found.map(|one| one.objections).collect::<Vec<_>>()
+    };
+    // Nobody but the notes knows the claim: its pod was deleted by force.
+    assert_eq!(with(idle(), noted(&[])), [[maybe()], [maybe()]]);
+    let mut of_others = noted(&[]);
+    of_others.silent_drivers = vec!["nic.example.com".into()];
+    assert_eq!(with(idle(), of_others), [[], []]);
+    // The API knows which devices it has, as long as it is the claim of then.
+    let claim = busy().snapshot.claims[0].clone();
+    let user = claim.reserved_for[0].uid.clone();
+    let of_now = || PreparedClaim {
+        uid: claim.uid.clone(),
+        pods: vec![user.clone()],
+        ..noted(&[])
+    };
+    assert_eq!(with(busy(), of_now()), [vec![unused()], vec![]]);
+    for other in [
+        PreparedClaim {
+            uid: "other".into(),
+            ..of_now()
+        },
+        PreparedClaim {
+            pods: vec![user.clone(), "gone".into()],
+            ..of_now()
+        },
+        PreparedClaim {
+            pods: Vec::new(),
+            ..of_now()
+        },
+    ] {
+        let expected = [vec![maybe(), unused()], vec![maybe()]];
+        assert_eq!(with(busy(), other), expected);
+    }
+    let mut pending = busy();
+    pending.snapshot.claims[0].allocation = None;
+    assert_eq!(with(pending, of_now()), [[maybe()], [maybe()]]);
+}
+
+#[test]
+fn a_wait_hears_of_claims_without_devices_where_their_driver_is_selected() {
+    let rules = |world: World| world.snapshot.rules;
+    let held = |rules: &[_], claim| still_held(rules, &nobody(), &[claim]);
+    let rule = rules(idle().rule("drain", GPU_0, "example.com/m:NoExecute"));
+    assert_eq!(held(&rule, noted(&[GPU_1])), []);
+    assert_eq!(held(&rule, noted(&[GPU_0])).len(), 1);
+    let found = held(&rule, noted(&[]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].0.to_string(), "gpu.example.com/*/*");
+    let mut other = noted(&[]);
+    other.silent_drivers = vec!["nic.example.com".into()];
+    assert_eq!(held(&rule, other.clone()), []);
+    let mut any = rule;
+    any[0].selector = None;
+    assert_eq!(held(&any, other).len(), 1);
+    assert_eq!(held(&[], noted(&[])), []);
 }
 
 #[test]

@@ -288,7 +288,33 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     wait_until("the API says that the other device is in use", || {
         codes_of(&bench, other) == ["claimed-and-unused"]
     });
+    is_vague_while_the_driver_says_nothing(&mut bench);
     hangs(&mut bench);
+}
+
+/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force: to the
+/// API all is free, and what the driver has made of it is not known.
+fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
+    bench.node.tell("freeze driver");
+    bench.create_pod("late", |_| {});
+    let noted = |bench: &Bench<'_>| {
+        let listed = data(&asked(bench, &["list"]));
+        let prepared = listed["prepared"].as_array().expect("notes");
+        let mut silent = prepared.iter().map(|claim| &claim["silentDrivers"]);
+        silent.any(|silent| *silent == json!([bench.node.driver()]))
+    };
+    wait_until("the kubelet has noted the claim", || noted(bench));
+    block_on(bench.plane.force_delete_pod(&bench.namespace, "late"));
+    let late = bench.pod("late");
+    wait_until("all devices may be held", || {
+        let (_, devices) = check(bench);
+        let is_held = |codes: &Vec<String>| codes.iter().any(|code| code == "may-be-prepared");
+        devices.len() == 4
+            && devices.iter().all(|(_, codes)| is_held(codes))
+            && block_on(bench.plane.get(&late)).is_none()
+    });
+    bench.node.tell("thaw driver");
+    wait_until("the claim is unprepared", || !noted(bench));
 }
 
 /// The kubelet's word, and what the API said a moment ago.
