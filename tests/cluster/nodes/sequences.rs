@@ -3,7 +3,7 @@
 
 use std::{panic, thread};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
 use crate::harness::{ControlPlane, Random, Reference, block_on, fresh_seed, number_in, say};
@@ -13,7 +13,7 @@ const TRIES: u64 = 12;
 /// Nodes that are tried on side by side.
 const NODES: u64 = 4;
 /// What can befall a node.
-const EVENTS: [&str; 12] = [
+const EVENTS: [&str; 13] = [
     "kill driver",
     "stop driver",
     "freeze driver",
@@ -26,6 +26,8 @@ const EVENTS: [&str; 12] = [
     "start kubelet",
     "delete pod",
     "force delete pod",
+    // Which may come to a driver that is away, or does not answer.
+    "create another pod",
 ];
 
 #[test]
@@ -67,14 +69,15 @@ fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
     let patient = random.pick(&["0s", "2s", "6s"]);
     bench.rule = format!("rule-{seed:x}");
     bench.run_pod(&pod, |object| {
-        object["spec"]["terminationGracePeriodSeconds"] = json!(3);
+        brief(object);
         object["metadata"]["annotations"] = json!({"node.test/stops-after": patient});
     });
+    let mut told = Vec::new();
     let before = random.below(3);
-    let mut told = befall(bench, &mut random, (&pod, before));
+    befall(bench, &mut random, (&pod, before, &mut told));
     bench.evict();
     let after = random.below(3);
-    told.extend(befall(bench, &mut random, (&pod, after)));
+    befall(bench, &mut random, (&pod, after, &mut told));
     let (status, left) = bench.wait("6s");
     let held = bench.held();
     // What is held by now was held while it was waited for, too.
@@ -99,21 +102,28 @@ fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
         );
     }
     is_not_safe(bench, (seed, &told));
-    recover(bench, plane, &pod);
+    let created = told.iter().enumerate();
+    let created = created.filter(|(_, event)| *event == "create another pod");
+    let others = created.map(|(number, _)| format!("{pod}-{number}"));
+    let pods: Vec<String> = [pod.clone()].into_iter().chain(others).collect();
+    recover(bench, plane, &pods);
     is_done
+}
+
+/// A pod that is soon killed.
+fn brief(pod: &mut Value) {
+    pod["spec"]["terminationGracePeriodSeconds"] = json!(3);
 }
 
 /// Nothing befalls the node: the pod leaves, and the wait ends well.
 fn ends_well_undisturbed(bench: &mut Bench<'_>, plane: &ControlPlane) {
     bench.rule = format!("rule-undisturbed-{}", bench.node.name());
-    bench.run_pod("pod-undisturbed", |object| {
-        object["spec"]["terminationGracePeriodSeconds"] = json!(3);
-    });
+    bench.run_pod("pod-undisturbed", brief);
     bench.evict();
     let (status, left) = bench.wait("120s");
     assert_eq!(status, Some(0), "{left:?}");
     assert_eq!(bench.held().len(), 0);
-    recover(bench, plane, "pod-undisturbed");
+    recover(bench, plane, &["pod-undisturbed".to_owned()]);
 }
 
 /// The kubelet's own view has no such exception: force deletion or not.
@@ -144,23 +154,27 @@ fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
     }
 }
 
-/// Some events one after the other, as they were.
-fn befall(bench: &mut Bench<'_>, random: &mut Random, (pod, count): (&str, usize)) -> Vec<String> {
-    let mut told = Vec::new();
+/// Some events one after the other, told as they were.
+fn befall(
+    bench: &mut Bench<'_>,
+    random: &mut Random,
+    (pod, count, told): (&str, usize, &mut Vec<String>),
+) {
     for _ in 0..count {
         let event = random.pick(&EVENTS);
+        let number = told.len();
         told.push(event.to_owned());
         match event {
             "delete pod" => bench.delete_pod(pod, &["--wait=false"]),
             "force delete pod" => bench.delete_pod(pod, &["--force"]),
+            "create another pod" => bench.create_pod(&format!("{pod}-{number}"), brief),
             event => bench.node.tell(event),
         }
     }
-    told
 }
 
 /// All is well again, and nobody holds anything.
-fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pod: &str) {
+fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pods: &[String]) {
     for event in [
         "mend sandbox",
         "thaw driver",
@@ -170,6 +184,10 @@ fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pod: &str) {
         bench.node.tell(event);
     }
     block_on(plane.delete(&Reference::rule(&bench.rule)));
-    bench.delete_pod(pod, &["--wait=false"]);
-    bench.wait_until_idle(pod);
+    for pod in pods {
+        bench.delete_pod(pod, &["--wait=false"]);
+    }
+    for pod in pods {
+        bench.wait_until_idle(pod);
+    }
 }
