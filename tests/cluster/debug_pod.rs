@@ -36,6 +36,8 @@ fn printed() -> String {
 struct Stage {
     plane: &'static ControlPlane,
     proxy: Proxy,
+    /// What is asked: `list` or `check`.
+    question: &'static str,
     node: String,
     namespace: String,
 }
@@ -48,6 +50,7 @@ impl Stage {
         Self {
             plane,
             proxy: Proxy::start(plane),
+            question: "list",
             node: name,
             namespace: block_on(plane.namespace()),
         }
@@ -73,7 +76,7 @@ impl Stage {
         command
             .args([
                 "podresources",
-                "list",
+                self.question,
                 "--via-debug",
                 node,
                 "--debug-image",
@@ -144,6 +147,28 @@ fn a_pod_on_the_node_says_what_is_in_use_and_is_gone_again() {
     let (status, stdout, stderr) = ended(child);
     assert_eq!(status, Some(0), "{stderr}");
     assert_eq!(stdout, "gpu.example.com/node-7/gpu-0\n");
+    assert_eq!(stage.pods(), [] as [Value; 0]);
+}
+
+/// A pod that was made on the node has asked that node's kubelet: nothing else has to show whose it is.
+#[test]
+fn what_a_kubelet_says_from_afar_is_compared_with_the_cluster() {
+    let stage = Stage {
+        question: "check",
+        ..Stage::new()
+    };
+    let child = stage.begin(&["-o", "json"], [log(printed())]);
+    stage.pod_is(&json!({"phase": "Succeeded"}));
+    let (status, stdout, stderr) = ended(child);
+    assert_eq!(status, Some(4), "{stderr}");
+    let told: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(told["node"], *stage.node);
+    let devices = told["devices"].as_array().expect("devices");
+    assert_eq!(devices.len(), 1, "{stdout}");
+    assert_eq!(devices[0]["device"], "gpu.example.com/node-7/gpu-0");
+    let reasons = devices[0]["reasons"].as_array().expect("reasons").iter();
+    let codes: Vec<&Value> = reasons.map(|reason| &reason["code"]).collect();
+    assert_eq!(codes, ["in-use", "in-use-and-free", "driver-down"]);
     assert_eq!(stage.pods(), [] as [Value; 0]);
 }
 
