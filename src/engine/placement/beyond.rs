@@ -1,9 +1,23 @@
 //! What does a claim ask for that the bound for all claims together does not look at?
 
 use super::candidates::Fitting;
-use super::outlook::Beyond;
 use super::scene::Scene;
 use crate::model::{ClaimSpec, DeviceAmount, RequestTerms, Wish};
+
+/// What a bound over all claims does not look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Beyond {
+    /// Devices have to be alike, or different.
+    Constraints,
+    /// Devices share counters.
+    Counters,
+    /// Devices are shared by portions of their capacity.
+    Capacity,
+    /// It wants all devices of a node.
+    AllDevices,
+    /// It wants several devices, which have to be on one node.
+    SeveralDevices,
+}
 
 /// What `spec` asks for beyond so many devices of a kind, where the devices in `fitting` are those that
 /// serve it.

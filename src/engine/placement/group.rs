@@ -1,8 +1,8 @@
 //! What do claims have in common that ask for the same?
 
+use super::beyond::Beyond;
 use super::candidates::{Fitting, Free};
 use super::demand::{Demand, Halt};
-use super::outlook::Beyond;
 use super::sight::Unknown;
 use crate::model::ClaimSpec;
 

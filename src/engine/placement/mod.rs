@@ -67,8 +67,9 @@ mod usage;
 mod tests;
 
 pub use available::Available;
+pub use beyond::Beyond;
 pub use office::replacement;
-pub use outlook::{Alone, Beyond, ClaimOutlook, Replacement, RequestOutlook};
+pub use outlook::{Alone, ClaimOutlook, Replacement, RequestOutlook};
 pub use owner::TaintOwner;
 pub use prospect::{
     Blame, ChoiceProspect, Exclusion, Prospect, Suitor, Waiting, is_placeable, prospect, suitors,

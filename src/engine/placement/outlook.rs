@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::available::Available;
+use super::beyond::Beyond;
 use super::sight::{Range, Unknown};
 use super::together::Together;
 use super::unfinished::UnfinishedPool;
@@ -54,19 +55,4 @@ pub struct RequestOutlook {
     pub needs: Option<i64>,
     /// Devices that fit, that no taint keeps from it, and that nobody else has.
     pub devices: Range,
-}
-
-/// What a bound over all claims does not look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Beyond {
-    /// Devices have to be alike, or different.
-    Constraints,
-    /// Devices share counters.
-    Counters,
-    /// Devices are shared by portions of their capacity.
-    Capacity,
-    /// It wants all devices of a node.
-    AllDevices,
-    /// It wants several devices, which have to be on one node.
-    SeveralDevices,
 }
