@@ -15,7 +15,7 @@ pub(in crate::cluster) fn path_of(version: &Version, namespace: Option<&str>) ->
     format!(
         "{root}/{}{within}/{}",
         version.api_version,
-        version.kind.plural()
+        version.kind.resource()
     )
 }
 

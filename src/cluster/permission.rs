@@ -22,7 +22,7 @@ impl Permission {
         Self {
             verb,
             group: kind.group().to_owned(),
-            resource: kind.plural().to_owned(),
+            resource: kind.resource().to_owned(),
         }
     }
 

@@ -17,7 +17,9 @@ use super::Affects;
 /// - `versions`: the newest first: group and version as in objects; the first minor version of
 ///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
 ///   are laid out, which is `wire`'s business
-/// - `plural`: the resource, as it is spelled in URLs and permissions
+/// - `spelled`: the kind, as it is spelled in objects
+/// - `plural`: the resource, as it is spelled in URLs and permissions, with its group where another group
+///   has one of the same name
 /// - `group`: the API group; empty for the core group
 /// - `scope`: [`Scope`]
 /// - `need`: [`Need`]
@@ -37,7 +39,7 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
-                plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
+                spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
                 need: Always, affects: Details, read: Protobuf, saved: Always,
                 without: "devices that no claim holds, and the drivers' own taints, are unknown",
             }
@@ -48,7 +50,7 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Basic;
                 ],
-                plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
+                spelled: "ResourceClaim", plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 without: "which devices are in use, and by whom, is unknown",
             }
@@ -59,14 +61,14 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 36, Some(42), Usual;
                     "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
                 ],
-                plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
+                spelled: "DeviceTaintRule", plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
                 need: WhereServed, affects: Details, read: Json, saved: Always,
                 without: "taints of existing rules are not counted",
             }
             /// The pods that use a claim.
             Pod in pods {
                 versions: [ "v1", 0, None, Usual; ],
-                plural: "pods", group: "", scope: Namespace,
+                spelled: "Pod", plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 without: "who would be evicted is not fully known",
             }
@@ -77,91 +79,98 @@ macro_rules! for_each_kind {
                     "resource.k8s.io/v1beta2", 33, Some(39), Usual;
                     "resource.k8s.io/v1beta1", 32, Some(38), Usual;
                 ],
-                plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
+                spelled: "DeviceClass", plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
                 need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
                 without: "which devices the rules mean that refer to one is unknown",
             }
             /// What was noted about rules, and about evictions from devices.
             Event in events {
                 versions: [ "v1", 0, None, Usual; ],
-                plural: "events", group: "", scope: Namespace,
+                spelled: "Event", plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 without: "what the controller noted about evictions is unknown",
             }
             /// All nodes.
             Node in nodes {
                 versions: [ "v1", 0, None, Usual; ],
-                plural: "nodes", group: "", scope: Cluster,
+                spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "whether nodes can end their pods is unknown",
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
                 versions: [ "policy/v1", 21, None, Usual; ],
-                plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
+                spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which budgets evictions would overdraw is unknown",
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
-                plural: "replicasets", group: "apps", scope: Namespace,
+                spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The deployments above pods of interest.
             Deployment in deployments {
                 versions: [ "apps/v1", 9, None, Usual; ],
-                plural: "deployments", group: "apps", scope: Namespace,
+                spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
-                plural: "statefulsets", group: "apps", scope: Namespace,
+                spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
-                plural: "daemonsets", group: "apps", scope: Namespace,
+                spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The jobs above pods of interest.
             Job in jobs {
                 versions: [ "batch/v1", 2, None, Usual; ],
-                plural: "jobs", group: "batch", scope: Namespace,
+                spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
                 versions: [ "batch/v1", 21, None, Usual; ],
-                plural: "cronjobs", group: "batch", scope: Namespace,
+                spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
                 versions: [ "leaderworkerset.x-k8s.io/v1", 0, None, Usual; ],
-                plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
+                spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The job sets above pods of interest.
             JobSet in job_sets {
                 versions: [ "jobset.x-k8s.io/v1alpha2", 0, None, Usual; ],
-                plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
+                spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "which workloads pods belong to, and how many pods these have left, is not fully known",
             }
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
                 versions: [ "scheduling.k8s.io/v1beta1", 37, None, Usual; ],
-                plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
+                spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
+                need: Optional, affects: Details, read: Json, saved: Always,
+                without: "whether groups of pods lose members that they cannot do without is unknown",
+            }
+            /// The groups of pods of interest, of the coscheduling plugin, which is another API.
+            CoschedulingPodGroup in coscheduling_pod_groups {
+                versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None, Usual; ],
+                spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "whether groups of pods lose members that they cannot do without is unknown",
             }
@@ -215,7 +224,7 @@ macro_rules! kinds {
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
             versions: [ $($version:tt)* ],
-            plural: $plural:literal, group: $group:literal, scope: $scope:ident,
+            spelled: $spelled:literal, plural: $plural:literal, group: $group:literal, scope: $scope:ident,
             need: $need:ident, affects: $affects:ident, read: $read:ident, saved: $saved:ident,
             without: $without:literal,
         }
@@ -235,16 +244,23 @@ macro_rules! kinds {
             /// Every kind, in the order in which they depend on each other.
             pub const ALL: [Self; Self::COUNT] = [$(Self::$kind),*];
 
-            /// The kind as it is spelled in objects.
+            /// The kind as it is spelled in objects; two groups may have one of the same name.
             #[must_use]
             pub fn as_str(self) -> &'static str {
-                match self { $(Self::$kind => stringify!($kind),)* }
+                match self { $(Self::$kind => $spelled,)* }
             }
 
-            /// The resource as it is spelled in URLs and permissions.
+            /// The resource as kubectl takes it, with its group where another has one of the same name.
             #[must_use]
             pub fn plural(self) -> &'static str {
                 match self { $(Self::$kind => $plural,)* }
+            }
+
+            /// The resource as it is spelled in URLs and permissions, within its group.
+            #[must_use]
+            pub fn resource(self) -> &'static str {
+                let plural = self.plural();
+                plural.split_once('.').map_or(plural, |(resource, _)| resource)
             }
 
             /// The API group that serves it; empty for the core group.
@@ -308,7 +324,8 @@ mod tests {
     fn kinds_and_their_plurals_are_told_apart() {
         for kind in Kind::ALL {
             for other in Kind::ALL {
-                let same = kind.as_str() == other.as_str() || kind.plural() == other.plural();
+                let of_group = |kind: Kind| (kind.as_str(), kind.group());
+                let same = of_group(kind) == of_group(other) || kind.plural() == other.plural();
                 assert_eq!(same, kind == other, "{kind} {other}");
             }
         }

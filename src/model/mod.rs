@@ -67,7 +67,7 @@ pub use terms::{
 };
 pub use toleration::{Operator, Toleration};
 pub use workload::{
-    CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job, JobSet, LeaderWorkerSet,
-    PodGroup, ReplicaSet, StatefulSet, Workload,
+    CoschedulingPodGroup, CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job,
+    JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet, Workload,
 };
 pub use written::{Content, Field, Written};

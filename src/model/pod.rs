@@ -58,6 +58,19 @@ impl Pod {
         "scheduler.alpha.kubernetes.io/critical-pod",
     ];
 
+    /// The label with the LeaderWorkerSet that a pod is of.
+    ///
+    /// Upstream: `SetNameLabelKey` in `api/leaderworkerset/v1/leaderworkerset_types.go` of kubernetes-sigs/lws.
+    pub const LEADER_WORKER_SET: &str = "leaderworkerset.sigs.k8s.io/name";
+    /// The label that says in which of the groups of a LeaderWorkerSet a pod is.
+    ///
+    /// Upstream: `GroupIndexLabelKey`, beside the other.
+    pub const GROUP_INDEX: &str = "leaderworkerset.sigs.k8s.io/group-index";
+    /// The label with the group that the coscheduling plugin schedules a pod with.
+    ///
+    /// Upstream: `PodGroupLabel` in `apis/scheduling/v1alpha1` of kubernetes-sigs/scheduler-plugins.
+    pub const COSCHEDULING_GROUP: &str = "scheduling.x-k8s.io/pod-group";
+
     /// The value of a label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
@@ -67,11 +80,15 @@ impl Pod {
 
     /// The LeaderWorkerSet that it is of, in its namespace: owner references lead from a worker to its
     /// leader, and no further.
-    ///
-    /// Upstream: `SetNameLabelKey` in `api/leaderworkerset/v1` of kubernetes-sigs/lws.
     #[must_use]
     pub fn leader_worker_set(&self) -> Option<&str> {
-        self.label("leaderworkerset.sigs.k8s.io/name")
+        self.label(Self::LEADER_WORKER_SET)
+    }
+
+    /// The group that the coscheduling plugin schedules the pod with.
+    #[must_use]
+    pub fn coscheduling_group(&self) -> Option<&str> {
+        self.label(Self::COSCHEDULING_GROUP)
     }
 
     /// The value of one of [`Pod::ANNOTATIONS`].

@@ -128,5 +128,7 @@ workloads!(
     /// `JobSet`, several Jobs that belong together.
     JobSet in job_sets,
     /// `PodGroup` of scheduling, whose pods are scheduled together.
-    PodGroup in pod_groups
+    PodGroup in pod_groups,
+    /// `PodGroup` of the coscheduling plugin, whose pods are scheduled together.
+    CoschedulingPodGroup in coscheduling_pod_groups
 );

@@ -159,7 +159,8 @@ impl<'a> Knowledge<'a> {
                     | Kind::CronJob
                     | Kind::LeaderWorkerSet
                     | Kind::JobSet
-                    | Kind::PodGroup,
+                    | Kind::PodGroup
+                    | Kind::CoschedulingPodGroup,
                 ),
                 _,
             ) => subject == Subject::Workloads,

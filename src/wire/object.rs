@@ -80,6 +80,7 @@ impl Object {
             Self::LeaderWorkerSet(set) => Some(set),
             Self::JobSet(set) => Some(set),
             Self::PodGroup(group) => Some(group),
+            Self::CoschedulingPodGroup(group) => Some(group),
             Self::ResourceSlice(_)
             | Self::ResourceClaim(_)
             | Self::DeviceTaintRule(_)

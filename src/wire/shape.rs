@@ -17,7 +17,8 @@ use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
 use super::versions::{Layout, Version};
 use super::workload::{
-    CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet,
+    CoschedulingPodGroup, CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup,
+    ReplicaSet, StatefulSet,
 };
 use super::{claim_status, claim_v1beta1, slice_names, slice_v1beta1};
 use crate::model::Kind;

@@ -54,6 +54,8 @@ pub(super) struct Spec {
     leader_worker_template: Option<LeaderWorkerTemplate>,
     // Of a PodGroup.
     scheduling_policy: Option<SchedulingPolicy>,
+    // Of a PodGroup of the coscheduling plugin.
+    min_member: Option<i32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -172,6 +174,11 @@ fn group(spec: &Spec, _: &Status, workload: &mut model::Workload) {
     workload.min_members = gang.and_then(|gang| gang.min_count);
 }
 
+/// One that says no number needs none.
+fn coscheduled(spec: &Spec, _: &Status, workload: &mut model::Workload) {
+    workload.min_members = Some(spec.min_member.unwrap_or_default());
+}
+
 /// Neither makes pods itself.
 fn none(_: &Spec, _: &Status, _: &mut model::Workload) {}
 
@@ -244,7 +251,8 @@ scaled!(
     CronJob by none,
     LeaderWorkerSet by leader_workers,
     JobSet by none,
-    PodGroup by group
+    PodGroup by group,
+    CoschedulingPodGroup by coscheduled
 );
 
 #[cfg(test)]
@@ -312,6 +320,13 @@ mod tests {
             &json!({}),
         );
         assert_eq!(read(&gang).pod_groups[0].min_members, Some(3));
+        for (spec, needs) in [(json!({"minMember": 5}), 5), (json!({}), 0)] {
+            let plugin = object(Kind::CoschedulingPodGroup, &spec, &json!({}));
+            let read = read(&plugin);
+            assert!(read.pod_groups.is_empty());
+            let group = &read.coscheduling_pod_groups[0];
+            assert_eq!(group.min_members, Some(needs));
+        }
     }
 
     #[test]

@@ -294,7 +294,7 @@ fn choose(
 ) -> BTreeMap<Kind, &'static Version> {
     let has = |version: &Version| {
         let found = resources.get(version.api_version);
-        found.is_some_and(|found| found.can_list(version.kind.plural()))
+        found.is_some_and(|found| found.can_list(version.kind.resource()))
     };
     kinds_of(group)
         .filter_map(|kind| Some((kind, versions_of(kind).find(|version| has(version))?)))

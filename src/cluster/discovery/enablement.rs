@@ -24,7 +24,7 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         | Kind::CronJob => {
             "every Kubernetes serves them: look at --runtime-config of kube-apiserver".to_owned()
         }
-        Kind::LeaderWorkerSet | Kind::JobSet => {
+        Kind::LeaderWorkerSet | Kind::JobSet | Kind::CoschedulingPodGroup => {
             "they are served where their controller is installed".to_owned()
         }
         Kind::PodGroup => {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::bodies::Fields;
-use crate::model::Kind;
+use crate::model::{Kind, Pod};
 
 /// The owners and groups of what was saved so far; kinds come in the order of their table, in which owners
 /// stand behind what they own.
@@ -16,9 +16,6 @@ pub(super) struct Above {
     /// By namespace and name.
     names: BTreeSet<(String, String)>,
 }
-
-/// Where pods name the LeaderWorkerSet that they are of.
-const LEADER_WORKER_SET: &str = "leaderworkerset.sigs.k8s.io/name";
 
 impl Above {
     /// Notes who is above these pods, or keeps of these workloads those that are above what was noted;
@@ -57,8 +54,9 @@ impl Above {
             .get("spec")
             .and_then(|spec| spec.get("schedulingGroup"));
         let group = group.and_then(|group| group.get("podGroupName"));
-        let set = field("labels").and_then(|labels| labels.get(LEADER_WORKER_SET));
-        for name in [group, set].into_iter().flatten() {
+        let set = field("labels").and_then(|labels| labels.get(Pod::LEADER_WORKER_SET));
+        let plugin = field("labels").and_then(|labels| labels.get(Pod::COSCHEDULING_GROUP));
+        for name in [group, set, plugin].into_iter().flatten() {
             self.names.insert((namespace.clone(), text(Some(name))));
         }
     }
@@ -126,7 +124,7 @@ mod tests {
         let mut above = Above::default();
         let mut grouped = named("rank-0", "nobody");
         grouped["spec"] = json!({"schedulingGroup": {"podGroupName": "ranks"}});
-        grouped["metadata"]["labels"] = json!({LEADER_WORKER_SET: "serve"});
+        grouped["metadata"]["labels"] = json!({Pod::LEADER_WORKER_SET: "serve"});
         let pods = [named("train-0", "train-6d"), grouped];
         assert_eq!(names(&mut above, Kind::Pod, &pods).len(), 2);
         let sets = [named("train-6d", "train"), named("web-1a", "web")];

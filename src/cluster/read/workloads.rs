@@ -119,7 +119,8 @@ async fn of_kind(
             | Kind::CronJob
             | Kind::LeaderWorkerSet
             | Kind::JobSet
-            | Kind::PodGroup => listing.objects(keep).await,
+            | Kind::PodGroup
+            | Kind::CoschedulingPodGroup => listing.objects(keep).await,
         }
     } else {
         by_name(reader, version, names).await
@@ -195,7 +196,10 @@ fn wanted(
         let of_set = pod
             .leader_worker_set()
             .map(|name| (Kind::LeaderWorkerSet, name.into()));
-        for (kind, name) in of_group.into_iter().chain(of_set) {
+        let of_plugin = pod
+            .coscheduling_group()
+            .map(|name| (Kind::CoschedulingPodGroup, name.into()));
+        for (kind, name) in of_group.into_iter().chain(of_set).chain(of_plugin) {
             let namespace = pod.name.namespace.clone();
             want(kind, NamespacedName { namespace, name });
         }

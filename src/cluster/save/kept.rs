@@ -52,7 +52,7 @@ pub(super) fn kept(kind: Kind) -> Option<Fields> {
         Kind::CronJob => CRON_JOB,
         Kind::LeaderWorkerSet => LEADER_WORKER_SET,
         Kind::JobSet => JOB_SET,
-        Kind::PodGroup => POD_GROUP,
+        Kind::PodGroup | Kind::CoschedulingPodGroup => POD_GROUP,
         Kind::DeviceClass => CLASS,
         Kind::Event => return None,
     })
@@ -326,7 +326,7 @@ macro_rules! workload {
         object!(
             $what,
             "spec": fields!(
-                ["replicas", "parallelism", "backoffLimit"]
+                ["replicas", "parallelism", "backoffLimit", "minMember"]
                 "podFailurePolicy": fields!([] "rules": items!(
                     ["action"]
                     "onExitCodes": fields!(["operator"]),
