@@ -2,7 +2,8 @@
 //!
 //! Owner references lead from a pod to the top: ReplicaSet to Deployment, Job to CronJob or JobSet,
 //! StatefulSet to LeaderWorkerSet. An owner of a kind that is not known here ends its chain and is the
-//! top; one that should be there and was not read leaves the chain open, and what is left unknown.
+//! top; one that should be there and was not read leaves the chain open, and what is left unknown. The
+//! workers of a LeaderWorkerSet are owned by their leader, a pod; their label says of which set they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +28,7 @@ pub struct Workloads<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadImpact<'a> {
     /// What it is, as the reference to it says.
-    pub owner: &'a Controller,
+    pub owner: Controller,
     /// Its namespace and name.
     pub name: NamespacedName,
     /// The workload, where it was read.
@@ -85,7 +86,7 @@ pub struct Owners<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Top<'a> {
     /// The last reference.
-    pub owner: &'a Controller,
+    pub owner: Controller,
     /// What it refers to, where that is known.
     pub workload: Option<(Kind, &'a Workload)>,
     /// Why the chain may go on.
@@ -114,7 +115,7 @@ impl<'a> Owners<'a> {
             if !seen.insert(&owner.uid) {
                 let gap = Some(cycle(pod, owner));
                 return Some(Top {
-                    owner,
+                    owner: owner.clone(),
                     workload: None,
                     gap,
                 });
@@ -125,21 +126,44 @@ impl<'a> Owners<'a> {
                     Some(above) => owner = above,
                     None => {
                         return Some(Top {
-                            owner,
+                            owner: owner.clone(),
                             workload: found,
                             gap: None,
                         });
                     }
                 },
+                None if is_pod(owner) && pod.leader_worker_set().is_some() => {
+                    return self.set_of(pod);
+                }
                 None => {
                     return Some(Top {
-                        owner,
+                        owner: owner.clone(),
                         workload: None,
                         gap: self.missing(owner),
                     });
                 }
             }
         }
+    }
+
+    /// The LeaderWorkerSet that the pod says it is of.
+    fn set_of(&self, pod: &Pod) -> Option<Top<'a>> {
+        let kind = Kind::LeaderWorkerSet;
+        let name = pod.leader_worker_set()?;
+        let mut sets = self.reading.snapshot.leader_worker_sets.iter();
+        let set = sets
+            .find(|set| set.name.namespace == pod.name.namespace && set.name.name.as_str() == name);
+        let owner = Controller {
+            api_version: format!("{}/v1", kind.group()).as_str().into(),
+            kind: kind.as_str().into(),
+            name: name.into(),
+            uid: set.map_or_else(|| "".into(), |set| set.uid.clone()),
+        };
+        Some(Top {
+            owner,
+            workload: set.map(|set| (kind, &set.0)),
+            gap: set.is_none().then(|| self.without(kind)).flatten(),
+        })
     }
 
     /// Why an owner is not there: nothing where it is of a kind that is not known here, or certainly gone.
@@ -160,7 +184,7 @@ impl<'a> Owners<'a> {
 #[must_use]
 pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a> {
     let owners = Owners::new(reading);
-    let mut by_key: BTreeMap<(String, String, String, &Uid), WorkloadImpact<'a>> = BTreeMap::new();
+    let mut by_key: BTreeMap<(String, String, String, Uid), WorkloadImpact<'a>> = BTreeMap::new();
     let mut gaps = BTreeSet::new();
     for pod in evicted(impact) {
         let Some(top) = owners.top(pod) else {
@@ -173,14 +197,14 @@ pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a>
             namespace.to_string(),
             top.owner.kind.to_string(),
             top.owner.name.to_string(),
-            &top.owner.uid,
+            top.owner.uid.clone(),
         );
         let entry = by_key.entry(key).or_insert_with(|| WorkloadImpact {
-            owner: top.owner,
             name: NamespacedName {
                 namespace: namespace.clone(),
                 name: top.owner.name.clone(),
             },
+            owner: top.owner,
             workload: top.workload,
             is_whole: true,
             pods: Vec::new(),
@@ -257,6 +281,11 @@ impl WorkloadImpact<'_> {
     }
 }
 
+/// Whether that refers to a pod.
+fn is_pod(owner: &Controller) -> bool {
+    &*owner.kind == Kind::Pod.as_str() && &*owner.api_version == "v1"
+}
+
 /// Whether the pods of such a workload stand in for each other.
 fn is_replicated(kind: Kind) -> bool {
     match kind {
@@ -267,6 +296,7 @@ fn is_replicated(kind: Kind) -> bool {
         | Kind::LeaderWorkerSet
         | Kind::JobSet
         | Kind::PodGroup
+        | Kind::CoschedulingPodGroup
         | Kind::ResourceSlice
         | Kind::ResourceClaim
         | Kind::DeviceTaintRule
@@ -277,13 +307,6 @@ fn is_replicated(kind: Kind) -> bool {
         | Kind::PodDisruptionBudget => false,
     }
 }
-
-/// Where a LeaderWorkerSet says which of its groups a pod is in.
-///
-/// Upstream: `api/leaderworkerset/v1/leaderworkerset_types.go` of kubernetes-sigs/lws.
-const GROUP_INDEX: &str = "leaderworkerset.sigs.k8s.io/group-index";
-/// Where the coscheduling plugin looks for a pod's group, whose `minMember` is not read here.
-const COSCHEDULING: &str = "scheduling.x-k8s.io/pod-group";
 
 /// A group of pods that are of use together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -343,7 +366,14 @@ fn describe(group: &Group<'_>, snapshot: &Snapshot) -> Option<(String, Option<i3
             };
             Some((format!("PodGroup {namespace}/{name}"), needs))
         }
-        Group::Coscheduled(namespace, name) => Some((format!("PodGroup {namespace}/{name}"), None)),
+        Group::Coscheduled(namespace, name) => {
+            let mut known = snapshot.coscheduling_pod_groups.iter();
+            let known = known.find(|known| {
+                known.name.namespace == **namespace && known.name.name.as_str() == *name
+            });
+            let needs = known.and_then(|group| group.min_members);
+            Some((format!("PodGroup {namespace}/{name}"), needs))
+        }
         Group::Workers(namespace, set, index) => {
             let mut known = snapshot.leader_worker_sets.iter();
             let known = known.find(|known| {
@@ -363,11 +393,11 @@ impl<'a> Group<'a> {
         if let Some(group) = &pod.pod_group {
             return Some(Self::Pods(namespace, group));
         }
-        if let Some(group) = pod.label(COSCHEDULING) {
+        if let Some(group) = pod.coscheduling_group() {
             return Some(Self::Coscheduled(namespace, group));
         }
         let set = pod.leader_worker_set()?;
-        let index = pod.label(GROUP_INDEX).unwrap_or_default();
+        let index = pod.label(Pod::GROUP_INDEX).unwrap_or_default();
         Some(Self::Workers(namespace, set, index))
     }
 }
@@ -469,7 +499,9 @@ fn unscaled(workload: &WorkloadImpact<'_>) -> Option<Gap> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Deployment, Job, PodGroup, ReplicaSet};
+    use crate::model::{
+        CoschedulingPodGroup, Deployment, Job, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet,
+    };
     use crate::report::testing::{self, workload};
 
     fn below(workload: Workload, kind: &str, name: &str) -> Workload {
@@ -596,6 +628,83 @@ mod tests {
         // Nobody knows how many it needs.
         reading.snapshot.pod_groups.clear();
         assert!(gangs(&lost, &reading).contains_key(&pods[0].uid));
+    }
+
+    fn labelled(pod: Pod, label: &str, value: &str) -> Pod {
+        let mut pod = pod;
+        pod.labels.push((label.into(), value.into()));
+        pod
+    }
+
+    #[test]
+    fn a_group_of_the_coscheduling_plugin_needs_its_min_member_and_no_other_groups() {
+        let name = |number| testing::pod("team-a", &format!("rank-{number}"));
+        let of_plugin = |number| labelled(name(number), Pod::COSCHEDULING_GROUP, "ranks");
+        let pods: Vec<Pod> = (0..3).map(of_plugin).collect();
+        let mut reading = testing::reading();
+        reading.snapshot.pods = pods.clone();
+        let mut group = workload("ranks", 0);
+        group.min_members = Some(1);
+        // Of the same name, and another API.
+        reading.snapshot.pod_groups = vec![PodGroup(group.clone())];
+        let lost = impact(&pods[..1]);
+        assert_eq!(gangs(&lost, &reading)[&pods[0].uid].needs, None);
+        for (needs, broken) in [(0, false), (2, false), (3, true)] {
+            group.min_members = Some(needs);
+            let group = CoschedulingPodGroup(group.clone());
+            reading.snapshot.coscheduling_pod_groups = vec![group];
+            let found = gangs(&lost, &reading);
+            assert_eq!(found.contains_key(&pods[0].uid), broken, "{needs}");
+        }
+    }
+
+    #[test]
+    fn workers_belong_to_the_set_of_their_leader() {
+        let of_set = |pod: &str, kind: &str, owner: &str| {
+            let pod = testing::pod("team-a", pod);
+            let mut pod = labelled(pod, Pod::LEADER_WORKER_SET, "serve");
+            pod.controller = Some(testing::controller(kind, owner));
+            pod
+        };
+        let pods = [
+            of_set("serve-0", "StatefulSet", "serve"),
+            of_set("serve-0-1", "StatefulSet", "serve-0"),
+        ];
+        let leader = Controller {
+            api_version: "v1".into(),
+            uid: "uid-of-leader".into(),
+            ..testing::controller("Pod", "serve-0")
+        };
+        let of_leader = Controller {
+            api_version: "leaderworkerset.x-k8s.io/v1".into(),
+            uid: "uid-of-set".into(),
+            ..testing::controller("LeaderWorkerSet", "serve")
+        };
+        let mut set = workload("serve", 0);
+        set.uid = of_leader.uid.clone();
+        let mut reading = testing::reading();
+        reading.snapshot.stateful_sets = vec![
+            StatefulSet(Workload {
+                controller: Some(of_leader),
+                ..workload("serve", 1)
+            }),
+            StatefulSet(Workload {
+                controller: Some(leader),
+                ..workload("serve-0", 1)
+            }),
+        ];
+        let found = |reading: &Reading| {
+            let lost = impact(&pods);
+            let found = workloads(&lost, reading);
+            let tops = found.workloads.iter();
+            let tops = tops.map(|top| (top.owner.kind.to_string(), top.name.name.to_string()));
+            (tops.collect::<Vec<_>>(), found.gaps.len())
+        };
+        let serve = ("LeaderWorkerSet".to_owned(), "serve".to_owned());
+        reading.known.remove(&Kind::LeaderWorkerSet);
+        assert_eq!(found(&reading), (vec![serve.clone(); 2], 1));
+        reading.snapshot.leader_worker_sets = vec![LeaderWorkerSet(set)];
+        assert_eq!(found(&reading), (vec![serve], 0));
     }
 
     #[test]

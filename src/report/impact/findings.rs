@@ -93,7 +93,7 @@ impl<'a> Evidence<'a> {
     /// The top of a pod's owners, where all between is known.
     pub(super) fn workload(&self, pod: &Pod) -> Option<&Controller> {
         let found = self.stakes.workloads.of(pod)?;
-        found.is_whole.then_some(found.owner)
+        found.is_whole.then_some(&found.owner)
     }
 
     /// The hazards of one pod, in the order of [`Hazard::ALL`].
