@@ -205,11 +205,20 @@ impl Redaction {
         }
     }
 
-    /// Keys and values, each by itself, so that selectors select as before.
+    /// Keys and values, each by itself, so that selectors select as before; and beside them the labels
+    /// that say of which group a pod is, with the group's other name.
     fn labels(&self, labels: &Map<String, Value>) -> Value {
-        let labels = labels.iter().map(|(key, value)| {
+        let labels = labels.iter().flat_map(|(key, value)| {
             let value = value.as_str().unwrap_or_default();
-            (self.name("label", key), self.name("value", value).into())
+            let group = match key.as_str() {
+                Pod::LEADER_WORKER_SET => Some(self.name("leaderworkerset", value)),
+                Pod::COSCHEDULING_GROUP => Some(self.name("podgroup", value)),
+                Pod::GROUP_INDEX => Some(value.to_owned()),
+                _ => None,
+            };
+            let group = group.map(|value| (key.clone(), value.into()));
+            let other = (self.name("label", key), self.name("value", value).into());
+            group.into_iter().chain([other])
         });
         Value::Object(labels.collect())
     }
@@ -368,6 +377,31 @@ mod tests {
         for gone in ["train", "\"a\"", "containers", "acme", "Secret"] {
             assert!(!text.contains(gone), "{gone}: {text}");
         }
+    }
+
+    #[test]
+    fn a_pod_stays_in_its_groups() {
+        let pod = serde_json::json!({"metadata": {"name": "p", "namespace": "ml", "labels": {
+            "leaderworkerset.sigs.k8s.io/name": "acme", "leaderworkerset.sigs.k8s.io/group-index": "2",
+            "scheduling.x-k8s.io/pod-group": "acme",
+        }}});
+        let pod = redacted(Kind::Pod, &pod).expect("a pod");
+        let labels = &pod["metadata"]["labels"];
+        let named = serde_json::json!({
+            "metadata": {"name": "acme", "namespace": "ml"},
+            "spec": {"minMember": 3, "template": {"x": "acme"}},
+        });
+        for (kind, label) in [
+            (Kind::LeaderWorkerSet, Pod::LEADER_WORKER_SET),
+            (Kind::CoschedulingPodGroup, Pod::COSCHEDULING_GROUP),
+        ] {
+            let group = redacted(kind, &named).expect("a group");
+            assert_eq!(group["metadata"]["name"], labels[label], "{kind}");
+            assert_eq!(group["spec"]["minMember"], 3);
+            assert!(!group.to_string().contains("acme"), "{group}");
+        }
+        assert_eq!(labels[Pod::GROUP_INDEX], "2");
+        assert!(!pod.to_string().contains("acme"), "{pod}");
     }
 
     #[test]
