@@ -82,7 +82,8 @@ pub fn no_such_pod(name: &NamespacedName, reading: &Reading) -> Failure {
     if !similar.is_empty() {
         failure = failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
-    if let Some(gap) = reading.without(Kind::Pod).filter(|_| claims.is_empty()) {
+    let is_file = reading.source == Source::Files;
+    if let Some(gap) = reading.without(Kind::Pod).filter(|_| is_file) {
         failure = failure.hint(gap.why);
     }
     failure

@@ -11,6 +11,7 @@ use crate::engine::placement::{Exclusion, Suitor, TaintOwner, suitors};
 use crate::engine::{ConsideredTaint, complete_pools, with_siblings};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
+    Source,
 };
 use crate::report::impact::replacements::sight;
 use crate::report::metadata::Basis;
@@ -103,7 +104,11 @@ struct Teller<'t> {
 
 impl<'t> Teller<'t> {
     fn is_unread(&self, kind: Kind) -> bool {
-        self.basis.reading.without(kind).is_some()
+        let reading = self.basis.reading;
+        let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+        // Of a live cluster only those pods are read that matter.
+        let is_chosen = kind == Kind::Pod && reading.source != Source::Files;
+        is_denied || (!is_chosen && reading.without(kind).is_some())
     }
 
     fn published(&self, publication: Publication<'_>) -> Step {

@@ -5,6 +5,8 @@
 //! | What is said, and where does it stand? | [`step`] |
 //! | What is there to say of everything that was asked about? | [`view`] |
 //! | What leads to a pod's verdict? | [`pod`] |
+//! | What does a request ask for, in words? | `asked` |
+//! | What does a toleration make of a taint, in words? | `toleration` |
 //! | What becomes of it, in words? | `verdict` |
 //! | Which single change would alter that? | [`change`] |
 //! | What does a pod wait for, and what keeps it? | [`waiting`] |
@@ -13,6 +15,7 @@
 //! | What does a rule select, and why? | [`rule`] |
 //! | Where does a taint stand? | `origin` |
 
+mod asked;
 pub mod change;
 pub mod device;
 mod origin;
@@ -20,6 +23,7 @@ pub mod pod;
 mod releasing;
 pub mod rule;
 pub mod step;
+mod toleration;
 mod verdict;
 pub mod view;
 pub mod waiting;

@@ -1,8 +1,10 @@
 //! What leads to a pod's verdict?
 
-use super::change::{SingleChange, terms_path};
+use super::asked::request_step;
+use super::change::SingleChange;
 use super::origin::{origin, since};
 use super::step::{About, FieldSource, Step};
+use super::toleration;
 use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
@@ -11,16 +13,12 @@ use crate::engine::explain::{
     Chain, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed, alterations,
     neighbourhood,
 };
-use crate::engine::tolerate::{Deadline, Difference};
+use crate::engine::tolerate::Deadline;
 use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
-use crate::model::{
-    ClaimSource, DeviceAmount, DeviceRequest, Effect, Gap, Kind, NamespacedName, Pod, RequestTerms,
-    ResourceClaim, Toleration, Wish,
-};
+use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
 use crate::report::metadata::Basis;
-use crate::report::table::counted;
 
 /// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
 /// be evaluated.
@@ -429,7 +427,7 @@ impl Teller<'_, '_> {
             .enumerate()
             .map(|(place, (toleration, differences))| {
                 let decides = weighed.ruling.and_then(|ruling| ruling.by) == Some(place);
-                let text = toleration_text(toleration, differences, decides);
+                let text = toleration::told(toleration, differences, decides);
                 let path = format!("{path}[{place}]");
                 let source = FieldSource::new("ResourceClaim", &claim.name, path);
                 Step::new(About::Toleration, text, source).holding(differences.is_empty())
@@ -456,64 +454,4 @@ impl Teller<'_, '_> {
 
 fn because(obstacle: NotEvicted) -> String {
     not_evicted(obstacle).message
-}
-
-/// What a request asks for.
-fn request_step(claim: &ResourceClaim, place: usize, request: &DeviceRequest) -> Step {
-    let text = match &request.wish {
-        Wish::Exactly(terms) => format!("request {}: {}", request.name, wanted(terms)),
-        Wish::FirstAvailable(all) => {
-            let all = all
-                .iter()
-                .map(|(name, terms)| format!("{name}: {}", wanted(terms)));
-            let all: Vec<String> = all.collect();
-            format!("request {}: the first of {}", request.name, all.join("; "))
-        }
-        Wish::Unknown => format!(
-            "request {}: of a kind that this plugin does not know",
-            request.name
-        ),
-    };
-    let path = terms_path(&request.wish, place, |_| None)
-        .unwrap_or_else(|| format!(".spec.devices.requests[{place}]"));
-    let source = FieldSource::new("ResourceClaim", &claim.name, path);
-    Step::new(About::Request, text, source)
-}
-
-/// How many devices of which class.
-fn wanted(terms: &RequestTerms) -> String {
-    let devices = match &terms.amount {
-        DeviceAmount::Exactly(count) => {
-            counted(usize::try_from(*count).unwrap_or_default(), "device")
-        }
-        DeviceAmount::All => "all devices of a node".to_owned(),
-        DeviceAmount::Unknown(mode) => format!("devices by mode {mode}"),
-    };
-    format!("{devices} of class {}", terms.class)
-}
-
-/// A toleration beside the taint, and if it does not cover it, which field differs.
-fn toleration_text(toleration: &Toleration, differences: &[Difference], decides: bool) -> String {
-    if differences.is_empty() {
-        let decides = if decides { ", and decides" } else { "" };
-        return format!("toleration {toleration} covers it{decides}");
-    }
-    let fields: Vec<String> = differences
-        .iter()
-        .map(|difference| different(*difference, toleration))
-        .collect();
-    format!("toleration {toleration} does not: {}", fields.join(", "))
-}
-
-fn different(difference: Difference, toleration: &Toleration) -> String {
-    match difference {
-        Difference::Key => format!("its key is {}", toleration.key),
-        Difference::Value => format!("its value is {:?}", toleration.value),
-        Difference::Operator => format!("its operator is {}", toleration.operator.as_str()),
-        Difference::Effect => {
-            let effect = toleration.effect.as_ref().map_or("", Effect::as_str);
-            format!("its effect is {effect}")
-        }
-        Difference::NoEffect => "it names no effect, which is for the scheduler alone".to_owned(),
-    }
 }

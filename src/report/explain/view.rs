@@ -133,3 +133,122 @@ impl Answer for Explanation {
         self.subjects.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        Allocation, AllocationResult, ClaimSource, ConsumerReference, Kind, Pod, PodClaim, Reading,
+        ResourceClaim, Snapshot,
+    };
+    use crate::render::{Format, Page, render};
+    use crate::report::explain::{VerdictCode, explain_pod};
+    use crate::report::schema::files;
+    use crate::report::testing;
+
+    /// A pod with gpu-0, and what was not read.
+    fn explained(unread: &[Kind]) -> Explanation {
+        let mut pod: Pod = testing::pod("ml", "train-0");
+        pod.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim("claim".into()),
+        }];
+        let claim = ResourceClaim {
+            name: testing::name("ml", "claim"),
+            uid: "claim".into(),
+            controller: None,
+            spec: None,
+            allocation: Some(Allocation {
+                results: vec![AllocationResult {
+                    request: "gpu".into(),
+                    device: testing::device("gpu-0"),
+                    admin_access: false,
+                    share_id: None,
+                    tolerations: Vec::new(),
+                    consumed_capacity: None,
+                }],
+            }),
+            reserved_for: vec![ConsumerReference {
+                api_group: "".into(),
+                resource: "pods".into(),
+                name: "train-0".into(),
+                uid: pod.uid.clone(),
+            }],
+        };
+        let mut reading: Reading = testing::reading();
+        reading.snapshot = Snapshot {
+            pods: vec![pod.clone()],
+            claims: vec![claim],
+            ..Snapshot::default()
+        };
+        reading.gaps = unread.iter().map(|kind| Gap::of(*kind, "denied")).collect();
+        let semantics = testing::semantics(37);
+        let basis = Basis {
+            reading: &reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let (one, gaps) = explain_pod(&pod, &[], &basis);
+        Explanation::new(vec![one], &gaps, &basis)
+    }
+
+    fn verdict(explanation: &Explanation) -> VerdictCode {
+        let verdict = explanation.subjects[0].verdict.as_ref();
+        verdict.expect("of a pod").code
+    }
+
+    #[test]
+    fn an_explanation_follows_its_schema_and_can_be_read_back() {
+        let (_, schema) = files()
+            .into_iter()
+            .find(|(file, _)| file.starts_with("explanation."))
+            .expect("its schema");
+        let explanation = explained(&[]);
+        let json = serde_json::to_value(&explanation).expect("JSON");
+        let validator = jsonschema::validator_for(&schema.to_value()).expect("a schema");
+        let errors: Vec<String> = validator
+            .iter_errors(&json)
+            .map(|one| one.to_string())
+            .collect();
+        assert_eq!(errors, Vec::<String>::new());
+        let read: Explanation = serde_json::from_value(json).expect("it can be read");
+        assert_eq!(read, explanation);
+    }
+
+    #[test]
+    fn what_was_not_read_makes_it_unknown_whether_a_pod_stays() {
+        assert_eq!(verdict(&explained(&[])), VerdictCode::Untouched);
+        for kind in [
+            Kind::ResourceClaim,
+            Kind::DeviceTaintRule,
+            Kind::ResourceSlice,
+        ] {
+            let unknown = explained(&[kind]);
+            assert_eq!(verdict(&unknown), VerdictCode::Unknown, "{kind}");
+            assert_eq!(unknown.subjects[0].changes, [], "{kind}");
+        }
+        assert_eq!(verdict(&explained(&[Kind::Node])), VerdictCode::Untouched);
+    }
+
+    #[test]
+    fn in_a_document_a_chain_is_a_list_in_lists() {
+        let page = Page {
+            format: Format::Markdown,
+            width: None,
+        };
+        let text = render(&explained(&[]), page).expect("text");
+        insta::assert_snapshot!(text, @r"
+        pod/train-0 -n ml: stays: no taint is on a device that it uses
+
+        - claim claim (Pod ml/train-0: .spec.resourceClaims\[0\])
+          - reserved for this pod (ResourceClaim ml/claim: .status.reservedFor\[0\])
+          - device gpu.example.com/node-7/gpu-0 (ResourceClaim ml/claim: .status.allocation.devices.results\[0\])
+            - pool node-7: no slice of it has the device
+            - no taint is on it
+
+        ### What would alter that, one by one
+
+        - with a taint with effect NoExecute on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
+        ");
+    }
+}

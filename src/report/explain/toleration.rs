@@ -1,0 +1,30 @@
+//! What does a toleration make of a taint, in words?
+
+use crate::engine::tolerate::Difference;
+use crate::model::{Effect, Toleration};
+
+/// A toleration beside the taint, and if it does not cover it, which field differs.
+pub(super) fn told(toleration: &Toleration, differences: &[Difference], decides: bool) -> String {
+    if differences.is_empty() {
+        let decides = if decides { ", and decides" } else { "" };
+        return format!("toleration {toleration} covers it{decides}");
+    }
+    let fields: Vec<String> = differences
+        .iter()
+        .map(|difference| different(*difference, toleration))
+        .collect();
+    format!("toleration {toleration} does not: {}", fields.join(", "))
+}
+
+fn different(difference: Difference, toleration: &Toleration) -> String {
+    match difference {
+        Difference::Key => format!("its key is {}", toleration.key),
+        Difference::Value => format!("its value is {:?}", toleration.value),
+        Difference::Operator => format!("its operator is {}", toleration.operator.as_str()),
+        Difference::Effect => {
+            let effect = toleration.effect.as_ref().map_or("", Effect::as_str);
+            format!("its effect is {effect}")
+        }
+        Difference::NoEffect => "it names no effect, which is for the scheduler alone".to_owned(),
+    }
+}
