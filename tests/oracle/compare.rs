@@ -139,6 +139,11 @@ fn words(condition: Condition) -> [String; 3] {
     ]
 }
 
+/// The second in which each pod is deleted, by namespace and name, as things are.
+pub fn deadlines(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String, i64> {
+    timeline(snapshot, semantics).deleted
+}
+
 /// All rules as they are, until the horizon.
 fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
     let considered: Vec<ConsideredTaint> = snapshot

@@ -140,7 +140,8 @@ pub fn number(variable: &str) -> Option<u64> {
     )
 }
 
-fn runner(seed: u64) -> TestRunner {
+/// What makes the cases of a seed.
+pub fn runner(seed: u64) -> TestRunner {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     TestRunner::new_with_rng(

@@ -78,7 +78,8 @@ pub fn compare(seed: u64, number: u64) {
     tally.report(seed, number);
 }
 
-fn read(made: &Cluster) -> Reading {
+/// The cluster, read as `--from` reads it.
+pub fn read(made: &Cluster) -> Reading {
     let text = made.list().to_string();
     let mut bytes = text.as_bytes();
     cluster::read(&[FileSource::Stdin], &mut bytes, &Limits::default()).expect("well-formed")

@@ -3,5 +3,7 @@
 mod cluster;
 mod compare;
 mod random;
+mod waiting;
 
 pub use compare::compare;
+pub use waiting::wait;

@@ -13,7 +13,7 @@
 mod render;
 mod strategy;
 
-pub use render::{START, list};
+pub use render::{Objects, START, list};
 pub use strategy::{Family, any_case};
 
 /// A whole cluster.

@@ -1,0 +1,367 @@
+//! Does `explain` say of every pod what a preview says, and does each single change do what it says?
+//!
+//! Changes are made here in the objects, by what the report says of them, and the engine is asked anew;
+//! of some of them the controller, too.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use kubectl_devicetaint::cluster::{self, FileSource, Limits};
+use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, Verdict, preview};
+use kubectl_devicetaint::model::{Pod, Reading};
+use kubectl_devicetaint::report::Basis;
+use kubectl_devicetaint::report::explain::{
+    Explained, ExplainedVerdict, SingleChange, VerdictCode, explain_pod,
+};
+use proptest::strategy::{Strategy, ValueTree};
+use serde_json::{Value, json};
+
+use crate::case::{Case, Family, Objects, START, any_case, list};
+use crate::compare::{actual, deadlines};
+use crate::go_program::say;
+use crate::process::Oracle;
+use crate::run::{number, runner};
+use crate::subject::{HORIZON, Subject};
+
+/// So many changes are made before the eyes of the controller.
+const CONTROLLED: usize = 300;
+
+/// A change, with the case that it is made in, and what is said of the pod without and with it.
+struct Predicted {
+    request: [Value; 2],
+    pod: String,
+    seconds: [Option<i64>; 2],
+    told: String,
+}
+
+/// Explains every pod of `cases` clusters of each family.
+pub fn compare(seed: u64, cases: usize) {
+    let cases = number("DEVICETAINT_ORACLE_CASES")
+        .map_or(cases, |cases| usize::try_from(cases).expect("a number"));
+    let mut oracle = Oracle::start();
+    let subject = Subject::of(&mut oracle);
+    let mut predicted = Vec::new();
+    let (mut pods, mut changes) = (0, 0);
+    for family in [Family::Previews, Family::Timelines] {
+        let mut runner = runner(seed);
+        let strategy = any_case(family);
+        for place in 0..cases {
+            let tree = strategy.new_tree(&mut runner).expect("cases can be made");
+            let case = subject.adapted(tree.current());
+            let look = Look::new(&case, &subject);
+            pods += look.verdicts_are_those_of_previews(place);
+            let found = look.changes_do_what_they_say(place);
+            changes += found.len();
+            if family == Family::Timelines && subject.late_pods(&case).is_empty() {
+                let wanted = CONTROLLED.saturating_sub(predicted.len());
+                predicted.extend(found.into_iter().take(wanted.min(2)));
+            }
+        }
+    }
+    let controlled = predicted.len();
+    for one in predicted {
+        one.is_what_the_controller_does(&mut oracle);
+    }
+    assert!(
+        pods > cases && changes > cases,
+        "{pods} pods, {changes} changes"
+    );
+    say(&format!(
+        "explain: {pods} verdicts in {} clusters of seed {seed} are those of previews, {changes} single changes do what they say, {controlled} of them before the controller of Kubernetes {}",
+        2 * cases,
+        subject.semantics.version
+    ));
+}
+
+/// One cluster.
+struct Look<'a> {
+    case: &'a Case,
+    subject: &'a Subject,
+    semantics: Semantics,
+    reading: Reading,
+}
+
+fn read(objects: &Objects) -> Reading {
+    let text = list(objects).to_string();
+    let mut bytes = text.as_bytes();
+    cluster::read(&[FileSource::Stdin], &mut bytes, &Limits::default()).expect("well-formed")
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(START).expect("in range")
+}
+
+impl<'a> Look<'a> {
+    fn new(case: &'a Case, subject: &'a Subject) -> Self {
+        let semantics = if case.pod_groups {
+            subject.semantics.with_pod_groups()
+        } else {
+            subject.semantics
+        };
+        Self {
+            case,
+            subject,
+            semantics,
+            reading: read(&case.objects()),
+        }
+    }
+
+    fn explained(&self, pod: &Pod, supposed: &[ConsideredTaint]) -> Explained {
+        let basis = Basis {
+            reading: &self.reading,
+            semantics: &self.semantics,
+            now: now(),
+        };
+        explain_pod(pod, supposed, &basis).0
+    }
+
+    /// Each rule asked about, alone and all together, and the present as the timelines have it.
+    fn verdicts_are_those_of_previews(&self, place: usize) -> usize {
+        let snapshot = &self.reading.snapshot;
+        let rules = snapshot.rules.iter();
+        let all: Vec<ConsideredTaint> = rules
+            .map(|rule| ConsideredTaint::of_rule(rule, now()))
+            .collect();
+        let questions = all.iter().map(std::slice::from_ref).chain([&all[..]]);
+        for question in questions {
+            let impact = preview(snapshot, question, now(), &self.semantics);
+            for pod in &snapshot.pods {
+                let hit = impact.pods.iter().find(|hit| hit.pod.name == pod.name);
+                let expected = match hit.map(|hit| &hit.verdict) {
+                    None => (VerdictCode::Untouched, None),
+                    Some(Verdict::Evicted { at }) => (VerdictCode::Evicted, Some(*at)),
+                    Some(Verdict::Tolerates) => (VerdictCode::Tolerates, None),
+                    Some(Verdict::Terminating) => (VerdictCode::Terminating, None),
+                    Some(Verdict::NotEvicted(_)) => (VerdictCode::NotEvicted, None),
+                };
+                let verdict = self.explained(pod, question).verdict.expect("of a pod");
+                // Whom no taint in question touches may be terminating all the same.
+                assert_eq!(
+                    (verdict.code, verdict.at.map(|at| at.0)),
+                    expected,
+                    "case {place}: {} {question:?}",
+                    pod.name
+                );
+            }
+        }
+        let due = deadlines(snapshot, &self.semantics);
+        for pod in snapshot.pods.iter().filter(|pod| pod.deletion.is_none()) {
+            let verdict = self.explained(pod, &[]).verdict.expect("of a pod");
+            let told = second(&verdict);
+            assert_eq!(
+                told,
+                due.get(&pod.name.to_string()).copied(),
+                "case {place}: {}",
+                pod.name
+            );
+        }
+        snapshot.pods.len()
+    }
+
+    /// Makes each single change in the objects, and asks anew.
+    fn changes_do_what_they_say(&self, place: usize) -> Vec<Predicted> {
+        let mut predicted = Vec::new();
+        for pod in &self.reading.snapshot.pods {
+            let explained = self.explained(pod, &[]);
+            let before = explained.verdict.expect("of a pod");
+            for change in &explained.changes {
+                let Some(after) = &change.verdict else {
+                    continue;
+                };
+                let told = format!(
+                    "case {place}: {}: {}: {}",
+                    pod.name, change.text, change.then
+                );
+                assert_ne!(*after, before, "{told}");
+                let mut objects = self.case.objects();
+                make(change, pod, &mut objects);
+                let changed = read(&objects);
+                let due = deadlines(&changed.snapshot, &self.semantics);
+                let name = pod.name.to_string();
+                assert_eq!(second(after), due.get(&name).copied(), "{told}");
+                predicted.push(Predicted {
+                    request: [
+                        self.subject.request(self.case, Family::Timelines),
+                        self.changed_request(&objects),
+                    ],
+                    pod: name,
+                    seconds: [second(&before), second(after)],
+                    told,
+                });
+            }
+        }
+        predicted
+    }
+
+    fn changed_request(&self, objects: &Objects) -> Value {
+        let mut request = self.subject.request(self.case, Family::Timelines);
+        request["slices"] = json!(objects.slices);
+        request["claims"] = json!(objects.claims);
+        request["pods"] = json!(objects.pods);
+        request["rules"] = json!(objects.rules);
+        request
+    }
+}
+
+impl Predicted {
+    fn is_what_the_controller_does(&self, oracle: &mut Oracle) {
+        let answers = oracle.ask(&self.request);
+        for (answer, second) in answers.iter().zip(self.seconds) {
+            let found: BTreeMap<String, i64> = actual(answer).deleted;
+            assert_eq!(
+                found.get(&self.pod).copied(),
+                second,
+                "{}\n{answer:#}",
+                self.told
+            );
+        }
+    }
+}
+
+/// The second of virtual time in which the pod goes, if it does so before the end.
+fn second(verdict: &ExplainedVerdict) -> Option<i64> {
+    let at = verdict
+        .at
+        .filter(|_| verdict.code == VerdictCode::Evicted)?;
+    let second = (at.0.as_second() - START).max(0);
+    (second <= HORIZON).then_some(second)
+}
+
+/// Makes the change in the objects of the API, by what the report says of it.
+fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
+    match change.change.as_str() {
+        "without-taint" if change.rule.is_some() => {
+            objects
+                .rules
+                .retain(|rule| rule["metadata"]["name"] != json!(change.rule));
+        }
+        "without-taint" => without_driver_taint(change, objects),
+        "with-no-execute" => {
+            let mut rules = objects.rules.iter_mut();
+            let rule = rules.find(|rule| rule["metadata"]["name"] == json!(change.rule));
+            rule.expect("the rule")["spec"]["taint"]["effect"] = "NoExecute".into();
+        }
+        "with-taint" => {
+            let [driver, pool, device] = parts(change);
+            objects.rules.push(json!({
+                "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+                "metadata": {"name": "change", "uid": "uid-change", "generation": 1, "resourceVersion": "1"},
+                "spec": {
+                    "deviceSelector": {"driver": driver, "pool": pool, "device": device},
+                    "taint": {"key": "kubectl-devicetaint/preview", "effect": "NoExecute", "timeAdded": "2000-01-01T00:00:00Z"},
+                },
+            }));
+        }
+        "with-toleration" | "without-toleration" => {
+            let wanted = serde_json::to_value(&change.toleration).expect("JSON");
+            let claim = claim(change, objects);
+            let results = claim["status"]["allocation"]["devices"]["results"]
+                .as_array_mut()
+                .expect("results");
+            for result in results {
+                let mut tolerations = result["tolerations"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
+                if change.change == "with-toleration" {
+                    tolerations.push(wanted.clone());
+                } else {
+                    tolerations.retain(|one| !is_same(one, &wanted));
+                }
+                result["tolerations"] = json!(tolerations);
+            }
+        }
+        "scheduled" => {
+            let mut pods = objects.pods.iter_mut();
+            let pod = pods.find(|one| one["metadata"]["uid"] == *pod.uid.as_str());
+            pod.expect("the pod")["spec"]["nodeName"] = "node".into();
+        }
+        "reserved" => {
+            let claim = claim(change, objects);
+            let mut users = claim["status"]["reservedFor"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            users.push(json!({"resource": "pods", "name": pod.name.name.as_str(), "uid": pod.uid.as_str()}));
+            claim["status"]["reservedFor"] = json!(users);
+        }
+        "owned" => {
+            claim(change, objects)["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": "v1", "kind": "Pod", "name": pod.name.name.as_str(),
+                "uid": pod.uid.as_str(), "controller": true,
+            }]);
+        }
+        other => panic!("no such change: {other}"),
+    }
+}
+
+fn parts(change: &SingleChange) -> [String; 3] {
+    let device = change.device.as_deref().expect("a device");
+    let parts: Vec<String> = device.split('/').map(str::to_owned).collect();
+    parts.try_into().expect("three parts")
+}
+
+fn claim<'o>(change: &SingleChange, objects: &'o mut Objects) -> &'o mut Value {
+    let (namespace, name) = change
+        .claim
+        .as_deref()
+        .expect("a claim")
+        .split_once('/')
+        .expect("both");
+    let mut claims = objects.claims.iter_mut();
+    let found = claims.find(|claim| {
+        claim["metadata"]["namespace"] == *namespace && claim["metadata"]["name"] == *name
+    });
+    found.expect("the claim")
+}
+
+fn without_driver_taint(change: &SingleChange, objects: &mut Objects) {
+    let [driver, pool, device] = parts(change);
+    let slices = objects.slices.iter_mut().filter(|slice| {
+        slice["spec"]["driver"] == *driver && slice["spec"]["pool"]["name"] == *pool
+    });
+    for slice in slices {
+        let devices = slice["spec"]["devices"]
+            .as_array_mut()
+            .into_iter()
+            .flatten();
+        for published in devices.filter(|one| one["name"] == *device) {
+            if let Some(taints) = published["taints"].as_array_mut() {
+                taints.retain(|taint| Some(spelled(taint)) != change.taint);
+            }
+        }
+    }
+}
+
+fn spelled(taint: &Value) -> String {
+    let text = |field: &str| taint[field].as_str().unwrap_or_default();
+    match text("value") {
+        "" => format!("{}:{}", text("key"), text("effect")),
+        value => format!("{}={value}:{}", text("key"), text("effect")),
+    }
+}
+
+/// Whether two tolerations are the same: an operator that is left out is `Equal`, and what is compared
+/// with nothing is not looked at.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let plain = |toleration: &Value| {
+        let text = |field: &str| toleration[field].as_str().unwrap_or_default().to_owned();
+        let operator = match text("operator").as_str() {
+            "" => "Equal".to_owned(),
+            other => other.to_owned(),
+        };
+        let value = if operator == "Equal" {
+            text("value")
+        } else {
+            String::new()
+        };
+        (
+            text("key"),
+            operator,
+            value,
+            text("effect"),
+            toleration["tolerationSeconds"].clone(),
+        )
+    };
+    plain(one) == plain(other)
+}

@@ -1,0 +1,385 @@
+//! What `explain` says of a pod that waits, beside what the allocator does.
+
+use std::collections::BTreeSet;
+
+use kubectl_devicetaint::engine::Semantics;
+use kubectl_devicetaint::model::Reading;
+use kubectl_devicetaint::report::Basis;
+use kubectl_devicetaint::report::explain::{
+    BlameCode, Explained, SingleChange, WaitingRequest, explain_pod,
+};
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, cluster};
+use super::compare::read;
+use crate::go_program::say;
+use crate::process::Oracle;
+
+/// How often both were asked what.
+#[derive(Default)]
+struct Tally {
+    pods: usize,
+    usable: usize,
+    excluded: usize,
+    changes: usize,
+    to_blame: usize,
+}
+
+/// Explains a pod that waits in each of `number` clusters of a seed.
+pub fn wait(seed: u64, number: u64) {
+    let mut oracle = Oracle::start();
+    let mut tally = Tally::default();
+    for place in 0..number {
+        let seed = seed.wrapping_mul(1_000_003).wrapping_add(place);
+        tally.devices(&mut oracle, seed);
+        tally.blame(&mut oracle, seed);
+    }
+    let Tally {
+        pods,
+        usable,
+        excluded,
+        changes,
+        to_blame,
+    } = tally;
+    assert!(
+        usable > 0 && excluded > 0 && changes > 0,
+        "nothing to compare"
+    );
+    say(&format!(
+        "explain: of {pods} pods that wait in clusters of seed {seed}, the allocator could use exactly the {usable} devices that are called usable and none of {excluded} others; of {to_blame} taints that are to blame {changes} changes place the claim"
+    ));
+}
+
+impl Tally {
+    /// A claim with one simple request: which devices could serve it, each alone?
+    fn devices(&mut self, oracle: &mut Oracle, seed: u64) {
+        let mut made = cluster(seed);
+        waits(&mut made, Wants::OneDevice);
+        let explained = explained(&made);
+        self.pods += 1;
+        let [request] = explained.requests.as_slice() else {
+            // Its class is not there.
+            assert_eq!(
+                explained.blame,
+                Some(BlameCode::Class),
+                "{seed}: {explained:#?}"
+            );
+            return;
+        };
+        let usable: BTreeSet<&str> = request.usable.iter().map(String::as_str).collect();
+        let devices = devices(&made);
+        let requests: Vec<Value> = devices
+            .iter()
+            .map(|device| with_slices(&made, &alone(&made, device)))
+            .collect();
+        for (device, answer) in devices.iter().zip(oracle.ask(&requests)) {
+            let name = device.join("/");
+            let is_placed = is_placed(&answer);
+            // Away with others goes what makes a pool contradict itself, or a slice unusable.
+            let is_doubtful = is_out(request, &name, &["unknown", "invalid-pool"]);
+            if is_doubtful || has_groups(&made, device) {
+                continue;
+            }
+            if tolerates_everything(&made) && draws(&made, device) {
+                continue;
+            }
+            // A selector that fails for what is left of the others says nothing of this one.
+            if fails_for_another(&answer, &name) {
+                continue;
+            }
+            assert_eq!(
+                usable.contains(name.as_str()),
+                is_placed,
+                "{seed}: {name}\n{answer:#}\n{explained:#?}\n{}",
+                serde_yaml::to_string(&made.list()).expect("YAML")
+            );
+            if is_placed {
+                self.usable += 1;
+            } else {
+                self.excluded += 1;
+            }
+        }
+    }
+
+    /// A claim as it comes: is that to blame which is named, and does each change help?
+    fn blame(&mut self, oracle: &mut Oracle, seed: u64) {
+        let mut made = cluster(seed);
+        waits(&mut made, Wants::AsItComes);
+        let explained = explained(&made);
+        let ask = |made: &Cluster, oracle: &mut Oracle| {
+            let request = with_slices(made, &made.slices);
+            is_placed(&oracle.ask(&[request])[0])
+        };
+        let is_placed = ask(&made, oracle);
+        let yaml = || serde_yaml::to_string(&made.list()).expect("YAML");
+        match explained.blame.expect("it waits") {
+            BlameCode::Elsewhere => assert!(is_placed, "{seed}: {explained:#?}\n{}", yaml()),
+            BlameCode::Unknown => {}
+            BlameCode::Class | BlameCode::Devices | BlameCode::Taint | BlameCode::Taints => {
+                assert!(!is_placed, "{seed}: {explained:#?}\n{}", yaml());
+            }
+        }
+        if explained.blame == Some(BlameCode::Taint) {
+            self.to_blame += 1;
+            assert!(!explained.changes.is_empty(), "{seed}: {explained:#?}");
+        }
+        for change in &explained.changes {
+            let mut changed = cluster(seed);
+            waits(&mut changed, Wants::AsItComes);
+            make(change, &mut changed);
+            assert!(ask(&changed, oracle), "{seed}: {change:#?}\n{}", yaml());
+            self.changes += 1;
+        }
+        if explained.blame == Some(BlameCode::Taints) || explained.blame == Some(BlameCode::Devices)
+        {
+            let mut bare = cluster(seed);
+            waits(&mut bare, Wants::AsItComes);
+            bare.rules.clear();
+            for device in published(&mut bare.slices) {
+                device.as_object_mut().expect("a device").remove("taints");
+            }
+            let helps = explained.blame == Some(BlameCode::Taints);
+            assert_eq!(
+                ask(&bare, oracle),
+                helps,
+                "{seed}: {explained:#?}\n{}",
+                yaml()
+            );
+        }
+    }
+}
+
+/// What the claim that waits asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    AsItComes,
+    OneDevice,
+}
+
+/// Takes its devices from the first claim, and its node from the pod.
+fn waits(made: &mut Cluster, wants: Wants) {
+    let claim = &mut made.claims[0];
+    claim.as_object_mut().expect("a claim").remove("status");
+    made.pods[0]["spec"]
+        .as_object_mut()
+        .expect("a spec")
+        .remove("nodeName");
+    if wants == Wants::AsItComes {
+        return;
+    }
+    let devices = &mut claim["spec"]["devices"];
+    let first = &devices["requests"][0];
+    let mut terms = first
+        .get("exactly")
+        .unwrap_or(&first["firstAvailable"][0])
+        .clone();
+    terms["allocationMode"] = json!("ExactCount");
+    terms["count"] = json!(1);
+    terms.as_object_mut().expect("terms").remove("name");
+    *devices = json!({"requests": [{"name": "r0", "exactly": terms}]});
+}
+
+fn explained(made: &Cluster) -> Explained {
+    let reading: Reading = read(made);
+    let semantics = Semantics::newest();
+    let basis = Basis {
+        reading: &reading,
+        semantics: &semantics,
+        now: "2026-11-21T01:00:34Z".parse().expect("a time"),
+    };
+    let mut pods = reading.snapshot.pods.iter();
+    let pod = pods
+        .find(|pod| pod.name.name.as_str() == "pod-0")
+        .expect("the pod");
+    explain_pod(pod, &[], &basis).0
+}
+
+/// The devices of all slices that count, by driver, pool and name.
+fn devices(made: &Cluster) -> BTreeSet<[String; 3]> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let mut all = BTreeSet::new();
+    for slice in &made.slices {
+        let spec = &slice["spec"];
+        let newest = made.slices.iter().filter(|other| {
+            other["spec"]["driver"] == spec["driver"]
+                && other["spec"]["pool"]["name"] == spec["pool"]["name"]
+        });
+        let newest = newest
+            .map(|other| other["spec"]["pool"]["generation"].as_u64())
+            .max();
+        if newest != Some(spec["pool"]["generation"].as_u64()) {
+            continue;
+        }
+        for device in spec["devices"].as_array().into_iter().flatten() {
+            all.insert([
+                text(&spec["driver"]),
+                text(&spec["pool"]["name"]),
+                text(&device["name"]),
+            ]);
+        }
+    }
+    all
+}
+
+/// Whether a device of the pool is of a group, which makes the allocator pass over its slice.
+fn has_groups(made: &Cluster, [driver, pool, _]: &[String; 3]) -> bool {
+    let slices = made.slices.iter().filter(|slice| {
+        slice["spec"]["driver"] == **driver && slice["spec"]["pool"]["name"] == **pool
+    });
+    slices
+        .map(Value::to_string)
+        .any(|text| text.contains("compatibilityGroups"))
+}
+
+/// Whether the allocator gives up a node because of another device.
+fn fails_for_another(answer: &Value, name: &str) -> bool {
+    let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
+    let mut answers = nodes.expect("nodes").values().filter_map(Value::as_str);
+    let place = format!("on device {name}:");
+    answers.any(|answer| answer.starts_with("error") && !answer.contains(&place))
+}
+
+/// Whether the claim that waits tolerates taints whatever their key is.
+fn tolerates_everything(made: &Cluster) -> bool {
+    let tolerations =
+        made.claims[0]["spec"]["devices"]["requests"][0]["exactly"]["tolerations"].as_array();
+    let mut tolerations = tolerations.into_iter().flatten();
+    tolerations.any(|toleration| toleration.get("key").is_none())
+}
+
+/// Whether the device draws from counters.
+fn draws(made: &Cluster, [driver, pool, name]: &[String; 3]) -> bool {
+    let slices = made.slices.iter().filter(|slice| {
+        slice["spec"]["driver"] == **driver && slice["spec"]["pool"]["name"] == **pool
+    });
+    let devices = slices.filter_map(|slice| slice["spec"]["devices"].as_array());
+    let mut devices = devices.flatten().filter(|device| device["name"] == **name);
+    devices.any(|device| device.get("consumesCounters").is_some())
+}
+
+/// The slices with one device that can be had: of the others only those stay that draw from counters
+/// while somebody holds them, and nobody tolerates what they are tainted with.
+fn alone(made: &Cluster, [driver, pool, name]: &[String; 3]) -> Vec<Value> {
+    let held = |slice: &Value, device: &Value| {
+        let mut results = made.claims.iter().flat_map(|claim| {
+            let results = claim["status"]["allocation"]["devices"]["results"].as_array();
+            results.into_iter().flatten()
+        });
+        results.any(|result| {
+            result["driver"] == slice["spec"]["driver"]
+                && result["pool"] == slice["spec"]["pool"]["name"]
+                && result["device"] == device["name"]
+        })
+    };
+    let mut slices = made.slices.clone();
+    for slice in &mut slices {
+        let is_its_pool =
+            slice["spec"]["driver"] == **driver && slice["spec"]["pool"]["name"] == **pool;
+        let Some(devices) = slice["spec"]["devices"].as_array().cloned() else {
+            continue;
+        };
+        let kept = devices.into_iter().filter_map(|mut device| {
+            if is_its_pool && device["name"] == **name {
+                return Some(device);
+            }
+            let draws = device.get("consumesCounters").is_some();
+            if !draws || !held(slice, &device) || tolerates_everything(made) {
+                return None;
+            }
+            // No selector of any class chooses it.
+            device["attributes"] = json!({});
+            device.as_object_mut()?.remove("capacity");
+            device["taints"] = json!([{
+                "key": "example.com/judge", "effect": "NoSchedule", "timeAdded": "2026-11-21T01:00:00Z",
+            }]);
+            Some(device)
+        });
+        let kept: Vec<Value> = kept.collect();
+        slice["spec"]["devices"] = json!(kept);
+    }
+    slices
+}
+
+fn with_slices(made: &Cluster, slices: &[Value]) -> Value {
+    json!({
+        "op": "allocate",
+        "nodes": made.nodes,
+        "classes": made.classes,
+        "slices": slices,
+        "claims": made.claims,
+        "rules": made.rules,
+        "place": ["ml/claim-0"],
+        "together": [],
+    })
+}
+
+fn is_placed(answer: &Value) -> bool {
+    assert!(
+        answer.get("error").is_none(),
+        "the oracle cannot answer: {answer}"
+    );
+    let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
+    nodes
+        .expect("nodes")
+        .values()
+        .any(|answer| answer == "placed")
+}
+
+fn is_out(request: &WaitingRequest, device: &str, reasons: &[&str]) -> bool {
+    let excluded = request.excluded.iter();
+    let mut excluded = excluded.filter(|one| reasons.contains(&one.reason.as_str()));
+    excluded.any(|one| one.names.iter().any(|name| name == device))
+}
+
+fn published(slices: &mut [Value]) -> impl Iterator<Item = &mut Value> {
+    let devices = slices
+        .iter_mut()
+        .filter_map(|slice| slice["spec"]["devices"].as_array_mut());
+    devices.flatten()
+}
+
+/// Makes the change in the objects of the API, by what the report says of it.
+fn make(change: &SingleChange, made: &mut Cluster) {
+    match (change.change.as_str(), &change.rule, &change.device) {
+        ("without-taint", Some(rule), _) => {
+            made.rules.retain(|one| one["metadata"]["name"] != **rule);
+        }
+        ("without-taint", None, Some(device)) => {
+            let [driver, pool, name]: [&str; 3] = device
+                .split('/')
+                .collect::<Vec<_>>()
+                .try_into()
+                .expect("three parts");
+            let mut slices: Vec<&mut Value> = made.slices.iter_mut().collect();
+            slices.retain(|slice| {
+                slice["spec"]["driver"] == *driver && slice["spec"]["pool"]["name"] == *pool
+            });
+            let devices = slices
+                .into_iter()
+                .filter_map(|slice| slice["spec"]["devices"].as_array_mut());
+            for device in devices.flatten().filter(|device| device["name"] == *name) {
+                device.as_object_mut().expect("a device").remove("taints");
+            }
+        }
+        ("with-toleration", None, None) => {
+            let wanted = serde_json::to_value(&change.toleration).expect("JSON");
+            let requests = made.claims[0]["spec"]["devices"]["requests"].as_array_mut();
+            let mut requests = requests.expect("requests").iter_mut();
+            let request = requests.find(|one| one["name"] == json!(change.request));
+            let request = request.expect("the request");
+            let add = |terms: &mut Value| {
+                let mut all = terms["tolerations"].as_array().cloned().unwrap_or_default();
+                all.push(wanted.clone());
+                terms["tolerations"] = json!(all);
+            };
+            if request.get("exactly").is_some() {
+                add(&mut request["exactly"]);
+            }
+            let alternatives = request
+                .get_mut("firstAvailable")
+                .and_then(Value::as_array_mut);
+            alternatives.into_iter().flatten().for_each(add);
+        }
+        other => panic!("no such change: {other:?}"),
+    }
+}
