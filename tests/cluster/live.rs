@@ -2,6 +2,7 @@
 
 mod connecting;
 mod equal;
+mod explained;
 mod faults;
 mod generate;
 pub(crate) mod large;

@@ -29,6 +29,8 @@ mod lifetime;
 mod live;
 #[cfg(target_os = "linux")]
 mod nodes;
+#[path = "../oracle/process.rs"]
+mod oracle;
 #[cfg(unix)]
 #[path = "../support/page.rs"]
 mod page;
@@ -40,3 +42,5 @@ mod rules;
 mod said;
 mod smoke;
 mod variants;
+
+use harness::go_program;

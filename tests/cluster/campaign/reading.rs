@@ -25,7 +25,7 @@ const SAMPLE: usize = 400;
 const AT_ONCE: usize = 3;
 
 /// Commands, and whether they know `--strict`. Nothing that they do lasts.
-const COMMANDS: [(&str, bool); 16] = [
+const COMMANDS: [(&str, bool); 19] = [
     ("preview GPU0 KEY:NoExecute -o json", true),
     ("preview DRIVER KEY:NoExecute -o json", true),
     ("preview --rule hard -o json", true),
@@ -34,6 +34,9 @@ const COMMANDS: [(&str, bool); 16] = [
     ("list --no-headers", true),
     ("list -o name", true),
     ("describe hard -o json", true),
+    ("explain pod/train -o json", true),
+    ("explain device/GPU0 -o json", true),
+    ("explain rule/hard -o json", true),
     ("snapshot", true),
     ("wait hard --for observed --timeout 1s", false),
     ("wait hard --for evicted --timeout 1s --settle 0s", false),

@@ -16,8 +16,9 @@ use crate::rules::support::{KEY, Run, World};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.
-const READS: [&str; 9] = [
+const READS: [&str; 10] = [
     "describe hard --strict -o json",
+    "explain pod/train device/GPU0 rule/hard --strict -o json",
     "snapshot --strict",
     "wait hard --for evicted --timeout 1s --settle 0s",
     "preview GPU0 KEY:NoExecute --strict -o json",

@@ -26,7 +26,7 @@ mod client;
 mod command;
 mod fault;
 #[path = "../../support/go_program.rs"]
-mod go_program;
+pub mod go_program;
 mod load;
 mod machine;
 mod names;

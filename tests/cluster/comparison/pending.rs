@@ -1,0 +1,367 @@
+//! Pods that wait for the real scheduler: is what `explain` says of them what the scheduler does?
+//!
+//! The structured allocator judges each device with everything else away; then what is said to be to blame
+//! is taken away, and the scheduler has to place the pod.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::harness::{
+    ControlPlane, PLUGIN, Random, Reference, driver_name, fresh_seed, number_in, objects,
+    random_suffix, say, wait_for,
+};
+use crate::oracle::Oracle;
+
+/// Pods that wait in a usual run; 200 by hand, with `PENDING_PODS`.
+const PODS: u64 = 24;
+/// How many of them are worked on at a time.
+const AT_ONCE: usize = 6;
+/// The scheduler looks again at a pod that does not fit after up to ten seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What became of one pod.
+#[derive(Default)]
+struct Told {
+    usable: usize,
+    others: usize,
+    /// Whether a taint was to blame, and its removal let the pod be scheduled.
+    released: usize,
+    /// Whether devices were to blame, and the pod stayed.
+    stayed: usize,
+    /// Whether nothing was to blame, and the pod was scheduled.
+    scheduled: usize,
+}
+
+#[tokio::test]
+async fn what_is_said_of_pods_that_wait_is_what_the_real_scheduler_does() {
+    let plane = ControlPlane::shared();
+    let seed = fresh_seed();
+    let pods = number_in("PENDING_PODS").unwrap_or(PODS);
+    let pods = usize::try_from(pods).expect("a small number");
+    let all = (0..pods).map(|part| judge(plane, seed, part));
+    let told: Vec<Told> = stream::iter(all).buffer_unordered(AT_ONCE).collect().await;
+    let sum = |of: fn(&Told) -> usize| told.iter().map(of).sum::<usize>();
+    let released = sum(|one| one.released);
+    say(&format!(
+        "cluster: of {pods} pods that waited (seed {seed}) the allocator could use the {} devices that explain calls usable and none of {} others; {released} were scheduled once the taint was gone that was to blame, {} when nothing was, and {} stayed that no taint kept",
+        sum(|one| one.usable),
+        sum(|one| one.others),
+        sum(|one| one.scheduled),
+        sum(|one| one.stayed),
+    ));
+    assert!(released > 0, "seed {seed}");
+}
+
+/// Two nodes with devices, somebody who has one of them, a rule, and a pod that asks for devices.
+struct World {
+    driver: String,
+    namespace: String,
+    slices: Vec<Value>,
+    rules: Vec<Value>,
+    claim: Value,
+    pod: Value,
+}
+
+impl World {
+    async fn new(plane: &ControlPlane, random: &mut Random) -> Self {
+        let (driver, namespace) = (driver_name(), plane.namespace().await);
+        let mut slices = Vec::new();
+        for _ in 0..2 {
+            let node = format!("node-{}", random_suffix());
+            plane.ready_node(&node).await;
+            let mut slice = objects::slice(&driver, &node, &["gpu-0", "gpu-1", "gpu-2"]);
+            let devices = slice["spec"]["devices"].as_array_mut().expect("devices");
+            for device in devices {
+                device["attributes"] = json!({"model": {"string": random.pick(&["a", "b"])}});
+                if random.percent(25) {
+                    device["taints"] = json!([{"key": "example.com/ecc", "effect": "NoSchedule"}]);
+                }
+            }
+            slices.push(slice);
+        }
+        let selects = |random: &mut Random| {
+            let mut selector = json!({"driver": driver});
+            if random.percent(40) {
+                selector["pool"] = slices[random.below(2)]["spec"]["pool"]["name"].clone();
+            }
+            if random.percent(30) {
+                selector["device"] = json!(random.pick(&["gpu-0", "gpu-1"]));
+            }
+            selector
+        };
+        let mut rules = Vec::new();
+        for _ in 0..random.pick(&[1, 1, 2]) {
+            let mut rule =
+                objects::rule(&format!("rule-{}", random_suffix()), &driver, "NoSchedule");
+            rule["spec"]["deviceSelector"] = selects(random);
+            rules.push(rule);
+        }
+        let mut claim = objects::claim(&namespace, "waiting", &driver);
+        let terms = &mut claim["spec"]["devices"]["requests"][0]["exactly"];
+        if random.percent(40) {
+            terms["selectors"] = json!([{"cel": {"expression": format!("device.attributes['{driver}'].model == 'a'")}}]);
+        }
+        if random.percent(50) {
+            terms["count"] = json!(2);
+        }
+        if random.percent(25) {
+            let key = random.pick(&["example.com/ecc", "example.com/broken"]);
+            terms["tolerations"] = json!([{"key": key, "operator": "Exists"}]);
+        }
+        let mut pod = objects::pod(&namespace, "waiting", "waiting");
+        if random.percent(30) {
+            // No node has that until nothing else keeps the pod.
+            pod["spec"]["nodeSelector"] = json!({"example.com/place": "here"});
+        }
+        Self {
+            driver,
+            namespace,
+            slices,
+            rules,
+            claim,
+            pod,
+        }
+    }
+
+    /// Puts everything into the cluster, the pod last.
+    async fn create(&self, plane: &ControlPlane, random: &mut Random) {
+        plane.create(&[objects::class(&self.driver)]).await;
+        plane.create(&self.slices).await;
+        if random.percent(50) {
+            let claim = objects::claim(&self.namespace, "held", &self.driver);
+            plane.create(&[claim]).await;
+            plane
+                .create(&[objects::pod(&self.namespace, "holder", "held")])
+                .await;
+            wait_for("the holder is placed or waits", PATIENCE, async || {
+                self.settled(plane, "holder").await.then_some(())
+            })
+            .await;
+        }
+        plane.create(&self.rules).await;
+        // The scheduler has to know the rules before it sees the pod.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        plane.create(std::slice::from_ref(&self.claim)).await;
+        plane.create(std::slice::from_ref(&self.pod)).await;
+        wait_for(
+            "the scheduler has looked at the pod",
+            PATIENCE,
+            async || self.settled(plane, "waiting").await.then_some(()),
+        )
+        .await;
+    }
+
+    async fn pod(&self, plane: &ControlPlane, name: &str) -> Value {
+        let pod = plane.get(&Reference::pod(&self.namespace, name)).await;
+        pod.expect("the pod is there")
+    }
+
+    /// Whether the scheduler has placed the pod, or has said that it cannot.
+    async fn settled(&self, plane: &ControlPlane, name: &str) -> bool {
+        let pod = self.pod(plane, name).await;
+        let conditions = pod["status"]["conditions"].as_array();
+        pod["spec"]["nodeName"].is_string()
+            || conditions
+                .into_iter()
+                .flatten()
+                .any(|one| one["type"] == "PodScheduled" && one["reason"] == "Unschedulable")
+    }
+
+    /// Takes away what keeps the pod from the nodes beside devices.
+    async fn open_nodes(&self, plane: &ControlPlane) {
+        for slice in &self.slices {
+            let node = slice["spec"]["nodeName"].as_str().expect("a node");
+            let label = json!({"metadata": {"labels": {"example.com/place": "here"}}});
+            plane
+                .patch(&Reference::cluster("v1", "Node", node), &label)
+                .await;
+        }
+    }
+
+    async fn is_scheduled(&self, plane: &ControlPlane) -> bool {
+        self.pod(plane, "waiting").await["spec"]["nodeName"].is_string()
+    }
+}
+
+async fn judge(plane: &ControlPlane, seed: u64, part: usize) -> Told {
+    let random = &mut Random::new(seed, part);
+    loop {
+        let world = World::new(plane, random).await;
+        world.create(plane, random).await;
+        if !world.is_scheduled(plane).await {
+            return compare(plane, &world, &format!("seed {seed}, part {part}")).await;
+        }
+        // It found a place: another one.
+    }
+}
+
+async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
+    let explained = explained(plane, world).await;
+    let mut told = devices(plane, world, &explained, part).await;
+    world.open_nodes(plane).await;
+    let is_scheduled = async || world.is_scheduled(plane).await.then_some(());
+    match explained["blame"].as_str() {
+        Some("taint") => {
+            let change = &explained["changes"][0];
+            take_away(plane, world, change).await;
+            let what = format!("{part}: the pod is scheduled without {change}");
+            wait_for(&what, PATIENCE, is_scheduled).await;
+            told.released = 1;
+        }
+        Some("taints") => {
+            for rule in &world.rules {
+                plane.delete(&Reference::of(rule)).await;
+            }
+            for slice in &world.slices {
+                without_taints(plane, slice, None).await;
+            }
+            let what = format!("{part}: the pod is scheduled without all taints");
+            wait_for(&what, PATIENCE, is_scheduled).await;
+            told.released = 1;
+        }
+        Some("devices") => {
+            assert!(!world.is_scheduled(plane).await, "{part}: {explained:#}");
+            told.stayed = 1;
+        }
+        Some("elsewhere") => {
+            let what = format!("{part}: the pod is scheduled that nothing keeps");
+            wait_for(&what, PATIENCE, is_scheduled).await;
+            told.scheduled = 1;
+        }
+        other => panic!("{part}: {other:?}: {explained:#}"),
+    }
+    told
+}
+
+async fn explained(plane: &ControlPlane, world: &World) -> Value {
+    let mut command = plane.command(PLUGIN);
+    command.args([
+        "explain",
+        "pod/waiting",
+        "-n",
+        &world.namespace,
+        "-o",
+        "json",
+    ]);
+    let output = tokio::task::spawn_blocking(move || command.output()).await;
+    let output = output.expect("it ends").expect("the plugin can be run");
+    let answer = crate::harness::text(&output);
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    answer["subjects"][0].clone()
+}
+
+/// Asks the allocator about each device with all others away.
+async fn devices(plane: &ControlPlane, world: &World, explained: &Value, part: &str) -> Told {
+    let list = async |path: &str| -> Vec<Value> {
+        let answer = plane.request(http::Method::GET, path, None).await;
+        let list = answer.and_then(crate::harness::Answer::success);
+        list.expect("they can be listed")["items"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let group = "/apis/resource.k8s.io/v1";
+    let claims = list(&format!(
+        "{group}/namespaces/{}/resourceclaims",
+        world.namespace
+    ))
+    .await;
+    let mut rules = list(&format!("{group}/devicetaintrules")).await;
+    rules.retain(|rule| rule["spec"]["deviceSelector"]["driver"] == *world.driver);
+    let mut slices = list(&format!("{group}/resourceslices")).await;
+    slices.retain(|slice| slice["spec"]["driver"] == *world.driver);
+    let named: BTreeSet<&str> = slices
+        .iter()
+        .filter_map(|slice| slice["spec"]["nodeName"].as_str())
+        .collect();
+    let nodes: Vec<Value> = named
+        .iter()
+        .map(|name| json!({"metadata": {"name": name}}))
+        .collect();
+    // One device is asked about: how many are asked for is another question.
+    let mut asked = claims;
+    for claim in &mut asked {
+        if claim["metadata"]["name"] == "waiting" {
+            claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = json!(1);
+        }
+    }
+    let mut names = Vec::new();
+    let mut requests = Vec::new();
+    for slice in &slices {
+        for device in slice["spec"]["devices"].as_array().into_iter().flatten() {
+            let mut alone = slices.clone();
+            for other in &mut alone {
+                let is_its = other["metadata"]["name"] == slice["metadata"]["name"];
+                let kept = if is_its { json!([device]) } else { json!([]) };
+                other["spec"]["devices"] = kept;
+            }
+            let pool = slice["spec"]["pool"]["name"].as_str().unwrap_or_default();
+            let name = device["name"].as_str().unwrap_or_default();
+            names.push(format!("{}/{pool}/{name}", world.driver));
+            requests.push(json!({
+                "op": "allocate", "nodes": nodes, "classes": [objects::class(&world.driver)],
+                "slices": alone, "claims": asked, "rules": rules,
+                "place": [format!("{}/waiting", world.namespace)], "together": [],
+            }));
+        }
+    }
+    let answers = tokio::task::spawn_blocking(move || Oracle::start().ask(&requests));
+    let answers = answers.await.expect("the oracle answers");
+    let usable = explained["requests"][0]["usable"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let mut told = Told::default();
+    for (name, answer) in names.iter().zip(answers) {
+        let claim = format!("{}/waiting", world.namespace);
+        let nodes = answer["placements"][&claim]["nodes"].as_object();
+        let nodes = nodes.unwrap_or_else(|| panic!("{part}: {answer:#}"));
+        let is_placed = nodes.values().any(|node| node == "placed");
+        let is_usable = usable.contains(&json!(name));
+        assert_eq!(
+            is_usable, is_placed,
+            "{part}: {name}: {explained:#}\n{answer:#}"
+        );
+        if is_placed {
+            told.usable += 1;
+        } else {
+            told.others += 1;
+        }
+    }
+    told
+}
+
+/// Takes the taint away that is named.
+async fn take_away(plane: &ControlPlane, world: &World, change: &Value) {
+    assert_eq!(change["change"], "without-taint", "{change:#}");
+    if let Some(rule) = change["rule"].as_str() {
+        plane.delete(&Reference::rule(rule)).await;
+        return;
+    }
+    let device = change["device"].as_str().expect("a device");
+    for slice in &world.slices {
+        let pool = slice["spec"]["pool"]["name"].as_str().expect("a pool");
+        if let Some(name) = device.strip_prefix(&format!("{}/{pool}/", world.driver)) {
+            without_taints(plane, slice, Some(name)).await;
+        }
+    }
+}
+
+/// The driver takes its taints from one device of the slice, or from all.
+async fn without_taints(plane: &ControlPlane, slice: &Value, only: Option<&str>) {
+    let mut devices = slice["spec"]["devices"].clone();
+    for device in devices.as_array_mut().expect("devices") {
+        if only.is_none_or(|name| device["name"] == *name) {
+            device.as_object_mut().expect("a device").remove("taints");
+        }
+    }
+    plane
+        .patch(
+            &Reference::of(slice),
+            &json!({"spec": {"devices": devices}}),
+        )
+        .await;
+}
