@@ -12,15 +12,14 @@ use super::work::look::Look;
 use super::work::present::present;
 use super::work::source;
 use crate::cluster::{Detail, PodsFound, PodsMeant};
-use crate::decide::choice::{Choice, Purpose, Typed, no_such_device, refuse_wide};
+use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
 use crate::decide::subjects::{
-    Subjects, ambiguous, neither, no_such_pod, refuse_rules_beside, the_one,
+    Subjects, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside, the_one,
 };
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName,
-    Pod,
+    DeviceId, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod,
 };
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
@@ -214,7 +213,7 @@ async fn find(
             labels.matches(&all.collect())
         };
         let meant = PodsMeant::Chosen(context.namespace.as_deref(), &chosen);
-        found.add(look.find_pods(meant).await?, look);
+        found.add(look.find_pods(meant).await?, look)?;
     }
     found.pods.sort_by(|one, other| one.name.cmp(&other.name));
     found.pods.dedup_by(|one, other| one.uid == other.uid);
@@ -232,7 +231,7 @@ impl Found {
                 look.reading.gaps.push(Gap::of(Kind::Pod, &why));
                 self.others.insert(name.clone(), Other::Denied(why));
             }
-            these @ PodsFound::These(..) => self.add(these, look),
+            these @ PodsFound::These(..) => return self.add(these, look),
         }
         Ok(())
     }
@@ -264,20 +263,20 @@ impl Found {
                 Ok(is_there)
             }
             PodsFound::WithoutClaims | PodsFound::Gone => Ok(false),
-            PodsFound::Denied(why) => Err(Failure::new(ExitStatus::Failed, why)
-                .hint("say in which namespace it is: -n NAMESPACE")),
+            PodsFound::Denied(why) => Err(pods_denied(why)),
         }
     }
 
-    fn add(&mut self, found: PodsFound, look: &mut Look) {
+    fn add(&mut self, found: PodsFound, look: &mut Look) -> Result<(), Failure> {
         match found {
             PodsFound::These(pods, warnings) => {
                 look.reading.warnings.extend(warnings);
                 self.pods.extend(pods);
             }
-            PodsFound::Denied(why) => look.reading.gaps.push(Gap::of(Kind::Pod, &why)),
+            PodsFound::Denied(why) => return Err(pods_denied(why)),
             PodsFound::WithoutClaims | PodsFound::Gone => {}
         }
+        Ok(())
     }
 }
 
@@ -333,8 +332,7 @@ fn explain(
             all.into_iter().map(|device| device.id).collect::<Vec<_>>()
         };
         let one = explain_device(id, supposed, &basis);
-        explained
-            .push(one.ok_or_else(|| no_such_device(&DeviceSelector::from(id.clone()), &known()))?);
+        explained.push(one.ok_or_else(|| no_device(id, &known(), &look.reading))?);
     }
     for rule in &found.rules {
         let (one, unevaluated) = explain_rule(rule, &basis);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::choice::wrong_name;
+use crate::decide::choice::{no_such_device, wrong_name};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Kind, NamespacedName, Pod, Reading, Source};
+use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Pod, Reading, Source};
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::nearest;
@@ -87,6 +87,29 @@ pub fn no_such_pod(name: &NamespacedName, reading: &Reading) -> Failure {
         failure = failure.hint(gap.why);
     }
     failure
+}
+
+/// There is no such device, unless nobody can know what there is.
+#[must_use]
+pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failure {
+    let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
+    let unread = kinds.into_iter().find_map(|kind| {
+        let denied = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+        denied.cloned().or_else(|| reading.without(kind))
+    });
+    match unread {
+        Some(gap) => Failure::new(
+            ExitStatus::Failed,
+            format!("whether there is a device {id} is not known: {}", gap.why),
+        ),
+        None => no_such_device(&DeviceSelector::from(id.clone()), known),
+    }
+}
+
+/// Pods by their labels may not be read.
+#[must_use]
+pub fn pods_denied(why: String) -> Failure {
+    Failure::new(ExitStatus::Failed, why).hint("say in which namespace: -n NAMESPACE")
 }
 
 /// The one of `pods` that is meant by a name alone.

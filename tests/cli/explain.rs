@@ -367,6 +367,11 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
     [exit status: 0]
     ");
     assert_eq!(run("--strict").code, 6);
+    let device = folder.devicetaint(
+        "explain device/gpu.example.com/a/b --from pods.json --now 2026-11-21T01:00:00Z",
+    );
+    assert_eq!(device.code, 1);
+    assert!(device.stderr.contains("is not known"), "{}", device.stderr);
     let json = run("-o json").json();
     assert_eq!(json["subjects"][0]["verdict"]["code"], "unknown");
     assert_eq!(json["subjects"][0]["changes"], json!([]));
