@@ -151,10 +151,9 @@ impl SingleChange {
     /// With a toleration of what keeps devices out there would be some for a pod that waits.
     pub(super) fn tolerating(
         claim: &NamespacedName,
-        (place, name): (&usize, String),
+        (name, path): (String, String),
         toleration: &Toleration,
     ) -> Self {
-        let path = format!(".spec.devices.requests[{place}].exactly.tolerations");
         Self {
             change: "with-toleration".to_owned(),
             text: format!("with one more toleration in request {name} of a new claim"),

@@ -56,7 +56,7 @@ fn of_rule(
             )
         }
         None => (
-            "nobody yet, asked about".to_owned(),
+            "no rule yet, asked about".to_owned(),
             FieldSource::question(),
         ),
     }

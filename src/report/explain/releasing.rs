@@ -47,7 +47,7 @@ pub(super) fn changes(
             if is_placeable(&changed)
                 && let Some((claim, place)) = wanted.origins.get(request)
             {
-                let request = (place, name_of(question.snapshot, claim, *place));
+                let request = request_of(question.snapshot, claim, *place);
                 changes.push(SingleChange::tolerating(claim, request, &toleration));
             }
         }
@@ -111,10 +111,57 @@ fn add(claim: &mut ResourceClaim, request: usize, toleration: &Toleration) {
     }
 }
 
-fn name_of(snapshot: &Snapshot, claim: &NamespacedName, place: usize) -> String {
+/// The request, and where its tolerations stand.
+fn request_of(snapshot: &Snapshot, claim: &NamespacedName, place: usize) -> (String, String) {
     let mut claims = snapshot.claims.iter();
     let found = claims.find(|known| known.name == *claim);
     let spec = found.and_then(|claim| claim.spec.as_deref());
     let request = spec.and_then(|spec| spec.requests.get(place));
-    request.map_or_else(String::new, |request| request.name.to_string())
+    let path = format!(".spec.devices.requests[{place}]");
+    let path = match request.map(|request| &request.wish) {
+        Some(Wish::Exactly(_)) => format!("{path}.exactly.tolerations"),
+        Some(Wish::FirstAvailable(_)) => format!("{path}.firstAvailable[*].tolerations"),
+        Some(Wish::Unknown) | None => path,
+    };
+    (
+        request.map_or_else(String::new, |request| request.name.to_string()),
+        path,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ClaimSpec, DeviceRequest};
+    use crate::report::testing;
+
+    #[test]
+    fn a_toleration_is_for_every_alternative_of_a_request() {
+        let request = |name: &str, wish| DeviceRequest {
+            name: name.into(),
+            wish,
+        };
+        let name = testing::name("ml", "claim");
+        let snapshot = Snapshot {
+            claims: vec![ResourceClaim {
+                name: name.clone(),
+                uid: "claim".into(),
+                controller: None,
+                spec: Some(Arc::new(ClaimSpec {
+                    requests: vec![
+                        request("any", Wish::FirstAvailable(Vec::new())),
+                        request("odd", Wish::Unknown),
+                    ],
+                    constraints: Vec::new(),
+                })),
+                allocation: None,
+                reserved_for: Vec::new(),
+            }],
+            ..Snapshot::default()
+        };
+        let told = |place| request_of(&snapshot, &name, place);
+        let path = ".spec.devices.requests[0].firstAvailable[*].tolerations";
+        assert_eq!(told(0), ("any".to_owned(), path.to_owned()));
+        assert_eq!(told(1).1, ".spec.devices.requests[1]");
+    }
 }
