@@ -19,7 +19,8 @@ use crate::decide::subjects::{
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName, Pod,
+    DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName,
+    Pod,
 };
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
@@ -285,18 +286,22 @@ impl Found {
 async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
     let now = look.now;
     let rules = found.rules.iter();
-    let rules: Vec<_> = rules
+    let mut rules: Vec<_> = rules
         .map(|rule| ConsideredTaint::of_rule(rule, now))
         .collect();
-    let mut devices: BTreeSet<DeviceId> = look.selected(&rules).devices;
-    devices.extend(found.devices.iter().cloned());
+    let mut devices: BTreeSet<DeviceId> = found.devices.iter().cloned().collect();
     for pod in &found.pods {
         let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;
         let results = own.iter().filter_map(|claim| claim.allocation.as_ref());
         let results = results.flat_map(|allocation| &allocation.results);
         devices.extend(results.map(|result| result.device.clone()));
     }
-    let look = look.with_pods(|id| devices.contains(id)).await?;
+    let named = devices.into_iter().map(|id| {
+        let selector = DeviceSelector::from(id);
+        ConsideredTaint::hypothetical(selector, engine::explain::change::stranger(), now)
+    });
+    rules.extend(named);
+    let look = look.with_pods_of(&rules).await?;
     let look = look.with_found(&found.pods);
     let waits = |pod: &Pod| {
         let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;

@@ -31,6 +31,9 @@ pub enum PodsFound {
     Denied(String),
 }
 
+/// Every pod, of the type by which others choose too: what reads a list is long, and made for each.
+const ALL: &(dyn Fn(&Pod) -> bool + Sync) = &|_| true;
+
 /// The pods that are meant.
 ///
 /// # Errors
@@ -64,14 +67,14 @@ pub async fn find_pods(
         },
         PodsMeant::Called(name) => {
             let selection = Selection::Fields(format!("metadata.name={name}"));
-            list(selection).facts(|_| true).await
+            list(selection).facts(ALL).await
         }
         PodsMeant::Chosen(namespace, chosen) => {
             let selection = match namespace {
                 Some(namespace) => Selection::Namespace(namespace.to_owned()),
                 None => Selection::All,
             };
-            list(selection).facts(|pod| chosen(pod)).await
+            list(selection).facts(chosen).await
         }
     };
     match found {

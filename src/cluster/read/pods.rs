@@ -183,7 +183,8 @@ impl Reader<'_> {
         found: &mut Found,
     ) -> Result<(), ClusterError> {
         let wanted = self.wanted;
-        let keep = |pod: &Pod| wanted.contains(pod);
+        // One way of choosing for all who list pods: what reads a list is long, and made for each.
+        let keep: &(dyn Fn(&Pod) -> bool + Sync) = &|pod: &Pod| wanted.contains(pod);
         let listings: Vec<Listing<'_>> = selections.map(|some| self.listing(some)).collect();
         let mut answers = stream::iter(listings.iter().map(|listing| async move {
             let whole = matches!(listing.selection, Selection::All);

@@ -337,7 +337,8 @@ fn blanket() -> Toleration {
 }
 
 /// The taint that nobody has named, since whenever.
-fn stranger() -> Taint {
+#[must_use]
+pub fn stranger() -> Taint {
     Taint {
         key: STRANGER.to_owned(),
         value: String::new(),
