@@ -1,7 +1,7 @@
 //! `describe`: all about some rules.
 
 use super::context::Context;
-use super::flags::output::OutputArgs;
+use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::connect::Live;
@@ -31,7 +31,7 @@ pub(super) struct DescribeArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: OutputArgs,
+    output: PageArgs,
 }
 
 const EXAMPLES: &str = "\

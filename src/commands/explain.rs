@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::context::Context;
 use super::flags::devices::SelectorArgs;
-use super::flags::output::OutputArgs;
+use super::flags::output::PageArgs;
 use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
 use super::work::look::Look;
@@ -80,7 +80,7 @@ pub(super) struct ExplainArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: OutputArgs,
+    output: PageArgs,
 }
 
 const EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::events::EventsArgs;
-use super::flags::output::OutputArgs;
+use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
 use super::work::clusters;
@@ -61,7 +61,7 @@ pub(super) struct ListArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: OutputArgs,
+    output: PageArgs,
 
     #[command(flatten)]
     events: EventsArgs,
@@ -88,6 +88,13 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
             "--watch shows what is known about the rules, not the rules as objects",
         )
         .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
+    }
+    if args.watch && args.output.output == Format::Html {
+        return Err(
+            Failure::usage("--watch lists again and again, and a page is one answer").hint(
+                "for a page: -o html without --watch; to watch: -o table, wide, markdown or name",
+            ),
+        );
     }
     let names = rule_names(&args.names)?;
     args.events.refuse_without_watch(args.watch)?;
@@ -226,7 +233,7 @@ impl ListArgs {
     fn wants_objects(&self) -> bool {
         match self.output.output {
             Format::Json | Format::Yaml => true,
-            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+            Format::Table | Format::Wide | Format::Markdown | Format::Html | Format::Name => false,
         }
     }
 

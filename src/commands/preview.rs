@@ -6,7 +6,7 @@ use super::context::Context;
 use super::flags::arrangement::ArrangementArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::guards;
-use super::flags::output::OutputArgs;
+use super::flags::output::PageArgs;
 use super::flags::picks::PickArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
@@ -91,7 +91,7 @@ pub(super) struct PreviewArgs {
     arrangement: ArrangementArgs,
 
     #[command(flatten)]
-    output: OutputArgs,
+    output: PageArgs,
 }
 
 const EXAMPLES: &str = "\

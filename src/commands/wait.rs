@@ -207,7 +207,7 @@ impl WaitArgs {
     fn is_data(&self) -> bool {
         match self.output {
             Format::Json | Format::Yaml => true,
-            Format::Table | Format::Wide | Format::Markdown | Format::Name => false,
+            Format::Table | Format::Wide | Format::Markdown | Format::Html | Format::Name => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is written for a report, in the format that is asked for?
 
-use super::{Format, Page, RenderError, json, markdown, text, yaml};
+use super::{Format, Page, RenderError, html, json, markdown, text, yaml};
 use crate::output::{Mark, MarkColor, escape};
 use crate::report::View;
 use crate::report::table::Tone;
@@ -14,6 +14,11 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
     match page.format {
         Format::Table | Format::Wide => Ok(text::render(&view.sections(), page)),
         Format::Markdown => Ok(markdown::render(&view.sections(), page.format)),
+        Format::Html => Ok(html::render(
+            &view.heading(),
+            &view.sections(),
+            view.tones(),
+        )),
         Format::Json => Ok(json::render(view)?),
         Format::Yaml => yaml::render(view),
         Format::Name => Ok(names(&view.names())),
@@ -25,7 +30,7 @@ pub fn render<V: View>(view: &V, page: Page) -> Result<String, RenderError> {
 pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
     let for_people = match format {
         Format::Table | Format::Wide => true,
-        Format::Json | Format::Yaml | Format::Markdown | Format::Name => false,
+        Format::Json | Format::Yaml | Format::Markdown | Format::Html | Format::Name => false,
     };
     let tones = view.tones().iter().filter(|_| for_people);
     tones

@@ -19,13 +19,26 @@ pub enum Format {
     Yaml,
     /// Sentences and tables for a ticket or a pull request.
     Markdown,
+    /// A page of its own, to be looked at: one file, without script and network.
+    Html,
     /// Only the names, one in a line.
     Name,
 }
 
 impl Format {
     /// Every format, in the order of the documentation.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Table,
+        Self::Wide,
+        Self::Json,
+        Self::Yaml,
+        Self::Markdown,
+        Self::Html,
+        Self::Name,
+    ];
+
+    /// The formats of reports that nobody has made a page of.
+    pub const UNPAGED: [Self; 6] = [
         Self::Table,
         Self::Wide,
         Self::Json,
@@ -43,6 +56,7 @@ impl Format {
             Self::Json => "json",
             Self::Yaml => "yaml",
             Self::Markdown => "markdown",
+            Self::Html => "html",
             Self::Name => "name",
         }
     }
@@ -52,7 +66,7 @@ impl Format {
     pub fn is_for_people(self) -> bool {
         match self {
             Self::Table | Self::Wide => true,
-            Self::Json | Self::Yaml | Self::Markdown | Self::Name => false,
+            Self::Json | Self::Yaml | Self::Markdown | Self::Html | Self::Name => false,
         }
     }
 
@@ -60,7 +74,9 @@ impl Format {
     #[must_use]
     pub fn carries_incompleteness(self) -> bool {
         match self {
-            Self::Table | Self::Wide | Self::Json | Self::Yaml | Self::Markdown => true,
+            Self::Table | Self::Wide | Self::Json | Self::Yaml | Self::Markdown | Self::Html => {
+                true
+            }
             Self::Name => false,
         }
     }
@@ -69,9 +85,11 @@ impl Format {
     pub(super) fn shows(self, shown: Shown) -> bool {
         match shown {
             Shown::Always => true,
-            Shown::Wide => self == Self::Wide || self == Self::Markdown,
+            Shown::Wide => matches!(self, Self::Wide | Self::Markdown | Self::Html),
             Shown::Narrow => self == Self::Table,
             Shown::Document => self == Self::Markdown,
+            Shown::Page => self == Self::Html,
+            Shown::Unpaged => self != Self::Html,
         }
     }
 }
@@ -93,7 +111,7 @@ impl FromStr for Format {
 
 /// Not one of the formats.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown output format \"{0}\", known are: table, wide, json, yaml, markdown, name")]
+#[error("unknown output format \"{0}\", known are: table, wide, json, yaml, markdown, html, name")]
 pub struct UnknownFormat(pub String);
 
 /// What a report is printed on.

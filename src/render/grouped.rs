@@ -31,6 +31,7 @@ pub(super) fn lines(grouped: &Grouped, page: Page) -> Vec<String> {
         Format::Table
         | Format::Wide
         | Format::Markdown
+        | Format::Html
         | Format::Json
         | Format::Yaml
         | Format::Name => in_groups(grouped, rows, |_| Vec::new()),

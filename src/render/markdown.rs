@@ -29,6 +29,7 @@ fn block(section: &Section, format: Format) -> Option<String> {
         Body::Table(table) => table_lines(table, format),
         Body::Grouped(grouped) => grouped_lines(grouped, format),
         Body::Chain(lines) => lines.iter().map(chain_line).collect(),
+        Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };
     if lines.is_empty() {
         return None;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `table`, `wide` | [`text`] |
 //! | `markdown` | [`markdown`] |
+//! | `html` | [`html`], a chart in it: `chart`, foreign text in it: `markup` |
 //! | tables in groups | `grouped` |
 //! | what follows from what | `chain` |
 //! | words and cells in lines | `lines` |
@@ -17,12 +18,15 @@
 
 pub mod answer;
 mod chain;
+mod chart;
 pub mod error;
 pub mod format;
 mod grouped;
+pub mod html;
 pub mod json;
 mod lines;
 pub mod markdown;
+mod markup;
 pub mod text;
 pub mod yaml;
 

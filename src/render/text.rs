@@ -34,6 +34,7 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .iter()
             .flat_map(|line| chain::lines(line, page))
             .collect(),
+        Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };
     if lines.is_empty() {
         return None;

@@ -1,7 +1,7 @@
 //! What does every answer say beside its subject?
 
 use super::metadata::{Incomplete, Warning};
-use super::table::View;
+use super::table::{Section, Shown, Tone, View};
 
 /// A report that answers a question. Whoever prints one prints all of this too.
 pub trait Answer: View {
@@ -37,4 +37,21 @@ pub trait Answer: View {
     fn is_empty(&self) -> bool {
         false
     }
+}
+
+/// What every page says near its head: what is odd, and what is not known. It is passed on without what
+/// standard error says.
+#[must_use]
+pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Section; 2] {
+    let list = |title, lines| {
+        let list = Section::list(title, lines).shown(Shown::Page);
+        list.toned(Tone::Doubtful)
+    };
+    [
+        list("Warnings", warnings.iter().map(Warning::line).collect()),
+        list(
+            "Incomplete: this is not known",
+            incomplete.iter().map(Incomplete::line).collect(),
+        ),
+    ]
 }

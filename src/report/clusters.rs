@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::{Answer, beside};
 use super::devices::DeviceReport;
-use super::guard::{Guard, GuardResult};
+use super::guard::{self, Guard, GuardResult};
 use super::impact::ImpactReport;
 use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
-use super::table::{Body, Column, Group, Grouped, Section, Table, Tone, View};
+use super::table::{
+    Body, Chart, Column, Group, Grouped, Heading, Section, Shown, Table, Tone, View,
+};
 use crate::naming::shell::word;
 
 /// The answers of several clusters to one question, side by side.
@@ -191,34 +193,31 @@ impl<A: Answer> View for ClusterReports<A> {
             for section in report.sections() {
                 let section = of_context(context, section);
                 match sections.iter_mut().find(|other| is_like(other, &section)) {
-                    Some(like) => append(like, section.body),
+                    Some(like) => append(like, section),
                     None => sections.push(section),
                 }
             }
         }
-        let together = self.guards.iter().map(|guard| {
-            let tripped = if guard.tripped {
-                "tripped"
-            } else {
-                "not tripped"
-            };
-            let value = guard.value_in_words();
-            format!(
-                "all clusters together: {}: {tripped}, {value}",
-                guard.name()
-            )
-        });
-        let mut add = |title: &'static str, lines: Vec<String>| {
-            let section = Section::list(title, lines);
-            match sections.iter_mut().find(|other| is_like(other, &section)) {
-                Some(like) => append(like, section.body),
+        let mut add =
+            |section: Section| match sections.iter_mut().find(|other| is_like(other, &section)) {
+                Some(like) => append(like, section),
                 None => sections.push(section),
-            }
-        };
-        add("Guards", together.collect());
+            };
+        for section in guard::sections(&self.guards) {
+            add(of_context("all clusters together", section));
+        }
+        let absent = self.clusters.iter().filter_map(ClusterReport::absence);
+        let absent: Vec<Incomplete> = absent.collect();
         if self.says_what_is_not_known() {
-            let absent = self.clusters.iter().filter_map(ClusterReport::absence);
-            add("Incomplete", absent.map(|gap| gap.line()).collect());
+            add(
+                Section::list("Incomplete", absent.iter().map(Incomplete::line).collect())
+                    .shown(Shown::Unpaged),
+            );
+        }
+        // A cluster that gave no answer comes first, lest the others are taken for the whole.
+        let [_, missing] = beside(&[], &absent);
+        if !absent.is_empty() {
+            sections.insert(0, missing);
         }
         sections
     }
@@ -230,6 +229,23 @@ impl<A: Answer> View for ClusterReports<A> {
             names.map(move |name| format!("{name} --context {}", word(context)))
         });
         names.collect()
+    }
+
+    fn heading(&self) -> Heading {
+        let headings = self
+            .reports()
+            .map(|(context, report)| (context, report.heading()));
+        let headings: Vec<(&str, Heading)> = headings.collect();
+        let title = headings.first();
+        let title = title.map_or("No cluster answered", |(_, heading)| heading.title.as_str());
+        let origin = headings.iter().flat_map(|(context, heading)| {
+            let facts = heading.origin.iter();
+            facts.map(move |fact| format!("{context}: {fact}"))
+        });
+        Heading {
+            title: title.to_owned(),
+            origin: origin.collect(),
+        }
     }
 
     fn tones(&self) -> &'static [(&'static str, Tone)] {
@@ -280,8 +296,28 @@ fn of_context(context: &str, section: Section) -> Section {
                 .collect(),
             by: grouped.by.saturating_add(1),
         }),
+        // One picture is of one cluster.
+        Body::Charts(charts) => Body::Charts(
+            charts
+                .into_iter()
+                .map(|chart| Chart {
+                    note: format!("{context}: {}", chart.note),
+                    ..chart
+                })
+                .collect(),
+        ),
+        Body::Facts(facts) => Body::Table(with_column(context, as_row(facts))),
     };
     Section { body, ..section }
+}
+
+/// The facts as the only row of a table, to stand below those of other clusters.
+fn as_row(facts: Vec<(&'static str, String)>) -> Table {
+    let (names, row): (Vec<_>, Vec<_>) = facts.into_iter().unzip();
+    Table {
+        columns: names.into_iter().map(Column::text).collect(),
+        rows: vec![row],
+    }
 }
 
 fn with_column(context: &str, table: Table) -> Table {
@@ -305,19 +341,28 @@ fn is_like(one: &Section, other: &Section) -> bool {
     let same_body = match (&one.body, &other.body) {
         (Body::Sentences(_), Body::Sentences(_))
         | (Body::List(_), Body::List(_))
-        | (Body::Chain(_), Body::Chain(_)) => true,
+        | (Body::Chain(_), Body::Chain(_))
+        | (Body::Charts(_), Body::Charts(_)) => true,
         (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
         (Body::Grouped(one), Body::Grouped(other)) => one.table.columns == other.table.columns,
         (
-            Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_) | Body::Chain(_),
+            Body::Sentences(_)
+            | Body::List(_)
+            | Body::Table(_)
+            | Body::Grouped(_)
+            | Body::Chain(_)
+            | Body::Facts(_)
+            | Body::Charts(_),
             _,
         ) => false,
     };
     one.title == other.title && one.shown == other.shown && same_body
 }
 
-fn append(section: &mut Section, more: Body) {
-    match (&mut section.body, more) {
+/// Adds what another cluster says; what is worse stands out.
+fn append(section: &mut Section, more: Section) {
+    section.tone = section.tone.max(more.tone);
+    match (&mut section.body, more.body) {
         (Body::Sentences(lines), Body::Sentences(more)) | (Body::List(lines), Body::List(more)) => {
             lines.extend(more)
         }
@@ -327,8 +372,15 @@ fn append(section: &mut Section, more: Body) {
             grouped.table.rows.extend(more.table.rows);
             grouped.groups.extend(more.groups);
         }
+        (Body::Charts(charts), Body::Charts(more)) => charts.extend(more),
         (
-            Body::Sentences(_) | Body::List(_) | Body::Table(_) | Body::Grouped(_) | Body::Chain(_),
+            Body::Sentences(_)
+            | Body::List(_)
+            | Body::Table(_)
+            | Body::Grouped(_)
+            | Body::Chain(_)
+            | Body::Facts(_)
+            | Body::Charts(_),
             _,
         ) => {}
     }
@@ -359,6 +411,18 @@ mod tests {
     }
 
     #[test]
+    fn a_page_begins_with_the_clusters_that_gave_no_answer() {
+        let report = Example::new().report();
+        let reports = ClusterReports::new(vec![of("east", Some(report)), of("west", None)]);
+        let page = shown(&reports, Format::Html);
+        let (_, first) = page.split_once("<main>").unwrap();
+        let place = first.find("cluster of context west");
+        assert!(place.is_some() && place < first.find("3 pods in"), "{page}");
+        let nobody = ClusterReports::<ImpactReport>::new(vec![of("west", None)]);
+        assert!(shown(&nobody, Format::Html).contains("<h1>No cluster answered</h1>"));
+    }
+
+    #[test]
     fn every_row_and_every_name_says_where_it_is_from() {
         let report = Example::new().report();
         let names = report.names();
@@ -378,6 +442,16 @@ mod tests {
             .count();
         assert!(of_east > 1 && of_east == of_west, "{table}");
         assert!(shown(&reports, Format::Markdown).contains("| CONTEXT"));
+        let page = shown(&reports, Format::Html);
+        for part in [
+            "<td>east</td>",
+            "<td>we st</td>",
+            "<p>we st: </p><svg",
+            "<p>we st: 3 pods",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert_eq!(page.matches("<h2>In numbers</h2>").count(), 1);
         let expected: Vec<String> = [("east", &names), ("'we st'", &names)]
             .into_iter()
             .flat_map(|(context, names)| {

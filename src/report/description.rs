@@ -247,19 +247,23 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
 impl View for RuleDescription {
     fn sections(&self) -> Vec<Section> {
         vec![
-            Section::sentences(self.facts()),
+            Section::sentences(self.lines()).shown(Shown::Unpaged),
+            Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
-            Section::table(remaining::table(&self.remaining)),
+            Section::table(remaining::table(&self.remaining))
+                .captioned("Pods that are left, and what each waits for"),
             Section::list("Events", self.events.iter().map(event).collect()),
             Section::list(
                 "Warnings",
                 self.warnings.iter().map(Warning::line).collect(),
             )
             .shown(Shown::Document),
+            // A page says it once, of all rules.
             Section::list(
                 "Incomplete",
                 self.incomplete.iter().map(Incomplete::line).collect(),
-            ),
+            )
+            .shown(Shown::Unpaged),
         ]
     }
 
@@ -269,7 +273,13 @@ impl View for RuleDescription {
 }
 
 impl RuleDescription {
-    fn facts(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
+        let facts = self.facts().into_iter();
+        let facts = facts.map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
+        facts.collect()
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
         let ago = |time: Time| human_duration(self.observed_at.0.duration_since(time.0));
         let since = |time: Option<Time>| {
             time.map_or_else(
@@ -277,7 +287,7 @@ impl RuleDescription {
                 |time| format!("{time} ({} ago)", ago(time)),
             )
         };
-        let fields = [
+        vec![
             ("Name", self.name.clone()),
             ("Taint", self.taint.clone()),
             ("Since", since(self.time_added)),
@@ -293,11 +303,7 @@ impl RuleDescription {
             ("Ticket", optional(self.notes.ticket.as_deref())),
             ("Expires", optional(self.notes.expires.as_deref())),
             ("Pods", self.pods_in_words()),
-        ];
-        fields
-            .into_iter()
-            .map(|(name, value)| format!("{:<12} {value}", format!("{name}:")))
-            .collect()
+        ]
     }
 
     fn selected_in_words(&self) -> String {

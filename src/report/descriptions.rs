@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::{Answer, beside};
 use super::description::RuleDescription;
 use super::metadata::{Incomplete, Warning};
 use super::rules::list_of;
-use super::table::{Section, View};
+use super::table::{Heading, Section, View, counted};
 
 /// The descriptions of rules, one after the other. As data, one stands for itself, and several are a
 /// List as kubectl prints it.
@@ -56,7 +56,22 @@ impl Serialize for RuleDescriptions {
 
 impl View for RuleDescriptions {
     fn sections(&self) -> Vec<Section> {
-        self.rules.iter().flat_map(View::sections).collect()
+        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
+        sections.extend(self.rules.iter().flat_map(View::sections));
+        sections
+    }
+
+    fn heading(&self) -> Heading {
+        let title = match self.rules.as_slice() {
+            [only] => format!("Rule {}", only.name),
+            several => counted(several.len(), "rule"),
+        };
+        let observed = self.rules.first().map(|rule| rule.observed_at);
+        let origin = observed.iter().map(|time| format!("as of {time}"));
+        Heading {
+            title,
+            origin: origin.collect(),
+        }
     }
 
     fn names(&self) -> Vec<String> {

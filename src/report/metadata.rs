@@ -75,6 +75,24 @@ impl Metadata {
     }
 }
 
+impl Metadata {
+    /// Where the report is from and of when, a fact each.
+    #[must_use]
+    pub fn origin(&self) -> Vec<String> {
+        let read = match (self.source, &self.context) {
+            (Source::Files, _) => "Saved files".to_owned(),
+            (Source::Cluster, None) => "A live cluster".to_owned(),
+            (Source::Cluster, Some(context)) => format!("Context {context}"),
+        };
+        let server = self.server_version.as_deref().unwrap_or("not known");
+        let server = match self.source {
+            Source::Files => format!("as Kubernetes {} does", self.semantics),
+            Source::Cluster => format!("server {server}, as Kubernetes {} does", self.semantics),
+        };
+        vec![read, server, format!("as of {}", self.observed_at)]
+    }
+}
+
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Source {

@@ -7,11 +7,11 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::answer::Answer;
+use super::answer::{Answer, beside};
 use super::count::{Count, UNKNOWN};
 use super::knowledge::{Knowledge, Subject};
-use super::metadata::{Basis, Incomplete, Warning, views};
-use super::table::{Column, NONE, Section, Table, View, optional};
+use super::metadata::{Basis, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Heading, NONE, Section, Table, View, counted, optional};
 use super::time::human_duration;
 use crate::engine::life::Evicting;
 use crate::engine::{Impact, RuleImpact};
@@ -104,6 +104,7 @@ pub struct RuleList {
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
     notes: Notes,
+    origin: Vec<String>,
 }
 
 impl RuleList {
@@ -119,6 +120,7 @@ impl RuleList {
             warnings: Vec::new(),
             incomplete: Vec::new(),
             notes: Notes::default(),
+            origin: Vec::new(),
         }
     }
 
@@ -151,6 +153,7 @@ impl RuleList {
         Self {
             warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: Incomplete::all(&Knowledge::new(gaps, basis.semantics)),
+            origin: Metadata::new(basis).origin(),
             ..self
         }
     }
@@ -253,10 +256,19 @@ impl View for RuleList {
             columns: columns(self.notes),
             rows: self.rows.iter().map(|row| cells(row, self.now)).collect(),
         };
-        vec![Section::table(match self.headers {
+        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
+        sections.push(Section::table(match self.headers {
             Headers::Shown => table,
             Headers::Left => table.without_headers(),
-        })]
+        }));
+        sections
+    }
+
+    fn heading(&self) -> Heading {
+        Heading {
+            title: counted(self.rows.len(), "rule"),
+            origin: self.origin.clone(),
+        }
     }
 
     fn names(&self) -> Vec<String> {

@@ -13,6 +13,11 @@ pub trait View: serde::Serialize {
     /// What the report is about, for scripts: one name each, in the report's order.
     fn names(&self) -> Vec<String>;
 
+    /// What stands at the head of a page of its own.
+    fn heading(&self) -> Heading {
+        Heading::default()
+    }
+
     /// The words that stand out on a terminal, and in which way.
     fn tones(&self) -> &'static [(&'static str, Tone)] {
         &[(super::count::UNKNOWN, Tone::Doubtful)]
@@ -25,15 +30,24 @@ pub trait View: serde::Serialize {
     }
 }
 
-/// What a word says about what it is said of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What stands at the head of a page: what it is about, and where it is from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// What it is about, in a few words.
+    pub title: String,
+    /// Where it is from and of when, a fact each.
+    pub origin: Vec<String>,
+}
+
+/// What a word says about what it is said of, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    /// It hurts.
-    Bad,
-    /// It is worth a second look.
-    Doubtful,
     /// It is well.
     Good,
+    /// It is worth a second look.
+    Doubtful,
+    /// It hurts.
+    Bad,
 }
 
 /// In which formats a column or a section is shown.
@@ -46,8 +60,12 @@ pub enum Shown {
     Wide,
     /// Only where there is no room: not in wide tables, nor in documents.
     Narrow,
-    /// Only in documents, which are passed on without what standard error says.
+    /// Only in Markdown, which is passed on without what standard error says.
     Document,
+    /// Only in pages of their own, which are looked at.
+    Page,
+    /// In all but pages, which say it in another form.
+    Unpaged,
 }
 
 /// A part of a report.
@@ -57,6 +75,10 @@ pub struct Section {
     pub title: Option<Cow<'static, str>>,
     /// Where it is shown.
     pub shown: Shown,
+    /// How a page makes it stand out; absent where it does not.
+    pub tone: Option<Tone>,
+    /// What stands above it in a page where it has no heading; empty where that is nothing, too.
+    pub caption: &'static str,
     /// The content.
     pub body: Body,
 }
@@ -65,41 +87,37 @@ impl Section {
     /// Sentences without a heading, each a line of its own.
     #[must_use]
     pub fn sentences(sentences: Vec<String>) -> Self {
-        Self {
-            title: None,
-            shown: Shown::Always,
-            body: Body::Sentences(sentences),
-        }
+        Self::of(Body::Sentences(sentences))
     }
 
     /// A table without a heading.
     #[must_use]
     pub fn table(table: Table) -> Self {
-        Self {
-            title: None,
-            shown: Shown::Always,
-            body: Body::Table(table),
-        }
+        Self::of(Body::Table(table))
     }
 
     /// A table in groups, without a heading.
     #[must_use]
     pub fn grouped(grouped: Grouped) -> Self {
-        Self {
-            title: None,
-            shown: Shown::Always,
-            body: Body::Grouped(grouped),
-        }
+        Self::of(Body::Grouped(grouped))
     }
 
     /// What follows from what, without a heading.
     #[must_use]
     pub fn chain(lines: Vec<ChainLine>) -> Self {
-        Self {
-            title: None,
-            shown: Shown::Always,
-            body: Body::Chain(lines),
-        }
+        Self::of(Body::Chain(lines))
+    }
+
+    /// Facts with their names, in pages only.
+    #[must_use]
+    pub fn facts(facts: Vec<(&'static str, String)>) -> Self {
+        Self::of(Body::Facts(facts)).shown(Shown::Page)
+    }
+
+    /// What happens when, in pages only.
+    #[must_use]
+    pub fn charts(charts: Vec<Chart>) -> Self {
+        Self::of(Body::Charts(charts)).shown(Shown::Page)
     }
 
     /// A list of items under a heading.
@@ -107,9 +125,32 @@ impl Section {
     pub fn list(title: &'static str, items: Vec<String>) -> Self {
         Self {
             title: Some(Cow::Borrowed(title)),
-            shown: Shown::Always,
-            body: Body::List(items),
+            ..Self::of(Body::List(items))
         }
+    }
+
+    fn of(body: Body) -> Self {
+        Self {
+            title: None,
+            shown: Shown::Always,
+            tone: None,
+            caption: "",
+            body,
+        }
+    }
+
+    /// Gives a section without a heading one in pages, which are not read from top to bottom.
+    #[must_use]
+    pub fn captioned(mut self, caption: &'static str) -> Self {
+        self.caption = caption;
+        self
+    }
+
+    /// Makes the section stand out in pages.
+    #[must_use]
+    pub fn toned(mut self, tone: impl Into<Option<Tone>>) -> Self {
+        self.tone = tone.into();
+        self
     }
 
     /// Gives the section a heading.
@@ -140,6 +181,34 @@ pub enum Body {
     Grouped(Grouped),
     /// What follows from what.
     Chain(Vec<ChainLine>),
+    /// Facts, each with its name; only pages show them.
+    Facts(Vec<(&'static str, String)>),
+    /// What happens when; only pages show them.
+    Charts(Vec<Chart>),
+}
+
+/// What happens when, as a picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chart {
+    /// What is told about the whole of it; empty where that is nothing.
+    pub note: String,
+    /// The moments, in order.
+    pub moments: Vec<Moment>,
+    /// When all is over, and in words what is then; absent where that is not known.
+    pub end: Option<(u64, String)>,
+}
+
+/// How much happens at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Seconds from the beginning.
+    pub seconds: u64,
+    /// The moment in words.
+    pub when: String,
+    /// How much happens.
+    pub number: usize,
+    /// That in words.
+    pub what: String,
 }
 
 /// One thing that is the case, below what it follows from.
@@ -211,6 +280,8 @@ pub struct Column {
     /// Whether it leaves a table that is too wide for the terminal: zero never does, of the others the
     /// highest is the first to go.
     pub leaves: u8,
+    /// Words that its cells may be, in the order in which pages sort them, and what each says.
+    pub words: &'static [(&'static str, Option<Tone>)],
 }
 
 impl Column {
@@ -240,6 +311,7 @@ impl Column {
             shown: Shown::Always,
             content: Content::Name,
             leaves: 0,
+            words: &[],
         }
     }
 
@@ -249,6 +321,7 @@ impl Column {
             shown: Shown::Always,
             content,
             leaves: 0,
+            words: &[],
         }
     }
 
@@ -262,6 +335,13 @@ impl Column {
     #[must_use]
     pub const fn leaves(mut self, turn: u8) -> Self {
         self.leaves = turn;
+        self
+    }
+
+    /// Says which words its cells may be, in their order, and what each says.
+    #[must_use]
+    pub const fn of_words(mut self, words: &'static [(&'static str, Option<Tone>)]) -> Self {
+        self.words = words;
         self
     }
 

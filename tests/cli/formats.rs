@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::harness::{EXAMPLE, Run, devicetaint};
+use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
 
 /// One pod, one device.
 fn preview(flags: &str) -> Run {
@@ -634,13 +634,67 @@ fn unknown_format_lists_the_known_ones() {
     assert_snapshot!(preview("-o jsn").shown(), @"
     [stderr]
     error: invalid value 'jsn' for '--output <FORMAT>'
-      [possible values: table, wide, json, yaml, markdown, name]
+      [possible values: table, wide, json, yaml, markdown, html, name]
 
       tip: a similar value exists: 'json'
 
     For more information, try '--help'.
     [exit status: 2]
     ");
+}
+
+#[test]
+fn commands_without_a_page_say_what_they_take() {
+    for command in ["devices", "wait r", "podresources list"] {
+        let run = devicetaint(&format!("{command} -o html"));
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{command}");
+        let known = "[possible values: table, wide, json, yaml, markdown, name]";
+        assert!(run.stderr.contains(known), "{}", run.shown());
+    }
+    let run = devicetaint(&format!("list --watch -o html --from {EXAMPLE}"));
+    assert_snapshot!(run.shown(), @"
+    [stderr]
+    error: --watch lists again and again, and a page is one answer
+    hint: for a page: -o html without --watch; to watch: -o table, wide, markdown or name
+    [exit status: 2]
+    ");
+}
+
+#[test]
+fn a_page_says_what_is_odd_and_what_is_not_known_and_ends_as_every_format_does() {
+    let preview = preview("-o html --abort-if pods.evicted>0");
+    assert_eq!(preview.code, 4, "{}", preview.stderr);
+    assert!(preview.stdout.starts_with("<!doctype html>"));
+    assert!(preview.stdout.ends_with("</html>\n"));
+    assert!(preview.stdout.contains("<b class=\"bad\">tripped</b>"));
+    let rules = devicetaint(&format!("list -o json --from {EXAMPLE}")).stdout;
+    let folder = Folder::new().with("rules.json", rules);
+    for command in [
+        "preview --rule node-6-firmware",
+        "list",
+        "describe node-6-firmware",
+        "explain rule/node-6-firmware",
+    ] {
+        let line = format!("{command} --now 2026-11-20T10:30:00Z --from rules.json -o html");
+        let run = folder.devicetaint(&line);
+        assert_eq!(run.code, 0, "{}", run.shown());
+        let (_, found) = run.stdout.split_once("<main>").expect("a page");
+        let first = found
+            .find("Incomplete: this is not known</h2>")
+            .expect(command);
+        let rest = found.find("</table>").unwrap_or(found.len());
+        assert!(first < rest, "{command}: it stands above all tables");
+        assert!(found.contains("<li>pods: "), "{command}: {found}");
+        let strict = folder.devicetaint(&format!("{line} --strict"));
+        assert_eq!((strict.code, &strict.stdout), (6, &run.stdout), "{command}");
+    }
+    let gone = folder.devicetaint("describe gone --from rules.json -o html");
+    assert_eq!(
+        (gone.code, gone.stdout.as_str()),
+        (1, ""),
+        "{}",
+        gone.shown()
+    );
 }
 
 fn schema(name: &str) -> Validator {
@@ -715,7 +769,7 @@ fn colours_are_for_people_and_only_when_asked_for_in_a_pipe() {
         .replace("\u{1b}[33m", "")
         .replace("\u{1b}[0m", "");
     assert_eq!(plain, devicetaint(&line).stdout);
-    for format in ["json", "yaml", "markdown", "name"] {
+    for format in ["json", "yaml", "markdown", "html", "name"] {
         let data = devicetaint(&format!("{line} --color always -o {format}"));
         assert!(!data.stdout.contains('\u{1b}'), "{format}");
     }

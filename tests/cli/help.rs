@@ -92,7 +92,7 @@ fn short_help_of_preview() {
     Output:
           --sort-by <ORDER>  Which pod comes first: severity, time, namespace or workload
           --by <WHAT>        A table for each workload, namespace, node, device or claim
-      -o, --output <FORMAT>  One of table, wide, json, yaml, markdown and name [default: table]
+      -o, --output <FORMAT>  One of table, wide, json, yaml, markdown, html and name [default: table]
           --strict           Exit with code 6 when part of the answer is missing
 
     Examples:

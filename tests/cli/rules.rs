@@ -401,7 +401,7 @@ fn rules_are_taken_as_they_are_printed_and_several_at_a_time() {
 fn a_list_says_what_is_not_known_whatever_its_form_and_however_quiet() {
     let rules = devicetaint(&format!("list -o json --from {EXAMPLE}")).stdout;
     let folder = Folder::new().with("rules.json", rules);
-    for format in ["table", "wide", "json", "yaml", "markdown", "name"] {
+    for format in ["table", "wide", "json", "yaml", "markdown", "html", "name"] {
         let line = format!("list -q -o {format} --now 2026-11-20T10:30:00Z --from rules.json");
         let run = folder.devicetaint(&line);
         assert_eq!(run.code, 0, "{}", run.shown());

@@ -89,6 +89,14 @@ fn several_clusters_answer_side_by_side() {
         let run = world.run(&format!("devices DRIVER --contexts prod -o {format}"));
         assert!(run.ended(0).stdout.contains("prod-us"), "{format}");
     }
+    let page = world
+        .run("preview GPU0 --contexts prod -o html")
+        .ended(0)
+        .stdout;
+    assert!(page.ends_with("</html>\n"), "{page}");
+    for context in ["prod-eu", "prod-us"] {
+        assert!(page.contains(&format!("<td>{context}</td>")), "{page}");
+    }
 }
 
 #[test]

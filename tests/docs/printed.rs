@@ -61,6 +61,29 @@ fn commands_print_what_the_documentation_says() {
     assert!(run > 30, "only {run} commands");
 }
 
+/// The page that the book shows is the one that the program makes.
+#[test]
+fn the_page_of_the_book_is_made_by_the_program() {
+    let output = Command::new(PLUGIN)
+        .args(["preview", "gpu.example.com/node-3/*"])
+        .args(["example.com/maintenance=firmware:NoExecute"])
+        .args(["--abort-if", "pods.evicted>3"])
+        .args(["--from", "examples/cluster.yaml", "-o", "html"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let made = String::from_utf8(output.stdout).unwrap();
+    let file = root().join("docs/src/guides/review.html");
+    if std::env::var_os("UPDATE_GENERATED").is_some() {
+        std::fs::write(&file, &made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == made,
+        "write it anew: UPDATE_GENERATED=1 cargo test --test docs"
+    );
+}
+
 /// The command up to what is the shell's affair: a pipe, a redirection, another command.
 fn own_words(command: &str) -> &str {
     let mut is_quoted = false;

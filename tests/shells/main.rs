@@ -9,6 +9,8 @@
     reason = "a test or benchmark, not the program"
 )]
 
+#[path = "../support/debian.rs"]
+mod debian;
 mod install;
 mod support;
 mod tab;

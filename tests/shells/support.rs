@@ -1,39 +1,12 @@
 //! The shells, and an empty home to run them in.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+
+pub use crate::debian::program as shell;
 
 /// The program under test.
 pub const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
-
-/// Where the shell is. One that is missing is installed where that needs nobody's password.
-pub fn shell(name: &str) -> PathBuf {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(found) = in_path(name) {
-        return found;
-    }
-    eprintln!("shells: installing {name} …");
-    for arguments in [&["update", "-q"][..], &["install", "-y", "-q", name]] {
-        let _ = Command::new("apt-get")
-            .args(arguments)
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .output();
-    }
-    in_path(name).unwrap_or_else(|| {
-        panic!("these tests drive {name}, which is not here: install it (Debian: apt-get install {name})")
-    })
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let found = env::split_paths(&path).map(|folder| folder.join(name));
-    found.into_iter().find(|file| file.is_file())
-}
 
 /// The example cluster.
 pub fn example() -> PathBuf {

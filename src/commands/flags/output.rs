@@ -68,8 +68,42 @@ impl OutputArgs {
     }
 }
 
-/// Accepts the formats that `render` knows, so that there is one list of them.
+/// How a report is printed that can be a page of its own.
+#[derive(clap::Args, Debug)]
+pub(crate) struct PageArgs {
+    /// One of table, wide, json, yaml, markdown, html and name
+    ///
+    /// html is one file to look at, for tickets and reviews: it loads nothing, and needs no script.
+    #[arg(short, long, hide_possible_values = true, value_parser = page_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) output: Format,
+
+    /// Exit with code 6 when part of the answer is missing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) strict: bool,
+}
+
+impl PageArgs {
+    /// What was typed, as work takes it.
+    pub(crate) fn wanted(&self) -> Wanted {
+        Wanted {
+            format: self.output,
+            strict: self.strict,
+        }
+    }
+}
+
+/// Accepts the formats that `render` knows but pages, so that there is one list of them.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(|format| PossibleValue::new(format.as_str()));
+    parser(&Format::UNPAGED)
+}
+
+/// Accepts pages too.
+fn page_parser() -> impl TypedValueParser<Value = Format> {
+    parser(&Format::ALL)
+}
+
+fn parser(formats: &[Format]) -> impl TypedValueParser<Value = Format> + use<> {
+    let names = formats.iter();
+    let names = names.map(|format| PossibleValue::new(format.as_str()));
     clap::builder::PossibleValuesParser::new(names).try_map(|text| text.parse::<Format>())
 }

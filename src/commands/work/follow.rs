@@ -162,7 +162,7 @@ async fn rest(watched: &mut Watched) -> Result<(), crate::cluster::ClusterError>
 /// What stands between two answers.
 fn between(format: Format) -> &'static str {
     match format {
-        Format::Table | Format::Wide | Format::Markdown | Format::Name => "\n",
+        Format::Table | Format::Wide | Format::Markdown | Format::Html | Format::Name => "\n",
         Format::Yaml => "---\n",
         Format::Json => "",
     }

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::change::SingleChange;
 use super::step::{Step, lines};
-use super::verdict::ExplainedVerdict;
+use super::verdict::{ExplainedVerdict, VerdictCode};
 use super::waiting::{BlameCode, WaitingRequest};
 use crate::model::Gap;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, beside};
 use crate::report::knowledge::Knowledge;
 use crate::report::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
-use crate::report::table::{Section, Shown, View};
+use crate::report::table::{Heading, Section, Shown, Tone, View, counted};
 
 /// Why it is so: pods, devices and rules, link by link.
 ///
@@ -88,12 +88,31 @@ impl Explanation {
 }
 
 impl Explained {
+    /// How the answer about a pod stands out: only what is known to be well is.
+    fn tone(&self) -> Option<Tone> {
+        let verdict = self.verdict.as_ref()?;
+        Some(match verdict.code {
+            VerdictCode::Evicted => Tone::Bad,
+            VerdictCode::Terminating | VerdictCode::Unknown => Tone::Doubtful,
+            VerdictCode::Tolerates | VerdictCode::NotEvicted | VerdictCode::Untouched => {
+                match self.blame {
+                    Some(_) => Tone::Doubtful,
+                    None => Tone::Good,
+                }
+            }
+        })
+    }
+
     fn sections(&self) -> Vec<Section> {
         let headline = format!("{}: {}", self.name, self.answer);
         let changes: Vec<Step> = self.changes.iter().map(SingleChange::step).collect();
         vec![
-            Section::sentences(vec![headline]),
-            Section::chain(lines(&self.steps, 0)),
+            Section::sentences(vec![headline]).shown(Shown::Unpaged),
+            Section::sentences(vec![self.answer.clone()])
+                .titled(self.name.clone())
+                .shown(Shown::Page)
+                .toned(self.tone()),
+            Section::chain(lines(&self.steps, 0)).captioned("How that comes about"),
             Section::chain(lines(&changes, 0))
                 .titled("What would alter that, one by one".to_owned()),
         ]
@@ -102,13 +121,24 @@ impl Explained {
 
 impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
-        let mut sections: Vec<Section> =
-            self.subjects.iter().flat_map(Explained::sections).collect();
+        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
+        sections.extend(self.subjects.iter().flat_map(Explained::sections));
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
-        sections.push(Section::list("Incomplete", incomplete));
+        sections.push(Section::list("Incomplete", incomplete).shown(Shown::Unpaged));
         sections
+    }
+
+    fn heading(&self) -> Heading {
+        let title = match self.subjects.as_slice() {
+            [only] => format!("Why: {}", only.name),
+            several => format!("Why: {}", counted(several.len(), "subject")),
+        };
+        Heading {
+            title,
+            origin: self.metadata.origin(),
+        }
     }
 
     fn names(&self) -> Vec<String> {

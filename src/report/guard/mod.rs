@@ -12,12 +12,14 @@
 //! | What does a report count, and does the guard trip? | `evaluation` |
 //! | What became of it? | `outcome` |
 //! | And for several clusters together? | `together` |
+//! | How is that told? | `sections` |
 
 mod comparison;
 mod error;
 mod evaluation;
 mod expression;
 mod outcome;
+mod sections;
 mod signal;
 mod together;
 
@@ -25,4 +27,5 @@ pub use error::GuardError;
 pub use evaluation::Wholes;
 pub use expression::Guard;
 pub use outcome::GuardResult;
+pub(in crate::report) use sections::sections;
 pub use signal::Signal;

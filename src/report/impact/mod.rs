@@ -15,7 +15,7 @@
 //! | When are two answers the same? | `digest` |
 //! | Does the controller itself say the same? | `published` |
 //! | Why does a pod stay, or leave for other reasons? | [`note`] |
-//! | How is it told to people? | `sections`, `headline`, `rows` |
+//! | How is it told to people? | `sections`, `headline`, `rows`; what only a page has room for: `page` |
 //! | Which pod is told first, and with which others? | [`arrangement`], `order` |
 //! | When do the evictions fall, and when is the last pod gone? | `timeline` |
 //! | Who has to agree to it? | [`consent`] |
@@ -33,6 +33,7 @@ pub mod expect;
 mod findings;
 mod headline;
 mod order;
+mod page;
 mod published;
 pub mod replacements;
 mod rows;

@@ -6,15 +6,26 @@ use super::arrangement::Grouping;
 use super::order::workload;
 use super::view::{ImpactReport, Outcome, Pod};
 use crate::report::hazard::Hazard;
-use crate::report::table::{Column, NONE, Section, Table, counted, each_once, first_of, optional};
+use crate::report::table::{
+    Column, NONE, Section, Table, Tone, counted, each_once, first_of, optional,
+};
 use crate::report::taint::owner;
 use crate::report::time::human_duration;
+
+/// The words for how badly a pod is hit, the worst first.
+const SEVERITIES: &[(&str, Option<Tone>)] = &[
+    ("danger", Some(Tone::Bad)),
+    ("warning", Some(Tone::Doubtful)),
+    ("notice", None),
+    ("ok", Some(Tone::Good)),
+];
 
 /// The pods that would be evicted, in one table or in one for each group, as the report is arranged.
 pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
     let evicted = in_order(report, |pod| pod.outcome.is_evicted());
     let Some(by) = report.arrangement.by else {
-        return vec![Section::table(table(&evicted, shared))];
+        let table = Section::table(table(&evicted, shared));
+        return vec![table.captioned("Pods that would be evicted")];
     };
     let groups = groups(by, &report.pods);
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
@@ -114,7 +125,7 @@ fn table(pods: &[&Pod], shared: &Shared) -> Table {
     };
     Table {
         columns: vec![
-            Column::text("SEVERITY"),
+            Column::text("SEVERITY").of_words(SEVERITIES),
             Column::text("WHEN"),
             Column::long("POD"),
             unless(&shared.node, Column::text("NODE").leaves(1)),
@@ -260,9 +271,12 @@ mod tests {
         "#);
         let rows = sections.iter().map(|section| match &section.body {
             Body::Table(table) => table.rows.len(),
-            Body::Sentences(_) | Body::List(_) | Body::Grouped(_) | Body::Chain(_) => {
-                panic!("{section:?}")
-            }
+            Body::Sentences(_)
+            | Body::List(_)
+            | Body::Grouped(_)
+            | Body::Chain(_)
+            | Body::Facts(_)
+            | Body::Charts(_) => panic!("{section:?}"),
         });
         assert_eq!(rows.sum::<usize>(), report.summary.pods);
         assert!(!report.sections().is_empty());

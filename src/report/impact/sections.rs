@@ -2,19 +2,20 @@
 
 use super::budgets::Budget;
 use super::headline::headline;
+use super::page;
 use super::rows::{self, Shared};
 use super::siblings::Sibling;
 use super::timeline::Timeline;
 use super::view::{ImpactReport, Pod, Selector, TaintImpact};
 use crate::naming::device::Conditions;
 use crate::naming::pod;
-use crate::report::answer::Answer;
+use crate::report::answer::{Answer, beside};
 use crate::report::count::{Bounds, UNKNOWN};
-use crate::report::guard::GuardResult;
+use crate::report::guard;
 use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
 use crate::report::table::{
-    Column, NONE, Section, Shown, Table, Tone, View, counted, each_once, optional,
+    Column, Heading, NONE, Section, Shown, Table, Tone, View, counted, each_once, optional,
 };
 use crate::report::taint::spelled;
 
@@ -29,15 +30,23 @@ impl View for ImpactReport {
         answer.extend(timeline.as_ref().and_then(Timeline::sentence));
         answer.extend(shared.sentence());
         let mut sections = vec![
-            Section::sentences(question(&self.taints)),
-            Section::sentences(answer),
-            Section::list("What hurts most", self.worst_of_all()),
+            Section::sentences(question(&self.taints)).shown(Shown::Unpaged),
+            Section::sentences(answer).toned(page::tone(self)),
         ];
+        sections.extend(beside(&self.warnings, &self.incomplete));
+        sections.push(Section::list("What hurts most", self.worst_of_all()));
+        sections.push(page::summary(&self.summary));
+        let picture = timeline.as_ref().map(Timeline::picture);
+        let picture = Section::charts(picture.into_iter().collect());
+        sections.push(picture.titled("Timeline of the evictions".to_owned()));
         sections.extend(rows::sections(self, &shared));
         let chart = timeline.and_then(|timeline| timeline.chart());
-        sections.extend(chart.map(|chart| Section::table(chart).titled("Timeline".to_owned())));
+        let chart = chart.map(|chart| Section::table(chart).titled("Timeline".to_owned()));
+        sections.extend(chart.map(|chart| chart.shown(Shown::Unpaged)));
+        sections.extend(page::tables(self));
         sections.push(Section::list("Who stays", rows::staying(self)));
-        sections.push(Section::table(taints(&self.taints)).shown(taints_shown(&self.taints)));
+        let taints = Section::table(taints(&self.taints)).captioned("Taints that were asked about");
+        sections.push(taints.shown(taints_shown(&self.taints)));
         sections.push(controller(&self.taints));
         sections.push(Section::list("The controller says", published(self)));
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
@@ -49,13 +58,24 @@ impl View for ImpactReport {
             siblings(&self.siblings),
         ));
         sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
-        sections.push(Section::list("Guards", guards(&self.guards)));
+        sections.extend(guard::sections(&self.guards));
         let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
         let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        sections.push(Section::list("Incomplete", incomplete));
+        sections.push(Section::list("Incomplete", incomplete).shown(Shown::Unpaged));
         sections
+    }
+
+    fn heading(&self) -> Heading {
+        let mut origin = self.metadata.origin.origin();
+        origin.push(format!("digest {}", self.metadata.digest));
+        let question = question(&self.taints).pop();
+        let title = question.unwrap_or_else(|| counted(self.taints.len(), "taint"));
+        Heading {
+            title: format!("Preview: {title}"),
+            origin,
+        }
     }
 
     /// The pods that would be evicted, as arguments of kubectl.
@@ -212,18 +232,6 @@ fn siblings(siblings: &[Sibling]) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn guards(guards: &[GuardResult]) -> Vec<String> {
-    let line = |guard: &GuardResult| {
-        let state = if guard.tripped {
-            "tripped"
-        } else {
-            "not tripped"
-        };
-        format!("{}: {state}, {}", guard.name(), guard.value_in_words())
-    };
-    guards.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::view::{ImpactReport, Outcome, Pod};
 use crate::report::hazard::Hazard;
-use crate::report::table::{Column, Table, counted};
+use crate::report::table::{Chart, Column, Moment, Table, counted};
 use crate::report::time::{Time, human_duration};
 
 /// More moments than these are told in spans of equal length.
@@ -65,6 +65,31 @@ impl Timeline {
         self.is_whole.then(|| {
             format!("The last one is gone after about {gone}, if it takes all of its grace period.")
         })
+    }
+
+    /// The evictions as a picture, from now until the last pod is gone.
+    pub(super) fn picture(&self) -> Chart {
+        let moment = |(seconds, pods): &(i64, usize)| Moment {
+            seconds: seconds.unsigned_abs(),
+            when: when(*seconds),
+            number: *pods,
+            what: counted(*pods, "pod"),
+        };
+        let is_known = self.is_whole && self.stuck == 0;
+        let gone = when(self.gone_in.as_secs());
+        let note = if self.is_whole {
+            ""
+        } else {
+            "As far as is known: the answer is incomplete."
+        };
+        Chart {
+            note: note.to_owned(),
+            moments: self.moments.iter().map(moment).collect(),
+            end: is_known.then(|| {
+                let seconds = self.gone_in.as_secs().unsigned_abs();
+                (seconds, format!("{gone}: the last one is gone"))
+            }),
+        }
     }
 
     /// The evictions as a chart; `None` where all are at once, and few.

@@ -1,0 +1,187 @@
+//! What a reader gets to see.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::Value;
+
+use crate::chromium::{Chromium, Look};
+use crate::made::{ASKED, Pages, hostile};
+
+/// What is wrong with the page that is open, in its own words; empty when nothing is.
+const FAULTS: &str = include_str!("faults.js");
+
+const LOOK: Look = Look {
+    width: 1_600,
+    scheme: "light",
+    medium: "screen",
+    scripts: true,
+};
+
+fn looks() -> Vec<Look> {
+    let mut looks = Vec::new();
+    for width in [400, 1_600] {
+        for scheme in ["light", "dark"] {
+            looks.push(Look {
+                width,
+                scheme,
+                ..LOOK
+            });
+        }
+    }
+    // A sheet of A4, without its margins.
+    looks.push(Look {
+        width: 718,
+        medium: "print",
+        ..LOOK
+    });
+    looks
+}
+
+/// Looks at a page in every way, and keeps pictures where KEEP_PAGES says.
+fn assert_readable(browser: &mut Chromium, file: &Path) {
+    for look in looks() {
+        browser.open(file, look);
+        let faults = browser.evaluate(FAULTS);
+        let what = format!("{} {look:?}", file.display());
+        assert_eq!(faults, Value::Array(Vec::new()), "{what}");
+        assert!(browser.said().is_empty(), "{what}: {:?}", browser.said());
+        let own = format!("file://{}", file.display());
+        assert_eq!(browser.requested(), [own.as_str()], "{what}");
+        if let Some(kept) = env::var_os("KEEP_PAGES").map(PathBuf::from) {
+            fs::create_dir_all(&kept).unwrap();
+            let name = file.file_stem().unwrap().to_string_lossy();
+            let Look {
+                width,
+                scheme,
+                medium,
+                ..
+            } = look;
+            browser.photograph(&kept.join(format!("{name}-{width}-{scheme}-{medium}.png")));
+            fs::copy(file, kept.join(format!("{name}.html"))).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_page_is_readable_and_quiet_and_asks_nobody_for_anything() {
+    let pages = Pages::new();
+    let mut browser = Chromium::start();
+    for (name, arguments) in ASKED {
+        assert_readable(&mut browser, &pages.of_the_example(name, arguments));
+    }
+}
+
+#[test]
+fn no_name_takes_a_page_over_or_makes_it_too_wide() {
+    let pages = Pages::new();
+    let mut browser = Chromium::start();
+    let objects = hostile(12);
+    for (name, arguments) in [
+        ("hostile-preview", "preview --all-devices"),
+        ("hostile-list", "list"),
+        ("hostile-explain", "explain -l !x"),
+    ] {
+        let file = pages.of(name, arguments, &objects);
+        assert_readable(&mut browser, &file);
+        let alien =
+            "[document.scripts.length, document.images.length, document.title.startsWith('taken')]";
+        assert_eq!(browser.evaluate(alien), serde_json::json!([1, 0, false]));
+    }
+    // What the names would do if they were markup: the policy of the page keeps them from it, too.
+    let file = pages.of("hostile-preview", "preview --all-devices", &objects);
+    let unescaped = fs::read_to_string(&file).unwrap();
+    let unescaped = unescaped
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'");
+    fs::write(&file, unescaped).unwrap();
+    browser.open(&file, LOOK);
+    assert_ne!(browser.evaluate("document.images.length"), 0);
+    assert_ne!(browser.evaluate("document.title"), "taken");
+    let asked = browser.requested();
+    assert!(
+        !asked.iter().any(|address| address.starts_with("http")) || blocked(&browser),
+        "{asked:?}"
+    );
+}
+
+/// Whether the browser says that it kept the page from loading something.
+fn blocked(browser: &Chromium) -> bool {
+    let said = browser.said();
+    said.iter()
+        .any(|entry| entry.to_string().contains("Content Security Policy"))
+}
+
+/// The cells of a column of the first table, from top to bottom.
+fn column(browser: &mut Chromium, header: &str) -> Vec<String> {
+    let cells = browser.evaluate(&format!(
+        "(() => {{ const table = document.querySelector('table');
+            const place = [...table.tHead.rows[0].cells].findIndex(it => it.textContent === '{header}');
+            return [...table.tBodies[0].rows].map(row => row.cells[place].textContent); }})()"
+    ));
+    serde_json::from_value(cells).unwrap()
+}
+
+fn click(browser: &mut Chromium, header: &str) {
+    browser.evaluate(&format!(
+        "[...document.querySelectorAll('th button')].find(it => it.textContent === '{header}').click()"
+    ));
+}
+
+#[test]
+fn tables_are_sorted_where_scripts_are_allowed_and_whole_where_they_are_not() {
+    let pages = Pages::new();
+    let mut browser = Chromium::start();
+    let file = pages.of("sorted", "preview --all-devices", &hostile(12));
+    let quiet = Look {
+        scripts: false,
+        ..LOOK
+    };
+    browser.open(&file, quiet);
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('th button').length"),
+        0
+    );
+    let as_made = column(&mut browser, "WHEN");
+    assert_eq!(as_made.len(), 12, "{as_made:?}");
+
+    browser.open(&file, LOOK);
+    assert_eq!(column(&mut browser, "WHEN"), as_made);
+    let minutes = |cells: Vec<String>| -> Vec<u64> {
+        let minutes = cells.iter().map(|cell| match cell.as_str() {
+            "now" => 0,
+            later => {
+                let text = later.trim_start_matches('+');
+                let (hours, rest) = text.split_once('h').unwrap_or(("0", text));
+                let rest = rest.trim_end_matches('m');
+                hours.parse::<u64>().unwrap() * 60 + rest.parse::<u64>().unwrap_or_default()
+            }
+        });
+        minutes.collect()
+    };
+    click(&mut browser, "WHEN");
+    let up = minutes(column(&mut browser, "WHEN"));
+    assert_eq!(up.len(), 12);
+    assert!(up.is_sorted() && up[0] < up[11], "{up:?}");
+    click(&mut browser, "WHEN");
+    let down = minutes(column(&mut browser, "WHEN"));
+    assert!(
+        down.iter().rev().is_sorted() && down[0] > down[11],
+        "{down:?}"
+    );
+    click(&mut browser, "WHEN");
+    assert_eq!(column(&mut browser, "WHEN"), as_made);
+    click(&mut browser, "POD");
+    let pods = column(&mut browser, "POD");
+    let numbers = pods.iter().map(|pod| {
+        let (_, name) = pod.split_once("/p").unwrap();
+        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().unwrap_or_default()
+    });
+    assert!(
+        numbers.is_sorted(),
+        "names are in the order of their numbers: {pods:?}"
+    );
+}
