@@ -73,52 +73,98 @@ fn every_way_to_choose_is_one_way_for_every_command() {
     );
     let class = format!("large-{node}");
     let uuid = format!("uuid=GPU-2-{node}");
-    let cases: Vec<(Vec<&str>, &[&str])> = vec![
+    let ways: Vec<(Vec<&str>, &[&str])> = vec![
         (vec!["--node", &node], &["part-0", "part-1", "part-2"]),
         (vec!["--pod", &pod], &["part-0"]),
         (vec!["--claim", &pod], &["part-0"]),
         (vec!["--where", &firmware], &["part-0", "part-1"]),
         (vec!["--class", &class], &["part-0", "part-2"]),
-        (
-            vec!["--node", &node, "--attribute", "memory<=20Gi"],
-            &["part-1"],
-        ),
-        (vec!["--attribute", &uuid], &["part-1"]),
-        (vec!["--class", &class, "--where", &firmware], &["part-0"]),
-        (
-            vec!["--pod", &pod, "--with-partitions"],
-            &["part-0", "part-1"],
-        ),
+        (vec!["--attribute", "memory<=20Gi"], &["part-1"]),
+        (vec![&uuid], &["part-1"]),
     ];
-    for (flags, expected) in cases {
-        assert_eq!(chosen(&world, &flags), expected, "{flags:?}");
-        let taint = format!("{KEY}:NoSchedule");
-        let preview = [&["preview", taint.as_str(), "-o", "json"], flags.as_slice()].concat();
-        let report: Value = serde_json::from_slice(&plane.plugin(&preview).stdout).expect("JSON");
-        let count = report["devices"].as_array().expect("devices").len();
-        assert_eq!(count, expected.len(), "{flags:?}: {report}");
-
-        let add = [&["add", taint.as_str(), "--yes"], flags.as_slice()].concat();
-        let added = plane.plugin(&add);
-        assert!(added.status.success(), "{flags:?}: {added:?}");
-        let mut names: Vec<String> = block_on(world.rules())
-            .iter()
-            .map(|rule| {
-                rule["spec"]["deviceSelector"]["device"]
-                    .as_str()
-                    .expect("a device")
-                    .to_owned()
-            })
-            .collect();
-        names.sort();
-        assert_eq!(names, expected, "{flags:?}");
-
-        let key = format!("{KEY}-");
-        let remove = [&["remove", key.as_str(), "--yes"], flags.as_slice()].concat();
-        let removed = plane.plugin(&remove);
-        assert!(removed.status.success(), "{flags:?}: {removed:?}");
-        assert_eq!(block_on(world.rules()), Vec::<Value>::new(), "{flags:?}");
+    for (flags, expected) in &ways {
+        // Memory is what devices of others have, too.
+        if flags[0] != "--attribute" {
+            chosen_by_every_command(&world, flags, expected);
+        }
     }
+    for (place, (first, of_first)) in ways.iter().enumerate() {
+        for (second, of_second) in &ways[place + 1..] {
+            let both = [first.as_slice(), second].concat();
+            let expected: Vec<&str> = of_first
+                .iter()
+                .filter(|device| of_second.contains(device))
+                .copied()
+                .collect();
+            if expected.is_empty() {
+                chosen_by_no_command(&world, &both);
+            } else {
+                chosen_by_every_command(&world, &both, &expected);
+            }
+        }
+    }
+    let whole = ["--pod", &pod, "--with-partitions"];
+    chosen_by_every_command(&world, &whole, &["part-0", "part-1"]);
+}
+
+/// What the flags choose is listed, previewed, tainted and freed again.
+fn chosen_by_every_command(world: &World<'_>, flags: &[&str], expected: &[&str]) {
+    let plane = world.plane;
+    assert_eq!(chosen(world, flags), expected, "{flags:?}");
+    let taint = format!("{KEY}:NoSchedule");
+    let report = plane.plugin(&question("preview", flags, &taint, &["-o", "json"]));
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    let count = report["devices"].as_array().expect("devices").len();
+    assert_eq!(count, expected.len(), "{flags:?}: {report}");
+
+    let added = plane.plugin(&question("add", flags, &taint, &["--yes"]));
+    assert!(added.status.success(), "{flags:?}: {added:?}");
+    let mut names: Vec<String> = block_on(world.rules())
+        .iter()
+        .map(|rule| {
+            let device = rule["spec"]["deviceSelector"]["device"].as_str();
+            device.expect("a device").to_owned()
+        })
+        .collect();
+    names.sort();
+    assert_eq!(names, expected, "{flags:?}");
+
+    let removed = plane.plugin(&question("remove", flags, &format!("{KEY}-"), &["--yes"]));
+    assert!(removed.status.success(), "{flags:?}: {removed:?}");
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new(), "{flags:?}");
+}
+
+/// Where no device meets all that was asked, that is said, and nothing happens.
+fn chosen_by_no_command(world: &World<'_>, flags: &[&str]) {
+    for (command, taint) in [
+        ("preview", format!("{KEY}:NoSchedule")),
+        ("add", format!("{KEY}:NoSchedule")),
+        ("remove", format!("{KEY}-")),
+    ] {
+        let more: &[&str] = if command == "preview" {
+            &[]
+        } else {
+            &["--yes"]
+        };
+        let output = world.plane.plugin(&question(command, flags, &taint, more));
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{command} {flags:?}: {output:?}"
+        );
+        assert!(output.stdout.is_empty(), "{command} {flags:?}: {output:?}");
+    }
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new(), "{flags:?}");
+}
+
+/// A command with what chooses before its taint.
+fn question<'a>(
+    command: &'a str,
+    flags: &[&'a str],
+    taint: &'a str,
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    [&[command], flags, &[taint], more].concat()
 }
 
 #[test]
