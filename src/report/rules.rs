@@ -286,19 +286,19 @@ fn columns(notes: Notes) -> Vec<Column> {
     };
     vec![
         Column::text("NAME"),
-        Column::text("TAINT"),
+        Column::long("TAINT"),
         Column::text("EFFECT"),
-        Column::text("DRIVER"),
-        Column::text("POOL"),
-        Column::text("DEVICE"),
-        Column::number("DEVICES"),
+        Column::long("DRIVER").leaves(5),
+        Column::text("POOL").leaves(2),
+        Column::text("DEVICE").leaves(1),
+        Column::number("DEVICES").leaves(4),
         Column::number("PODS"),
         Column::text("EVICTING"),
         noted(Column::prose("REASON")),
         Column::text("TICKET").wide(),
         noted(Column::text("BY")),
         noted(Column::text("EXPIRES")),
-        Column::text("AGE"),
+        Column::text("AGE").leaves(3),
     ]
 }
 
@@ -475,7 +475,7 @@ mod tests {
         let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
         let page = Page {
             format: Format::Table,
-            width: Some(80),
+            width: None,
         };
         render(&list, page).unwrap()
     }

@@ -56,17 +56,26 @@ fn the_same_is_said_on_terminals_of_every_width() {
         assert!(wide.len() > 2, "{command}: {wide:#?}");
         for columns in [60, 80, 120, 200] {
             let narrow = lines(command, columns);
-            if command.starts_with("preview") && !command.ends_with("wide") {
+            // What leaves a table is of less importance than who, when and why, or which rule does what.
+            let stay: &[&str] = if command.ends_with("wide") {
+                &[]
+            } else if command.starts_with("preview") {
+                &["SEVERITY", "WHEN", "POD", "WHY-IT-HURTS"]
+            } else if command == "list" {
+                &["NAME", "TAINT", "EFFECT", "PODS", "EVICTING"]
+            } else {
+                &[]
+            };
+            if let [first, ..] = stay {
                 let mut rest = words(&wide);
                 for word in words(&narrow).iter().filter(|word| !word.contains('…')) {
                     let place = rest.iter().position(|other| other == word);
                     let place = place.unwrap_or_else(|| panic!("{command} at {columns}: {word}"));
                     rest.remove(place);
                 }
-                // What leaves a table is of less importance than who, when and why.
-                let headers = narrow.iter().find(|line| line.starts_with("SEVERITY"));
-                let headers = headers.expect("the pods");
-                for header in ["WHEN", "POD", "WHY-IT-HURTS"] {
+                let headers = narrow.iter().find(|line| line.starts_with(first));
+                let headers = headers.expect("a table");
+                for header in stay {
                     assert!(
                         headers.contains(header),
                         "{command} at {columns}: {headers}"
@@ -202,9 +211,14 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
     ");
-    let command = "preview 'gpu.example.com/node-3/*' example.com/maintenance=firmware:NoExecute";
-    for line in lines(command, 80) {
-        assert!(line.chars().count() <= 80, "{line}");
+    for command in [
+        "preview 'gpu.example.com/node-3/*' example.com/maintenance=firmware:NoExecute",
+        "preview gpu.example.com/node-3/gpu-0 gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware:NoExecute",
+        "list",
+    ] {
+        for line in lines(command, 80) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
 }
 

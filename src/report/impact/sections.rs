@@ -148,13 +148,13 @@ fn taints(taints: &[TaintImpact]) -> Table {
     };
     Table {
         columns: vec![
-            Column::text("TAINT"),
-            Column::text("RULE"),
-            Column::text("SELECTOR"),
-            Column::number("PUBLISHED"),
-            Column::number("ALLOCATED"),
+            Column::long("TAINT"),
+            Column::long("RULE").leaves(4),
+            Column::long("SELECTOR"),
+            Column::number("PUBLISHED").leaves(2),
+            Column::number("ALLOCATED").leaves(1),
             Column::number("PODS"),
-            Column::number("NAMESPACES"),
+            Column::number("NAMESPACES").leaves(3),
         ],
         rows: taints.iter().map(row).collect(),
     }
