@@ -280,7 +280,9 @@ async fn agree(
         Passed::Unasked => Ok(()),
         Passed::Answered => {
             let guards = &safety.guards;
-            scene.refuse_growth(report, considered_at, guards).await
+            let now = scene.refuse_growth(report, considered_at, guards).await?;
+            let rules = open.iter().map(|step| step.draft().rule());
+            now.refuse_exchanged(&rules.collect::<Vec<_>>())
         }
     }
 }

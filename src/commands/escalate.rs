@@ -237,7 +237,10 @@ impl EscalateArgs {
         let expected = report.evicted();
         if passed == Passed::Answered {
             let guards = &safety.guards;
-            scene.refuse_growth(report, considered_at, guards).await?;
+            let now = scene.refuse_growth(report, considered_at, guards).await?;
+            if self.other_hardware() == OtherHardware::Refused {
+                now.refuse_exchanged(&wish.open)?;
+            }
         }
         Ok(expected)
     }

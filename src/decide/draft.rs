@@ -60,6 +60,26 @@ impl RuleDraft {
         Value::Object(object)
     }
 
+    /// The rule that it is to become, before any server has seen it.
+    #[must_use]
+    pub fn rule(&self) -> DeviceTaintRule {
+        DeviceTaintRule {
+            name: self.name.as_str().into(),
+            uid: "".into(),
+            resource_version: String::new(),
+            generation: 0,
+            selector: Some(self.selector.clone()),
+            taint: self.taint.clone(),
+            condition: None,
+            metadata: RuleMetadata {
+                labels: self.labels.clone(),
+                annotations: self.annotations.clone(),
+                ..RuleMetadata::default()
+            },
+            managers: Vec::new(),
+        }
+    }
+
     /// The rule as it is asked for from one that is there: who made a rule is a note for those that are
     /// made, and one that somebody else made has its own.
     #[must_use]

@@ -8,6 +8,7 @@ use super::meant::by_name;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
+use crate::decide::identity::refuse_exchanged;
 use crate::decide::{Chooser, Meant, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
@@ -126,16 +127,23 @@ impl Scene {
     }
 
     /// Refuses what was agreed to when it has become more while somebody thought about it: `shown` is
-    /// what they were shown of the taints that are `considered` at a time.
+    /// what they were shown of the taints that are `considered` at a time. The cluster as it is by now,
+    /// where it has not.
     pub(crate) async fn refuse_growth(
         &self,
         shown: ImpactReport,
         considered: impl Fn(Timestamp) -> Vec<ConsideredTaint>,
         guards: &[Guard],
-    ) -> Result<(), Failure> {
+    ) -> Result<Self, Failure> {
         let scene = self.again().await?;
         let considered = considered(scene.look.now);
-        still_agreed(shown, &scene.report(&considered, guards).await?)
+        still_agreed(shown, &scene.report(&considered, guards).await?)?;
+        Ok(scene)
+    }
+
+    /// Refuses what was agreed to when one of `rules` notes hardware that its device is not any more.
+    pub(crate) fn refuse_exchanged(&self, rules: &[DeviceTaintRule]) -> Result<(), Failure> {
+        refuse_exchanged(rules, (&self.look.reading, &self.look.semantics))
     }
 
     /// Whom the considered taints hit.

@@ -17,4 +17,4 @@ mod words;
 
 pub use noted::{Noted, with_identities};
 pub use standing::{Identity, Standing, identity};
-pub use words::{OtherHardware, refuse_other_hardware, warnings};
+pub use words::{OtherHardware, refuse_exchanged, refuse_other_hardware, warnings};

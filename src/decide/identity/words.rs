@@ -88,6 +88,29 @@ pub fn refuse_other_hardware(
     Ok(found.iter().filter_map(Found::warning).collect())
 }
 
+/// Refuses what was agreed to when a device was exchanged while somebody thought about it, so that its
+/// name stands for other hardware by now than it did when it was chosen, which `rules` note.
+///
+/// # Errors
+///
+/// When that is proven of one of them.
+pub fn refuse_exchanged(
+    rules: &[DeviceTaintRule],
+    (reading, semantics): (&Reading, &Semantics),
+) -> Result<(), Failure> {
+    let found = found(rules, reading, semantics);
+    let changed = found.iter().filter(|found| found.identity.is_changed());
+    let messages: Vec<String> = changed.map(Found::message).collect();
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let messages = messages.join("; ");
+    Err(
+        Failure::refused(format!("meanwhile, {messages}; nothing was changed"))
+            .hint("look at what is there now, and run the command again"),
+    )
+}
+
 impl Found<'_> {
     fn warning(&self) -> Option<Warning> {
         let code = match (&self.identity.named, self.identity.is_changed()) {
@@ -192,6 +215,22 @@ mod tests {
             r#"{"gpu.example.com/uuid":"GPU-A"}"#.to_owned(),
         );
         vec![rule, testing::named("other", "None")]
+    }
+
+    #[test]
+    fn hardware_that_was_exchanged_under_the_question_is_refused() {
+        let exchanged = |numbers: &[(&str, &str)]| {
+            refuse_exchanged(&rules(), (&reading(numbers), &semantics()))
+        };
+        assert!(exchanged(&[("gpu-0", "GPU-A"), ("gpu-1", "GPU-B")]).is_ok());
+        for other in [
+            &[("gpu-0", "GPU-C"), ("gpu-1", "GPU-B")][..],
+            &[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A")],
+        ] {
+            let failure = exchanged(other).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Refused);
+            assert!(failure.to_string().contains("meanwhile, "), "{failure}");
+        }
     }
 
     #[test]

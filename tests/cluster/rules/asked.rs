@@ -5,7 +5,7 @@ use crate::harness::{CTRL_C, ControlPlane, ENTER, PLUGIN, Reference, Terminal, V
 
 impl World<'_> {
     /// The words of a command that is typed.
-    fn typed(&self, line: &str) -> Vec<String> {
+    pub(super) fn typed(&self, line: &str) -> Vec<String> {
         let mut words = vec![PLUGIN.to_owned()];
         words.extend(self.words(line));
         words

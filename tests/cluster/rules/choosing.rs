@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::support::{KEY, World};
 use crate::harness::objects::{class, slice};
-use crate::harness::{ControlPlane, Reference, Variant, block_on, driver_name, random_suffix};
+use crate::harness::{
+    ControlPlane, ENTER, Reference, Terminal, Variant, block_on, driver_name, random_suffix,
+};
 
 /// A node with three parts of two GPUs, a pod on the first of them, and a class of what has much memory.
 async fn world(plane: &ControlPlane) -> World<'_> {
@@ -323,6 +325,36 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
         .ended(0)
         .saying("identity-changed");
     assert_eq!(effect(block_on(world.rule(&name))), "NoExecute");
+}
+
+/// What was chosen by its number is other hardware by the time somebody has answered.
+#[test]
+fn hardware_that_is_exchanged_under_the_question_is_not_tainted() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let part = world.device("part-0");
+    let name = format!("swap-{}", world.node);
+    world
+        .run(&format!("add {part} {KEY}:None --name {name}"))
+        .ended(0);
+    let mut terminal = Terminal::open(plane);
+    let lines = [
+        format!("escalate {name} --to NoExecute"),
+        format!("add {part} {KEY}=new:NoExecute --name {name}-new"),
+    ];
+    for (turn, line) in lines.iter().enumerate() {
+        terminal.command(&world.typed(line));
+        terminal.until(if turn == 0 { "Give rule" } else { "Add rule" });
+        let uuid = format!("GPU-{}", turn + 7);
+        block_on(published_anew(&world, &[("part-0", &uuid)]));
+        terminal.press("y");
+        terminal.press(ENTER);
+        let shown = terminal.ended(4);
+        assert!(shown.contains("meanwhile, "), "{line}: {shown}");
+    }
+    let rule = block_on(world.rule(&name)).expect("a rule");
+    assert_eq!(rule["spec"]["taint"]["effect"], "None");
+    assert!(block_on(world.rule(&format!("{name}-new"))).is_none());
 }
 
 #[test]
