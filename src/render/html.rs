@@ -16,7 +16,7 @@ const LONG: usize = 14;
 /// What browsers are allowed to do with the page, whatever foreign text may say: these two, and nothing
 /// else. The sums are those of the files, which a test compares.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-F0R9SnPrquvLAfFP84zc8JeHkVAvNb+ZOa1DXfv1wVQ='; \
+    style-src 'sha256-fSuv53woRMsjc0KZCSzfH68Mp1wJLh2JYNpL3Mx+bUk='; \
     script-src 'sha256-Y63Th0K37cO9xGWlgqWDQpU/E8M1kURzvo1vib5UVWo='";
 
 /// The sections as one document; what would be markup in foreign text is escaped, and hostile

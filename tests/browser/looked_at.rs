@@ -29,9 +29,9 @@ fn looks() -> Vec<Look> {
             });
         }
     }
-    // A sheet of A4, without its margins.
+    // The narrower of the usual sheets, turned as the page asks for, without its margins.
     looks.push(Look {
-        width: 718,
+        width: 980,
         medium: "print",
         ..LOOK
     });

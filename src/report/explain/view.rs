@@ -1,5 +1,7 @@
 //! What is there to say of everything that was asked about?
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,15 +105,17 @@ impl Explained {
         })
     }
 
-    fn sections(&self) -> Vec<Section> {
+    /// The answer and how it comes about; in a page below this title.
+    fn sections(&self, title: Option<&str>) -> Vec<Section> {
         let headline = format!("{}: {}", self.name, self.answer);
         let changes: Vec<Step> = self.changes.iter().map(SingleChange::step).collect();
         vec![
             Section::sentences(vec![headline]).shown(Shown::Unpaged),
-            Section::sentences(vec![self.answer.clone()])
-                .titled(self.name.clone())
-                .shown(Shown::Page)
-                .toned(self.tone()),
+            Section {
+                title: title.map(|title| Cow::Owned(title.to_owned())),
+                shown: Shown::Page,
+                ..Section::sentences(vec![self.answer.clone()]).toned(self.tone())
+            },
             Section::chain(lines(&self.steps, 0)).captioned("How that comes about"),
             Section::chain(lines(&changes, 0))
                 .titled("What would alter that, one by one".to_owned()),
@@ -122,7 +126,12 @@ impl Explained {
 impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        sections.extend(self.subjects.iter().flat_map(Explained::sections));
+        // The heading of a page says what one subject is called.
+        let is_one_of_many = self.subjects.len() > 1;
+        sections.extend(self.subjects.iter().flat_map(|subject| {
+            let title = is_one_of_many.then_some(subject.name.as_str());
+            subject.sections(title)
+        }));
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -172,7 +181,7 @@ mod tests {
         ResourceClaim, Snapshot,
     };
     use crate::render::{Format, Page, render};
-    use crate::report::explain::{VerdictCode, explain_pod};
+    use crate::report::explain::explain_pod;
     use crate::report::schema::files;
     use crate::report::testing;
 
@@ -280,5 +289,38 @@ mod tests {
 
         - with a taint with effect NoExecute on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
         ");
+    }
+
+    #[test]
+    fn only_a_pod_that_is_known_to_stay_and_does_not_wait_is_well() {
+        let explained = |code: Option<VerdictCode>, blame| Explained {
+            subject: SubjectKind::Pod,
+            name: "pod/a -n b".to_owned(),
+            answer: String::new(),
+            verdict: code.map(|code| ExplainedVerdict {
+                code,
+                ..ExplainedVerdict::UNKNOWN
+            }),
+            blame,
+            steps: Vec::new(),
+            changes: Vec::new(),
+            requests: Vec::new(),
+        };
+        for (code, blame, tone) in [
+            (Some(VerdictCode::Evicted), None, Some(Tone::Bad)),
+            (Some(VerdictCode::Terminating), None, Some(Tone::Doubtful)),
+            (Some(VerdictCode::Unknown), None, Some(Tone::Doubtful)),
+            (Some(VerdictCode::Tolerates), None, Some(Tone::Good)),
+            (Some(VerdictCode::NotEvicted), None, Some(Tone::Good)),
+            (Some(VerdictCode::Untouched), None, Some(Tone::Good)),
+            (
+                Some(VerdictCode::Untouched),
+                Some(BlameCode::Devices),
+                Some(Tone::Doubtful),
+            ),
+            (None, None, None),
+        ] {
+            assert_eq!(explained(code, blame).tone(), tone, "{code:?}");
+        }
     }
 }

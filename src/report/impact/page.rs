@@ -113,3 +113,114 @@ fn device(device: &Device) -> Vec<String> {
         optional(Some(&taints.join(", "))),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::View;
+    use crate::report::table::Body;
+    use crate::report::testing::Example;
+
+    fn bounds(count: &str, most: Option<usize>) -> Bounds {
+        Bounds {
+            count: count.to_owned(),
+            at_least: 0,
+            at_most: most,
+        }
+    }
+
+    #[test]
+    fn only_what_is_known_to_hit_nobody_is_well() {
+        let mut report = Example::new().report();
+        assert_eq!(tone(&report), Tone::Doubtful);
+        report.summary.severities.danger = 1;
+        assert_eq!(tone(&report), Tone::Bad);
+        report.summary = Summary::default();
+        assert_eq!(tone(&report), Tone::Good);
+        report.summary.bounds = vec![bounds("pods", None)];
+        assert_eq!(tone(&report), Tone::Doubtful);
+        report.summary.bounds = vec![bounds("pods", Some(3))];
+        assert_eq!(tone(&report), Tone::Doubtful);
+        report.violations.push(crate::report::policy::Violation {
+            policy: "p.yaml".to_owned(),
+            code: "protected-device".to_owned(),
+            message: "no".to_owned(),
+        });
+        assert_eq!(tone(&report), Tone::Bad);
+    }
+
+    #[test]
+    fn a_number_that_is_not_known_is_no_zero() {
+        let known = Summary::default();
+        let names = [
+            "pods",
+            "podsNow",
+            "podsLater",
+            "podsTolerating",
+            "podsTerminating",
+            "podsNotEvicted",
+            "devices",
+            "claims",
+            "workloads",
+            "workloadsDown",
+            "budgetsViolated",
+            "claimsUnplaceable",
+            "devicesAvailable",
+            "devicesOfClass",
+        ];
+        let unknown = Summary {
+            bounds: names.map(|name| bounds(name, None)).into(),
+            ..Summary::default()
+        };
+        for (summary, expected) in [(known, "0"), (unknown, UNKNOWN)] {
+            let Body::Facts(facts) = self::summary(&summary).body else {
+                panic!("facts")
+            };
+            for (name, value) in facts {
+                let pair = format!("{expected} of {expected}");
+                assert!(value == expected || value == pair, "{name}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_apply_is_told_from_what_is_not_known() {
+        let of = |ready, left| {
+            let cells = workload(&Workload {
+                namespace: "a".to_owned(),
+                kind: "Job".to_owned(),
+                name: "b".to_owned(),
+                replicas: None,
+                ready,
+                evicted_pods: 2,
+                left,
+            });
+            cells[2..].join(" ")
+        };
+        assert_eq!(of(Some(3), Some(1)), "<unknown> 3 2 1");
+        assert_eq!(of(Some(3), None), "<unknown> 3 2 <none>");
+        assert_eq!(of(None, None), "<unknown> <unknown> 2 <unknown>");
+    }
+
+    #[test]
+    fn a_page_says_what_was_asked_and_where_the_answer_is_from() {
+        let mut report = Example::new().report();
+        report.metadata.origin.context = Some("prod".to_owned());
+        report.metadata.origin.source = crate::report::metadata::Source::Cluster;
+        report.metadata.origin.server_version = None;
+        let heading = report.heading();
+        assert_eq!(
+            heading.title,
+            "Preview: gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute"
+        );
+        assert_eq!(
+            heading.origin[..3],
+            [
+                "Context prod",
+                "server not known, as Kubernetes 1.37 does",
+                "as of 2026-11-21T01:00:34Z"
+            ]
+        );
+        assert!(heading.origin[3].starts_with("digest sha256:"));
+    }
+}

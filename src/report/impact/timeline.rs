@@ -241,10 +241,13 @@ mod tests {
             at_most: None,
         }];
         assert_eq!(sentence(&report), None);
+        let picture = Timeline::of(&report).unwrap().picture();
+        assert!(picture.end.is_none() && picture.note.contains("incomplete"));
         let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push("driver-down".to_owned());
         let told = sentence(&report).unwrap();
         assert!(told.contains("not known: 1 pod cannot end"), "{told}");
+        assert_eq!(Timeline::of(&report).unwrap().picture().end, None);
     }
 
     #[test]
@@ -266,6 +269,13 @@ mod tests {
     #[test]
     fn a_chart_shows_each_moment_or_spans_of_many() {
         assert!(timeline(&[(0, 1), (-3, 1)]).unwrap().chart().is_none());
+        let picture = timeline(&[(0, 1), (-3, 1), (90, 30)]).unwrap().picture();
+        let moments = picture.moments.iter();
+        let moments = moments.map(|it| (it.seconds, &*it.when, it.number, &*it.what));
+        let expected = [(0, "now", 2, "2 pods"), (90, "+90s", 1, "1 pod")];
+        assert_eq!(moments.collect::<Vec<_>>(), expected);
+        let end = (120, "+2m: the last one is gone".to_owned());
+        assert_eq!((picture.note.as_str(), picture.end), ("", Some(end)));
         let chart = timeline(&[(0, 1), (0, 1), (0, 1), (90, 1)])
             .unwrap()
             .chart();
