@@ -48,6 +48,7 @@ pub const READING: [Right; 7] = [
             ("leaderworkerset.x-k8s.io", "leaderworkersets"),
             ("jobset.x-k8s.io", "jobsets"),
             ("scheduling.k8s.io", "podgroups"),
+            ("scheduling.x-k8s.io", "podgroups"),
         ],
     },
     Right {

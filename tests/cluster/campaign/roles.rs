@@ -114,7 +114,7 @@ fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) 
 /// Whether it is about what pods belong to.
 fn is_workload(right: &Right) -> bool {
     let mut kinds = Kind::WORKLOADS.iter();
-    kinds.any(|kind| right.kinds == [(kind.group(), kind.plural())])
+    kinds.any(|kind| right.kinds == [(kind.group(), kind.resource())])
 }
 
 #[test]
