@@ -11,7 +11,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | What of a cluster is around a pod? | [`neighbourhood`] |
+//! | What of a cluster is around a pod? | [`mod@neighbourhood`] |
 //! | Which taints are asked about, beside those that are there? | [`inquiry`] |
 //! | What leads from the pod to a taint, and what stands in between? | [`chain`] |
 //! | What becomes of it? | [`fate`] |
