@@ -78,8 +78,7 @@ pub fn refuse_other_hardware(
     other: OtherHardware,
 ) -> Result<Vec<Warning>, Failure> {
     let found = found(rules, reading, semantics);
-    let changed = found.iter().filter(|found| found.identity.is_changed());
-    let messages: Vec<String> = changed.map(Found::message).collect();
+    let messages = changed(&found);
     if other == OtherHardware::Refused && !messages.is_empty() {
         return Err(Failure::refused(messages.join("; "))
             .hint("if this hardware is meant, add --accept-identity-change")
@@ -98,9 +97,7 @@ pub fn refuse_exchanged(
     rules: &[DeviceTaintRule],
     (reading, semantics): (&Reading, &Semantics),
 ) -> Result<(), Failure> {
-    let found = found(rules, reading, semantics);
-    let changed = found.iter().filter(|found| found.identity.is_changed());
-    let messages: Vec<String> = changed.map(Found::message).collect();
+    let messages = changed(&found(rules, reading, semantics));
     if messages.is_empty() {
         return Ok(());
     }
@@ -109,6 +106,12 @@ pub fn refuse_exchanged(
         Failure::refused(format!("meanwhile, {messages}; nothing was changed"))
             .hint("look at what is there now, and run the command again"),
     )
+}
+
+/// Which of them are proven to be other hardware, in words.
+fn changed(found: &[Found<'_>]) -> Vec<String> {
+    let changed = found.iter().filter(|found| found.identity.is_changed());
+    changed.map(Found::message).collect()
 }
 
 impl Found<'_> {
