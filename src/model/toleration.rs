@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Effect;
+use super::{Effect, Taint};
 
 /// How a toleration compares values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +51,24 @@ pub struct Toleration {
     /// For how many seconds a `NoExecute` taint is tolerated; absent means forever, zero or less
     /// means not at all.
     pub seconds: Option<i64>,
+}
+
+impl Toleration {
+    /// The narrowest that covers `taint` for its own effect, forever.
+    #[must_use]
+    pub fn covering(taint: &Taint) -> Self {
+        Self {
+            key: taint.key.clone(),
+            operator: if taint.value.is_empty() {
+                Operator::Exists
+            } else {
+                Operator::Equal
+            },
+            value: taint.value.clone(),
+            effect: Some(taint.effect.clone()),
+            seconds: None,
+        }
+    }
 }
 
 impl fmt::Display for Toleration {

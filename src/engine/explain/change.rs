@@ -89,37 +89,18 @@ pub fn alterations(inquiry: &Inquiry<'_>, chain: &Chain<'_>) -> Vec<Alteration> 
 
 /// Without tolerations of everything where a narrower one in the same request does as much.
 fn without_blankets(altering: &[Alteration]) -> Vec<Alteration> {
-    let narrow: BTreeSet<(&NamespacedName, &str)> = altering
+    let request = |wanted: &RequestToleration| (wanted.claim.clone(), wanted.request.clone());
+    let narrow: BTreeSet<(NamespacedName, Arc<str>)> = altering
         .iter()
         .filter(|alteration| !is_evicted(alteration.fate))
-        .filter_map(|alteration| match &alteration.change {
-            Change::WithToleration(wanted) if wanted.toleration != blanket() => {
-                Some((&wanted.claim, &*wanted.request))
-            }
-            Change::WithToleration(_)
-            | Change::WithoutRule(_)
-            | Change::WithoutDriverTaint { .. }
-            | Change::WithoutToleration(_)
-            | Change::WithNoExecute(_)
-            | Change::WithTaint(_)
-            | Change::Scheduled
-            | Change::Reserved(_)
-            | Change::Owned(_) => None,
-        })
+        .filter_map(|alteration| alteration.change.added())
+        .filter(|wanted| wanted.toleration != blanket())
+        .map(request)
         .collect();
-    let is_needed = |alteration: &&Alteration| match &alteration.change {
-        Change::WithToleration(wanted) if wanted.toleration == blanket() => {
-            !narrow.contains(&(&wanted.claim, &*wanted.request))
-        }
-        Change::WithToleration(_)
-        | Change::WithoutRule(_)
-        | Change::WithoutDriverTaint { .. }
-        | Change::WithoutToleration(_)
-        | Change::WithNoExecute(_)
-        | Change::WithTaint(_)
-        | Change::Scheduled
-        | Change::Reserved(_)
-        | Change::Owned(_) => true,
+    let is_needed = |alteration: &&Alteration| {
+        alteration.change.added().is_none_or(|wanted| {
+            wanted.toleration != blanket() || !narrow.contains(&request(wanted))
+        })
     };
     altering.iter().filter(is_needed).cloned().collect()
 }
@@ -129,6 +110,21 @@ fn is_evicted(fate: Fate) -> bool {
 }
 
 impl Change {
+    /// The toleration that a request has more.
+    fn added(&self) -> Option<&RequestToleration> {
+        match self {
+            Self::WithToleration(wanted) => Some(wanted),
+            Self::WithoutRule(_)
+            | Self::WithoutDriverTaint { .. }
+            | Self::WithoutToleration(_)
+            | Self::WithNoExecute(_)
+            | Self::WithTaint(_)
+            | Self::Scheduled
+            | Self::Reserved(_)
+            | Self::Owned(_) => None,
+        }
+    }
+
     /// What becomes of the pod with the change, by everything that is there.
     fn fate(&self, inquiry: &Inquiry<'_>, pod: &Pod) -> Option<Fate> {
         let mut snapshot = inquiry.snapshot.clone();
@@ -310,18 +306,11 @@ fn of_tolerations(
     }
 }
 
-/// The narrowest toleration that covers the taint forever.
+/// The narrowest toleration that keeps the taint from evicting.
 fn covering(taint: &Taint) -> Toleration {
     Toleration {
-        key: taint.key.clone(),
-        operator: if taint.value.is_empty() {
-            Operator::Exists
-        } else {
-            Operator::Equal
-        },
-        value: taint.value.clone(),
         effect: Some(Effect::NoExecute),
-        seconds: None,
+        ..Toleration::covering(taint)
     }
 }
 

@@ -7,7 +7,7 @@ use super::change::SingleChange;
 use super::origin::published;
 use crate::engine::explain::Wanted;
 use crate::engine::placement::{Blame, Exclusion, Prospect, TaintOwner, Waiting, is_placeable};
-use crate::model::{NamespacedName, Operator, ResourceClaim, Snapshot, Taint, Toleration, Wish};
+use crate::model::{NamespacedName, ResourceClaim, Snapshot, Taint, Toleration, Wish};
 
 /// So many tolerations are tried.
 const TRIED: usize = 8;
@@ -34,7 +34,7 @@ pub(super) fn changes(
         };
         changes.push(SingleChange::releasing(owner, &taint.to_string(), at));
         for (request, taint) in blocking(found, owner) {
-            let toleration = tolerating(taint);
+            let toleration = Toleration::covering(taint);
             if tried.len() >= TRIED || !tried.insert((request, toleration.clone())) {
                 continue;
             }
@@ -77,21 +77,6 @@ fn blocking<'f>(found: &'f Prospect, wanted: &TaintOwner) -> Vec<(usize, &'f Tai
     blocking.sort();
     blocking.dedup();
     blocking
-}
-
-/// The narrowest toleration with which the scheduler passes over the taint.
-fn tolerating(taint: &Taint) -> Toleration {
-    Toleration {
-        key: taint.key.clone(),
-        operator: if taint.value.is_empty() {
-            Operator::Exists
-        } else {
-            Operator::Equal
-        },
-        value: taint.value.clone(),
-        effect: Some(taint.effect.clone()),
-        seconds: None,
-    }
 }
 
 /// Adds the toleration to a request, in each of its alternatives.
