@@ -105,6 +105,7 @@ impl ImpactReport {
                 .iter()
                 .map(|guard| guard.evaluate(&summary, &limits.wholes, &knowledge))
                 .collect(),
+            incomplete: incomplete(&taints, &knowledge),
             taints,
             summary,
             pods,
@@ -116,7 +117,6 @@ impl ImpactReport {
             published: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
-            incomplete: Incomplete::all(&knowledge),
             arrangement: Arrangement::default(),
         }
     }
@@ -252,6 +252,17 @@ fn is_evicted(impact: &PodImpact<'_>) -> bool {
         Verdict::Evicted { .. } => true,
         Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
     }
+}
+
+/// What is missing. Who is evicted does not depend on it where nothing that is considered evicts.
+fn incomplete(taints: &[TaintImpact], knowledge: &Knowledge<'_>) -> Vec<Incomplete> {
+    let mut incomplete = Incomplete::all(knowledge);
+    if !taints.iter().any(|impact| impact.taint.evicts()) {
+        for gap in &mut incomplete {
+            gap.affects = Affects::Details;
+        }
+    }
+    incomplete
 }
 
 /// Whether something is missing that only says how badly an eviction hurts.

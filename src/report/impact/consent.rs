@@ -40,7 +40,7 @@ impl ImpactReport {
         }
         let hinders_nobody = !effects.contains("NoExecute")
             && self.pods.is_empty()
-            && self.unknown_evictions().is_empty();
+            && self.summary.not_evicted().exact().is_some();
         match self.why_a_count() {
             Some(why) => Consent::PodCount {
                 pods: self.summary.pods,
@@ -91,7 +91,11 @@ fn only_administers(pod: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::Example;
+    use crate::engine::Impact;
+    use crate::model::{Effect, Gap, Kind};
+    use crate::report::Basis;
+    use crate::report::impact::Limits;
+    use crate::report::testing::{self, Example};
 
     fn in_one_namespace(report: &mut ImpactReport) {
         for pod in &mut report.pods {
@@ -173,13 +177,40 @@ mod tests {
         assert_eq!(report.consent(), Consent::Yes);
         report.pods.clear();
         assert_eq!(report.consent(), Consent::Nothing);
-        report.incomplete = vec![crate::report::metadata::Incomplete {
-            what: "pods".to_owned(),
-            why: "access denied".to_owned(),
-            affects: crate::report::metadata::Affects::Evictions,
-        }];
+        report.taints[0].taint.effect = "NoExecute".to_owned();
         assert_eq!(report.consent(), Consent::Yes);
-        report.incomplete.clear();
+    }
+
+    #[test]
+    fn whom_nobody_may_see_keeping_off_devices_is_asked_about_and_evicts_nobody() {
+        let mut example = Example::new();
+        example.considered.taint.effect = Effect::NoSchedule;
+        let denied = Gap::of(Kind::Pod, "access denied");
+        example.reading.gaps.push(denied.clone());
+        let impact = Impact {
+            pods: Vec::new(),
+            ..example.impact()
+        };
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        let report = ImpactReport::new(&impact, &basis, &Limits::default());
+        assert_eq!(report.unknown_evictions(), Vec::<String>::new());
+        assert_eq!(report.incomplete[0].why, denied.why);
+        assert_eq!(report.consent(), Consent::Yes);
+
+        example.considered.taint.effect = Effect::NoExecute;
+        let report = example.report();
+        assert_eq!(report.unknown_evictions().len(), 1);
+    }
+
+    #[test]
+    fn what_evicts_is_asked_about_even_if_nobody_uses_it() {
+        let mut report = Example::new().report();
+        report.pods.clear();
+        report.summary.namespaces = 0;
         report.taints[0].taint.effect = "NoExecute".to_owned();
         assert_eq!(report.consent(), Consent::Yes);
     }

@@ -253,6 +253,12 @@ impl Summary {
         Bounds::count(&self.bounds, "devicesOfClass", self.devices_of_class)
     }
 
+    /// The pods that use selected devices and stay, for another reason than their tolerations.
+    #[must_use]
+    pub fn not_evicted(&self) -> Count {
+        Bounds::count(&self.bounds, "podsNotEvicted", self.pods_not_evicted)
+    }
+
     /// The namespaces of the pods that would be evicted.
     #[must_use]
     pub fn affected_namespaces(&self) -> Count {
