@@ -20,18 +20,24 @@ const SEVERITIES: &[(&str, Option<Tone>)] = &[
     ("ok", Some(Tone::Good)),
 ];
 
-/// The pods that would be evicted, in one table or in one for each group, as the report is arranged.
+/// The pods that would be evicted, in one table or in one for each group, as the report is arranged; of
+/// a group of which nobody is evicted, who stays and why.
 pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
     let evicted = in_order(report, |pod| pod.outcome.is_evicted());
     let Some(by) = report.arrangement.by else {
         let table = Section::table(table(&evicted, shared));
         return vec![table.captioned("Pods that would be evicted")];
     };
+    let stay = in_order(report, |pod| !pod.outcome.is_evicted());
     let groups = groups(by, &report.pods);
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
         let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
         let rows: Vec<&Pod> = evicted.iter().filter(is_in).copied().collect();
         let title = format!("{group}, {}", in_numbers(&rows, pods.len()));
+        if rows.is_empty() {
+            let who: Vec<String> = stay.iter().filter(is_in).map(|pod| stays(pod)).collect();
+            return Section::list("", who).titled(title);
+        }
         Section::table(table(&rows, shared)).titled(title)
     };
     groups.iter().map(section).collect()
@@ -67,8 +73,11 @@ fn in_numbers(evicted: &[&Pod], all: usize) -> String {
 /// The pods that stay, and why, a line each.
 pub(super) fn staying(report: &ImpactReport) -> Vec<String> {
     let staying = in_order(report, |pod| !pod.outcome.is_evicted());
-    let line = |pod: &Pod| format!("{}: {}", pod.full_name(), why_it_stays(pod));
-    staying.into_iter().map(line).collect()
+    staying.into_iter().map(stays).collect()
+}
+
+fn stays(pod: &Pod) -> String {
+    format!("{}: {}", pod.full_name(), why_it_stays(pod))
 }
 
 fn in_order(report: &ImpactReport, is_meant: impl Fn(&Pod) -> bool) -> Vec<&Pod> {
@@ -280,6 +289,26 @@ mod tests {
         });
         assert_eq!(rows.sum::<usize>(), report.summary.pods);
         assert!(!report.sections().is_empty());
+    }
+
+    #[test]
+    fn a_group_of_which_nobody_is_evicted_is_told_with_who_stays() {
+        let mut report = Example::new().report();
+        report.arrangement.by = Some(Grouping::Namespace);
+        let stays = |pod: &&mut Pod| !pod.outcome.is_evicted();
+        for pod in report.pods.iter_mut().filter(stays) {
+            pod.namespace = "team-c".to_owned();
+        }
+        let page = Page {
+            format: Format::Table,
+            width: None,
+        };
+        let text = render(&report, page).unwrap();
+        let (_, group) = text.split_once("team-c, 3 pods: 3 not").unwrap();
+        assert!(
+            group.contains("team-c/infer-0: tolerates the taint"),
+            "{text}"
+        );
     }
 
     #[test]
