@@ -52,11 +52,10 @@ impl Reading {
         if self.known.contains(&kind) {
             return None;
         }
-        let reason = match self.source {
-            Source::Cluster { .. } => "they were not read".to_owned(),
-            Source::Files => format!("the input holds no {kind}"),
-        };
-        Some(Gap::of(kind, &reason))
+        Some(match self.source {
+            Source::Cluster { .. } => Gap::of(kind, "they were not read"),
+            Source::Files => Gap::not_in_input(kind),
+        })
     }
 }
 
@@ -118,6 +117,12 @@ impl Gap {
         Kind::ALL
             .into_iter()
             .find(|kind| kind.plural() == self.what)
+    }
+
+    /// What is missing from an answer to files in which there is nothing of `kind`.
+    #[must_use]
+    pub fn not_in_input(kind: Kind) -> Self {
+        Self::of(kind, &format!("the input holds no {kind}"))
     }
 
     /// What is missing from an answer without `kind`, for this reason.

@@ -3,9 +3,10 @@
 //! Of a workload only what tells how badly the loss of pods would hurt it is kept: who owns it, how many
 //! pods it wants and has, and what it does about a pod that is lost.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
-use super::{Controller, Kind, NamespacedName, Snapshot, Uid};
+use super::{Controller, Kind, NamespacedName, Pod, Snapshot, Uid};
 
 /// What makes pods, directly or through others, or groups them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +70,49 @@ impl Controller {
         let mut kinds = Kind::WORKLOADS.iter().copied();
         kinds.find(|kind| kind.as_str() == &*self.kind && kind.group() == group)
     }
+}
+
+impl Snapshot {
+    /// The workloads that pods and other workloads say they belong to, whether they were read or not.
+    /// An owner of a kind that is not known here is none of them.
+    #[must_use]
+    pub fn named_workloads(&self) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
+        let of_pods = self.pods.iter();
+        let of_pods = of_pods.map(|pod| (&pod.name, pod.controller.as_ref()));
+        let workloads = self.workloads();
+        let of_workloads = workloads.iter();
+        let of_workloads =
+            of_workloads.map(|(_, workload)| (&workload.name, workload.controller.as_ref()));
+        let owners = of_pods
+            .chain(of_workloads)
+            .filter_map(|(owned, controller)| {
+                let controller = controller?;
+                let name = NamespacedName {
+                    namespace: owned.namespace.clone(),
+                    name: controller.name.clone(),
+                };
+                Some((controller.workload_kind()?, name))
+            });
+        let mut named: BTreeMap<Kind, BTreeSet<NamespacedName>> = BTreeMap::new();
+        for (kind, name) in owners.chain(self.pods.iter().flat_map(groups)) {
+            named.entry(kind).or_default().insert(name);
+        }
+        named
+    }
+}
+
+/// The groups that a pod is in.
+fn groups(pod: &Pod) -> impl Iterator<Item = (Kind, NamespacedName)> + '_ {
+    let of_group = pod.pod_group.clone().map(|name| (Kind::PodGroup, name));
+    let of_set = pod.leader_worker_set();
+    let of_set = of_set.map(|name| (Kind::LeaderWorkerSet, name.into()));
+    let of_plugin = pod.coscheduling_group();
+    let of_plugin = of_plugin.map(|name| (Kind::CoschedulingPodGroup, name.into()));
+    let groups = of_group.into_iter().chain(of_set).chain(of_plugin);
+    groups.map(|(kind, name)| {
+        let namespace = pod.name.namespace.clone();
+        (kind, NamespacedName { namespace, name })
+    })
 }
 
 macro_rules! workloads {

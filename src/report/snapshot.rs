@@ -16,21 +16,57 @@ pub struct SnapshotAccount {
 
 impl SnapshotAccount {
     /// Of a snapshot with these oddities and gaps. Nobody knows yet what it will be asked, so that every
-    /// gap counts.
+    /// gap counts that can change an answer. Kinds that the input lacks with the same consequence are
+    /// told together.
     #[must_use]
     pub fn new(warnings: &[model::Warning], gaps: &[model::Gap]) -> Self {
-        let incomplete = gaps.iter().map(|gap| Incomplete {
-            what: gap.what.clone(),
-            why: gap.why.clone(),
-            affects: match gap.affects {
+        let mut incomplete: Vec<Incomplete> = Vec::new();
+        let mut lacking: Vec<&'static str> = Vec::new();
+        for gap in gaps {
+            let affects = match gap.affects {
                 model::Affects::Evictions => Affects::Evictions,
-                model::Affects::Details | model::Affects::Nothing => Affects::Details,
-            },
-        });
+                model::Affects::Details => Affects::Details,
+                model::Affects::Nothing => continue,
+            };
+            let lacks = gap
+                .kind()
+                .filter(|kind| *gap == model::Gap::not_in_input(*kind));
+            match lacks.map(model::Kind::without) {
+                Some(without) if lacking.contains(&without) => continue,
+                Some(without) => {
+                    lacking.push(without);
+                    incomplete.push(without_kinds(gaps, without, affects));
+                }
+                None => incomplete.push(Incomplete {
+                    what: gap.what.clone(),
+                    why: gap.why.clone(),
+                    affects,
+                }),
+            }
+        }
         Self {
             warnings: warnings.iter().map(Warning::from).collect(),
-            incomplete: incomplete.collect(),
+            incomplete,
         }
+    }
+}
+
+/// That the input lacks all kinds the absence of which means the same.
+fn without_kinds(gaps: &[model::Gap], without: &str, affects: Affects) -> Incomplete {
+    let counted = gaps
+        .iter()
+        .filter(|gap| gap.affects != model::Affects::Nothing);
+    let kinds = counted.filter_map(model::Gap::kind);
+    let kinds: Vec<model::Kind> = kinds
+        .filter(|kind| kind.without() == without)
+        .filter(|kind| gaps.contains(&model::Gap::not_in_input(*kind)))
+        .collect();
+    let plurals: Vec<&str> = kinds.iter().map(|kind| kind.plural()).collect();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    Incomplete {
+        what: plurals.join(", "),
+        why: format!("the input holds no {}: {without}", names.join(", no ")),
+        affects,
     }
 }
 
@@ -59,5 +95,36 @@ impl Answer for SnapshotAccount {
 
     fn says_what_is_not_known(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Affects, Gap, Kind};
+
+    #[test]
+    fn what_the_input_lacks_is_told_once_for_each_consequence() {
+        let of_nobody = Gap {
+            affects: Affects::Nothing,
+            ..Gap::not_in_input(Kind::CronJob)
+        };
+        let gaps = [
+            Gap::not_in_input(Kind::Pod),
+            Gap::not_in_input(Kind::ReplicaSet),
+            Gap::of(Kind::Node, "denied"),
+            of_nobody,
+            Gap::not_in_input(Kind::Job),
+        ];
+        let account = SnapshotAccount::new(&[], &gaps);
+        let told = account.incomplete.iter();
+        let told: Vec<&str> = told.map(|gap| &*gap.what).collect();
+        assert_eq!(told, ["pods", "replicasets, jobs", "nodes"]);
+        let why = &account.incomplete[1].why;
+        assert!(
+            why.starts_with("the input holds no ReplicaSet, no Job: "),
+            "{why}"
+        );
+        assert_eq!(account.incomplete[0].affects, super::Affects::Evictions);
     }
 }

@@ -124,7 +124,7 @@ pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) ->
         })
         // `kubectl get a,b -o json` puts all objects into one list, which says nothing about a kind
         // of which there is none: whether there is none, or nobody was allowed to see it.
-        .map(|kind| Gap::of(kind, &format!("the input holds no {kind}")))
+        .map(Gap::not_in_input)
         .collect()
 }
 

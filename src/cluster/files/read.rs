@@ -13,7 +13,9 @@ use super::observed::{SavedNotes, notes, version_of};
 use super::sources::{Meant, Way};
 use super::{FileSource, InputError, Limits};
 use crate::cluster::{Saved, SavedList};
-use crate::model::{Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning};
+use crate::model::{
+    Affects, Gap, Kind, Minor, Need, Reading, ResourceClaim, Saving, Source, Warning,
+};
 use crate::wire::{DecodeError, Decoded, Documents, ListHeader, TypeMeta, versions_of};
 
 /// Reads all of `sources` as one cluster. `stdin` is read where `-` was given.
@@ -92,11 +94,22 @@ fn saved(reading: Reading, written: Vec<Written>) -> Saved {
     };
     // What answers can do without is no gap of theirs, but one of a file that says what it has.
     let mut gaps = reading.gaps.clone();
+    let named = reading.snapshot.named_workloads();
     let kinds = Kind::ALL.into_iter();
     for kind in kinds.filter(|kind| kind.saving() == Saving::Always) {
-        if !gaps.iter().any(|gap| gap.what == kind.plural()) {
-            gaps.extend(reading.without(kind));
+        if gaps.iter().any(|gap| gap.what == kind.plural()) {
+            continue;
         }
+        let is_named = !Kind::WORKLOADS.contains(&kind) || named.contains_key(&kind);
+        gaps.extend(reading.without(kind).map(|gap| Gap {
+            // No pod would be told of another workload if it were there.
+            affects: if is_named {
+                gap.affects
+            } else {
+                Affects::Nothing
+            },
+            ..gap
+        }));
     }
     Saved {
         lists: lists.into_iter().map(list).collect(),

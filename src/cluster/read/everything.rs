@@ -25,7 +25,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// What there is, such as "2 resourceslices, 1 pods".
+    /// What there is, such as "2 resourceslices, 1 pod".
     #[must_use]
     pub fn counts(&self) -> String {
         let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -35,7 +35,10 @@ impl Saved {
         }
         let counts: Vec<String> = counts
             .into_iter()
-            .map(|(kind, count)| format!("{count} {}", kind.plural()))
+            .map(|(kind, count)| match count {
+                1 => format!("1 {}", kind.as_str().to_ascii_lowercase()),
+                _ => format!("{count} {}", kind.plural()),
+            })
             .collect();
         counts.join(", ")
     }

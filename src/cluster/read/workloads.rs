@@ -12,7 +12,7 @@ use super::kinds::Reader;
 use super::list::List;
 use super::lists::{self, Listing, Selection};
 use crate::cluster::{ApiClient, ClusterError, Served};
-use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot, Workload};
+use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
 /// Up to so many objects of a kind are read one by one; more of them with one list.
@@ -167,46 +167,10 @@ fn wanted(
     snapshot: &Snapshot,
     asked: &BTreeSet<(Kind, NamespacedName)>,
 ) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
-    let mut wanted: BTreeMap<Kind, BTreeSet<NamespacedName>> = BTreeMap::new();
-    let mut want = |kind: Kind, name: NamespacedName| {
-        if !asked.contains(&(kind, name.clone())) {
-            wanted.entry(kind).or_default().insert(name);
-        }
-    };
-    let of_pods = snapshot.pods.iter();
-    let of_pods = of_pods.map(|pod| (&pod.name.namespace, pod.controller.as_ref()));
-    let workloads = snapshot.workloads();
-    let of_workloads = workloads.iter().map(|(_, workload)| above(workload));
-    for (namespace, controller) in of_pods.chain(of_workloads) {
-        let Some(controller) = controller else {
-            continue;
-        };
-        if let Some(kind) = controller.workload_kind() {
-            want(
-                kind,
-                NamespacedName {
-                    namespace: namespace.clone(),
-                    name: controller.name.clone(),
-                },
-            );
-        }
+    let mut wanted = snapshot.named_workloads();
+    for (kind, names) in &mut wanted {
+        names.retain(|name| !asked.contains(&(*kind, name.clone())));
     }
-    for pod in &snapshot.pods {
-        let of_group = pod.pod_group.clone().map(|name| (Kind::PodGroup, name));
-        let of_set = pod
-            .leader_worker_set()
-            .map(|name| (Kind::LeaderWorkerSet, name.into()));
-        let of_plugin = pod
-            .coscheduling_group()
-            .map(|name| (Kind::CoschedulingPodGroup, name.into()));
-        for (kind, name) in of_group.into_iter().chain(of_set).chain(of_plugin) {
-            let namespace = pod.name.namespace.clone();
-            want(kind, NamespacedName { namespace, name });
-        }
-    }
+    wanted.retain(|_, names| !names.is_empty());
     wanted
-}
-
-fn above(workload: &Workload) -> (&crate::model::Namespace, Option<&crate::model::Controller>) {
-    (&workload.name.namespace, workload.controller.as_ref())
 }
