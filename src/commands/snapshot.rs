@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::work::connect::{connect, failed};
 use super::work::present::{ending, tell};
-use super::work::source::read_files;
+use super::work::source::read_instead;
 use super::work::wanted::Wanted;
 use crate::cluster::{
     self, Destination, Existing, Redaction, RedactionError, SaveError, Saved, SavedNotes,
@@ -100,7 +100,7 @@ impl SnapshotArgs {
     /// All that is to be saved, from the files that were named or from the cluster.
     async fn gather(&self, context: &Context) -> Result<(Saved, SavedNotes), Failure> {
         if !self.from.is_empty() {
-            return read_files(&self.from, cluster::read_saved).await;
+            return read_instead(&self.from, context, cluster::read_saved).await;
         }
         let live = connect(context).await?;
         let saved = cluster::read_everything(&live.client, &live.served)

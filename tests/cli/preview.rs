@@ -269,15 +269,34 @@ fn taint_and_devices_stand_in_any_order() {
 }
 
 #[test]
-fn connection_flags_are_taken_anywhere_and_ignored_for_files() {
+fn connection_flags_are_taken_anywhere_and_files_are_read_instead_of_the_cluster_they_name() {
     let plain = preview("gpu.example.com/node-7/gpu-0").shown();
-    for line in [
-        format!("--context prod preview gpu.example.com/node-7/gpu-0 --from {EXAMPLE}"),
-        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 -A --kubeconfig /nowhere"),
-        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --context prod -v=6"),
-        format!("preview --from {EXAMPLE} gpu.example.com/node-7/gpu-0 --v=4 -s=https://nowhere"),
+    let device = "gpu.example.com/node-7/gpu-0";
+    for (line, named) in [
+        (
+            format!("--context prod preview {device} --from {EXAMPLE}"),
+            Some("--context prod"),
+        ),
+        (
+            format!("preview --from {EXAMPLE} {device} -A --kubeconfig /nowhere"),
+            None,
+        ),
+        (
+            format!("preview --from {EXAMPLE} {device} --context prod -v=6"),
+            Some("--context prod"),
+        ),
+        (
+            format!("preview --from {EXAMPLE} {device} --v=4 -s=https://nowhere"),
+            Some("--server https://nowhere"),
+        ),
     ] {
-        assert_eq!(devicetaint(&line).shown(), plain, "{line}");
+        let mut shown = devicetaint(&line).shown();
+        if let Some(flag) = named {
+            let told = format!("warning: {flag} is not asked: --from reads saved files instead\n");
+            assert!(shown.contains(&told), "{line}: {shown}");
+            shown = shown.replace(&told, "");
+        }
+        assert_eq!(shown, plain, "{line}");
     }
 }
 

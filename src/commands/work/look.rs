@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::clock;
 use super::connect::{Live, connect, connect_client, failed};
-use super::source::{Source, detail, read_files};
+use super::source::{Source, detail, read_instead};
 use crate::cluster::{self, ApiClient, Detail, PodsFound, PodsMeant, discover};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
@@ -82,7 +82,7 @@ impl Look {
             let client = connect_client(context).await?;
             return Self::of_cluster(client, source.version, wanted).await;
         }
-        let reading = read_files(&source.from, cluster::read).await?;
+        let reading = read_instead(&source.from, context, cluster::read).await?;
         Self::of_files(reading, source, wanted)
     }
 
@@ -93,7 +93,7 @@ impl Look {
         context: &Context,
     ) -> Result<(Self, BTreeMap<String, Value>), Failure> {
         if !source.from.is_empty() {
-            let read = read_files(&source.from, cluster::read_with_rules);
+            let read = read_instead(&source.from, context, cluster::read_with_rules);
             let (reading, objects) = read.await?;
             return Ok((Self::of_files(reading, source, Detail::Names)?, objects));
         }

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::cluster::{self, Detail, FileSource, InputError, Limits};
+use crate::commands::context::Context;
 use crate::decide::Version;
 use crate::engine::Semantics;
 use crate::error::Failure;
@@ -39,6 +40,28 @@ pub(crate) async fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule,
         return Ok(Vec::new());
     }
     read_files(files, cluster::read_manifests).await
+}
+
+/// As [`read_files`], instead of a cluster. That one was named all the same is told: whoever did so may
+/// take the answer for that cluster's.
+pub(crate) async fn read_instead<T: Send + 'static>(
+    files: &[PathBuf],
+    context: &Context,
+    read: impl FnOnce(&[FileSource], &mut dyn Read, &Limits) -> Result<T, InputError> + Send + 'static,
+) -> Result<T, Failure> {
+    let named = &context.connection;
+    let flags = [
+        ("--context", &named.context),
+        ("--cluster", &named.cluster),
+        ("--server", &named.server),
+    ];
+    for (flag, name) in flags {
+        if let Some(name) = name {
+            let message = format!("{flag} {name} is not asked: --from reads saved files instead");
+            context.printer.warn(&message);
+        }
+    }
+    read_files(files, read).await
 }
 
 /// Reads files, folders or stdin by `read`, on a thread of its own, so that whoever waits for it can be
