@@ -26,7 +26,7 @@ fn preview_as_table() {
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period.
+    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
     What hurts most:
@@ -53,7 +53,7 @@ fn preview_as_wide_table() {
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period.
+    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
     What hurts most:
@@ -216,7 +216,8 @@ fn preview_as_json() {
               "value": "xid-79",
               "effect": "NoExecute"
             }
-          ]
+          ],
+          "freeAt": "2026-11-20T10:15:30Z"
         }
       ],
       "budgets": [],
@@ -365,6 +366,7 @@ fn preview_as_yaml() {
         key: gpu.example.com/unhealthy
         value: xid-79
         effect: NoExecute
+      freeAt: "2026-11-20T10:15:30Z"
     budgets: []
     workloads: []
     replacements:
@@ -399,7 +401,7 @@ fn preview_as_markdown() {
 
     1 pod in 1 namespace would be evicted now.
 
-    The last one is gone after about 30s, if it takes all of its grace period.
+    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
 
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 

@@ -16,7 +16,7 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period.
+    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -53,7 +53,7 @@ fn one_device_is_asked_about_without_a_taint() {
 fn several_devices_are_one_question() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @r"
     2 pods in 2 namespaces would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period.
+    The last one is gone after about 30s, if it takes all of its grace period; then both devices are free.
     [stderr]
     warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
     [exit status: 0]
@@ -71,7 +71,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims could not be placed again: no other devices fit.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last one is gone after about 5m30s, if it takes all of its grace period.
+    The last one is gone after about 5m30s, if it takes all of its grace period; of the 4 devices 3 are free then.
     Each is on node-7.
 
     What hurts most:
@@ -86,8 +86,9 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement (+4)
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   SHARE                            FREE-AGAIN
     now     3 pods   ██████████████████████████████
+    +30s                                              1 device
     +5m      1 pod   ██████████
 
     Who stays:
@@ -146,7 +147,7 @@ fn pool_may_have_a_slash_in_its_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 60m, if it takes all of its grace period.
+    The last one is gone after about 60m, if it takes all of its grace period; then the device is free.
     It is on node-1 and uses nic.example.com/fabric/node-1/vf-0.
 
     What hurts most:
@@ -198,7 +199,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period.
+    The last one is gone after about 90m, if it takes all of its grace period; then all 8 devices are free.
     Each is on node-3.
 
     What hurts most:
@@ -213,10 +214,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
-    FROM   EVICTED   SHARE
-    now      1 pod   ███████████████
-    +2m     2 pods   ██████████████████████████████
-    +30m     1 pod   ███████████████
+    FROM     EVICTED   SHARE                            FREE-AGAIN
+    now        1 pod   ███████████████
+    +30s                                                2 devices
+    +2m       2 pods   ██████████████████████████████
+    +2m30s                                              2 devices
+    +30m       1 pod   ███████████████
+    +90m                                                4 devices
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -307,7 +311,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 60s, if it takes all of its grace period.
+    The last one is gone after about 60s, if it takes all of its grace period; of the 4 devices 1 is free then.
     It is on node-6 and uses gpu.example.com/node-6/gpu-0.
 
     What hurts most:
@@ -330,7 +334,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 20m, if it takes all of its grace period.
+    The last one is gone after about 20m, if it takes all of its grace period; of the 8 devices 5 are free then.
 
     What hurts most:
       warning   Job/fold of research: Job fold fails
@@ -341,9 +345,10 @@ fn several_rules_are_one_question() {
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only (+1)
 
     Timeline:
-    FROM   EVICTED   SHARE
+    FROM   EVICTED   SHARE                            FREE-AGAIN
     now      1 pod   ██████████████████████████████
     +20m     1 pod   ██████████████████████████████
+    +20m                                              1 device
 
     Who stays:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
@@ -362,7 +367,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period.
+    The last one is gone after about 90m, if it takes all of its grace period; then all 8 devices are free.
     Each is on node-3.
 
     What hurts most:
@@ -377,10 +382,13 @@ fn manifest_is_asked_about_before_it_is_created() {
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
-    FROM   EVICTED   SHARE
-    now      1 pod   ███████████████
-    +2m     2 pods   ██████████████████████████████
-    +30m     1 pod   ███████████████
+    FROM     EVICTED   SHARE                            FREE-AGAIN
+    now        1 pod   ███████████████
+    +30s                                                2 devices
+    +2m       2 pods   ██████████████████████████████
+    +2m30s                                              2 devices
+    +30m       1 pod   ███████████████
+    +90m                                                4 devices
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -515,7 +523,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period.
+    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
     What hurts most:

@@ -16,7 +16,8 @@ pub(crate) struct SafetyArgs {
 
     /// Number of pods that may be evicted, exactly
     ///
-    /// Needed beside --yes where several namespaces, kube-system or all devices are hit.
+    /// Needed beside --yes where several namespaces, kube-system or all devices are hit, unless --expect
+    /// says what is agreed to.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 

@@ -6,6 +6,7 @@ use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::digest::digest;
 use super::findings::{Evidence, severity_of};
+use super::freed::note_freed;
 use super::note::{self, NoteCode};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -67,7 +68,7 @@ impl ImpactReport {
             .collect();
         let budgets: Vec<_> = disruption.budgets.iter().map(Budget::new).collect();
         let lost: Vec<_> = workloads.workloads.iter().map(Workload::new).collect();
-        let devices = devices(impact, &considered);
+        let mut devices = devices(impact, &considered);
         let gaps = reading.gaps.iter().chain(&impact.gaps);
         let gaps = gaps.filter(|gap| evicts || !is_about_evictions(gap));
         let gaps = gaps
@@ -76,6 +77,13 @@ impl ImpactReport {
             .chain(&unread)
             .chain(&unplaced);
         let knowledge = Knowledge::new(gaps, basis.semantics);
+        let holders = [Subject::Pods, Subject::Allocated];
+        if holders
+            .iter()
+            .all(|subject| knowledge.is_complete(*subject))
+        {
+            note_freed(&mut devices, &pods, Time(basis.now));
+        }
         let taints: Vec<_> = impact
             .rules
             .iter()
@@ -398,6 +406,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
             .iter()
             .map(|present| PresentTaint::new(present, considered))
             .collect(),
+        free_at: None,
     }
 }
 

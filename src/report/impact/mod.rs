@@ -31,6 +31,7 @@ mod consistent;
 mod digest;
 pub mod expect;
 mod findings;
+mod freed;
 mod headline;
 mod order;
 mod page;

@@ -73,6 +73,7 @@ pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
             Column::text("DEVICE"),
             Column::text("NODE"),
             Column::text("PUBLISHED"),
+            Column::text("FREE-AT"),
             Column::prose("CLAIMS"),
             Column::prose("OTHER-TAINTS"),
         ],
@@ -109,6 +110,7 @@ fn device(device: &Device) -> Vec<String> {
         device.device.clone(),
         optional(device.node.as_deref()),
         if device.published { "yes" } else { "no" }.to_owned(),
+        optional(device.free_at.map(|at| at.to_string()).as_deref()),
         optional(Some(&device.claims.join(", "))),
         optional(Some(&taints.join(", "))),
     ]

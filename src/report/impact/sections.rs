@@ -36,9 +36,9 @@ impl View for ImpactReport {
         sections.extend(beside(&self.warnings, &self.incomplete));
         sections.push(Section::list("What hurts most", self.worst_of_all()));
         sections.push(page::summary(&self.summary));
-        let picture = timeline.as_ref().map(Timeline::picture);
-        let picture = Section::charts(picture.into_iter().collect());
-        sections.push(picture.titled("Timeline of the evictions".to_owned()));
+        let pictures = timeline.as_ref().map(Timeline::pictures);
+        let pictures = Section::charts(pictures.unwrap_or_default());
+        sections.push(pictures.titled("Timeline of the evictions".to_owned()));
         sections.extend(rows::sections(self, &shared));
         let chart = timeline.and_then(|timeline| timeline.chart());
         let chart = chart.map(|chart| Section::table(chart).titled("Timeline".to_owned()));

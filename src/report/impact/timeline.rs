@@ -1,11 +1,13 @@
-//! When do the evictions fall, and when is the last pod gone?
+//! When do the evictions fall, when is the last pod gone, and when are devices free again?
 
-use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
 
-use super::view::{ImpactReport, Outcome, Pod};
-use crate::report::hazard::Hazard;
+use jiff::SignedDuration;
+
+use super::freed::{Freed, gone, is_stuck};
+use super::view::{ImpactReport, Pod};
 use crate::report::table::{Chart, Column, Moment, Table, counted};
-use crate::report::time::{Time, human_duration};
+use crate::report::time::human_duration;
 
 /// More moments than these are told in spans of equal length.
 const MOMENTS: usize = 8;
@@ -13,42 +15,42 @@ const MOMENTS: usize = 8;
 /// So many columns has the longest bar.
 const LONGEST: usize = 30;
 
-/// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
-/// three and four requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a
-/// second. Measured on a control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see
-/// `tests/cluster/rules/pace.rs`.
-const PACE: SignedDuration = SignedDuration::from_millis(170);
-
-/// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
-const BURST: SignedDuration = SignedDuration::from_millis(1_500);
-
 /// When each pod is evicted and when the last one is gone.
 pub(super) struct Timeline {
-    /// Moments, in seconds from now, with the number of pods that are evicted then.
-    moments: Vec<(i64, usize)>,
+    /// How many pods are evicted, and how many devices are free again, by seconds from now.
+    moments: BTreeMap<i64, Happening>,
     /// When the last pod is gone if every one takes the whole of its grace period.
     gone_in: SignedDuration,
     /// Pods that cannot end as things are.
     stuck: usize,
     /// Whether there may be more pods than are known.
     is_whole: bool,
+    /// What becomes of the devices.
+    freed: Freed,
+}
+
+/// How much happens at one moment, or in one span.
+#[derive(Clone, Copy, Debug, Default)]
+struct Happening {
+    pods: usize,
+    devices: usize,
 }
 
 impl Timeline {
     /// That of the pods that would be evicted; `None` where there is none.
     pub(super) fn of(report: &ImpactReport) -> Option<Self> {
         let now = report.metadata.origin.observed_at;
-        let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
-        let mut pods: Vec<&Pod> = evicted.collect();
-        if pods.is_empty() {
-            return None;
-        }
-        pods.sort_by_key(|pod| seconds(pod));
+        let leaving = gone(&report.pods, now);
+        let (_, last) = leaving.iter().max_by_key(|(_, gone)| *gone)?;
+        let freed = Freed::of(&report.devices, now);
+        let evicted = leaving.iter().map(|(pod, _)| (seconds(pod), 1, 0));
+        let freeing = freed.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
-            stuck: pods.iter().filter(|pod| is_stuck(pod)).count(),
+            stuck: leaving.iter().filter(|(pod, _)| is_stuck(pod)).count(),
             is_whole: report.summary.evicted().exact().is_some(),
-            moments: moments(&pods),
-            gone_in: last_gone(&pods, now).0.duration_since(now.0),
+            moments: moments(&evicted.chain(freeing).collect::<Vec<_>>()),
+            gone_in: last.duration_since(now.0),
+            freed,
         })
     }
 
@@ -62,19 +64,14 @@ impl Timeline {
             ));
         }
         let gone = human_duration(self.gone_in);
+        let freed = self.freed.by_then();
         self.is_whole.then(|| {
-            format!("The last one is gone after about {gone}, if it takes all of its grace period.")
+            format!("The last one is gone after about {gone}, if it takes all of its grace period{freed}.")
         })
     }
 
-    /// The evictions as a picture, from now until the last pod is gone.
-    pub(super) fn picture(&self) -> Chart {
-        let moment = |(seconds, pods): &(i64, usize)| Moment {
-            seconds: seconds.unsigned_abs(),
-            when: when(*seconds),
-            number: *pods,
-            what: counted(*pods, "pod"),
-        };
+    /// The evictions as a picture, from now until the last pod is gone, and what becomes free by them.
+    pub(super) fn pictures(&self) -> Vec<Chart> {
         let is_known = self.is_whole && self.stuck == 0;
         let gone = when(self.gone_in.as_secs());
         let note = if self.is_whole {
@@ -82,43 +79,72 @@ impl Timeline {
         } else {
             "As far as is known: the answer is incomplete."
         };
-        Chart {
+        let evictions = Chart {
             note: note.to_owned(),
-            moments: self.moments.iter().map(moment).collect(),
+            moments: self.bars("pod", |happening| happening.pods),
             end: is_known.then(|| {
                 let seconds = self.gone_in.as_secs().unsigned_abs();
                 (seconds, format!("{gone}: the last one is gone"))
             }),
-        }
+        };
+        let devices = Chart {
+            note: "Devices that are free again, if every pod takes all of its grace period:"
+                .to_owned(),
+            moments: self.bars("device", |happening| happening.devices),
+            end: None,
+        };
+        let charts = [evictions, devices].into_iter();
+        charts.filter(|chart| !chart.moments.is_empty()).collect()
     }
 
-    /// The evictions as a chart; `None` where all are at once, and few.
+    fn bars(&self, noun: &str, number: impl Fn(&Happening) -> usize) -> Vec<Moment> {
+        let moments = self.moments.iter();
+        let moments = moments.map(|(seconds, happening)| (*seconds, number(happening)));
+        let moments = moments.filter(|(_, number)| *number > 0);
+        let moment = |(seconds, number): (i64, usize)| Moment {
+            seconds: seconds.unsigned_abs(),
+            when: when(seconds),
+            number,
+            what: counted(number, noun),
+        };
+        moments.map(moment).collect()
+    }
+
+    /// The evictions as a chart, with the devices that are free again; `None` where all are at once.
     pub(super) fn chart(&self) -> Option<Table> {
-        let most = self.moments.iter().map(|(_, pods)| *pods).max()?;
-        if self.moments.len() < 2 {
+        let moments = || self.moments.values();
+        let most = moments().map(|happening| happening.pods).max()?;
+        let times = |number: fn(&Happening) -> usize| moments().map(number).filter(|it| *it > 0);
+        let frees = times(|happening| happening.devices).count();
+        if times(|happening| happening.pods).count() < 2 && frees < 2 {
             return None;
         }
-        let row = |(seconds, pods): &(i64, usize)| {
-            let length = pods.saturating_mul(LONGEST).div_ceil(most);
-            vec![when(*seconds), counted(*pods, "pod"), "█".repeat(length)]
+        let cell = |number: usize, noun| match number {
+            0 => String::new(),
+            some => counted(some, noun),
         };
+        let row = |(seconds, happening): (&i64, &Happening)| {
+            let length = happening.pods.saturating_mul(LONGEST);
+            let bar = "█".repeat(length.div_ceil(most.max(1)));
+            let mut cells = vec![when(*seconds), cell(happening.pods, "pod"), bar];
+            if frees > 0 {
+                cells.push(cell(happening.devices, "device"));
+            }
+            cells
+        };
+        let mut columns = vec![
+            Column::text("FROM"),
+            Column::number("EVICTED"),
+            Column::text("SHARE"),
+        ];
+        if frees > 0 {
+            columns.push(Column::text("FREE-AGAIN"));
+        }
         Some(Table {
-            columns: vec![
-                Column::text("FROM"),
-                Column::number("EVICTED"),
-                Column::text("SHARE"),
-            ],
+            columns,
             rows: self.moments.iter().map(row).collect(),
         })
     }
-}
-
-/// Whether the pod's node cannot end it as things are.
-fn is_stuck(pod: &Pod) -> bool {
-    let codes = [Hazard::NodeNotReady.code(), Hazard::DriverDown.code()];
-    pod.hazards
-        .iter()
-        .any(|hazard| codes.contains(&hazard.as_str()))
 }
 
 fn when(seconds: i64) -> String {
@@ -130,68 +156,44 @@ fn when(seconds: i64) -> String {
 
 /// Seconds until it is evicted; zero is at once.
 fn seconds(pod: &Pod) -> i64 {
-    match pod.outcome {
-        Outcome::EvictedLater => pod.evict_in_seconds.unwrap_or_default().max(0),
-        Outcome::EvictedNow | Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted => 0,
-    }
+    pod.evict_in_seconds.unwrap_or_default().max(0)
 }
 
-/// The moments of evictions, in order, or spans of equal length where there are many.
-fn moments(pods: &[&Pod]) -> Vec<(i64, usize)> {
-    let mut moments: Vec<(i64, usize)> = Vec::new();
-    for pod in pods {
-        add(&mut moments, seconds(pod));
-    }
+/// What happens at each moment, or in spans of equal length where there are many moments.
+fn moments(happenings: &[(i64, usize, usize)]) -> BTreeMap<i64, Happening> {
+    let moments = sums(happenings.iter().copied());
+    let Some((last, _)) = moments.last_key_value() else {
+        return moments;
+    };
     if moments.len() <= MOMENTS {
         return moments;
     }
-    let last = moments.last().map_or(0, |(seconds, _)| *seconds);
     let spans = i64::try_from(MOMENTS).unwrap_or(i64::MAX);
     let span = last.checked_div(spans).unwrap_or(0).saturating_add(1);
-    let mut in_spans: Vec<(i64, usize)> = Vec::new();
-    for pod in pods {
-        let begins = seconds(pod).checked_div(span).unwrap_or(0);
-        add(&mut in_spans, begins.saturating_mul(span));
+    sums(happenings.iter().map(|(seconds, pods, devices)| {
+        let begins = seconds.checked_div(span).unwrap_or(0);
+        (begins.saturating_mul(span), *pods, *devices)
+    }))
+}
+
+fn sums(happenings: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Happening> {
+    let mut moments: BTreeMap<i64, Happening> = BTreeMap::new();
+    for (seconds, pods, devices) in happenings {
+        let sum = moments.entry(seconds).or_default();
+        sum.pods = sum.pods.saturating_add(pods);
+        sum.devices = sum.devices.saturating_add(devices);
     }
-    in_spans
-}
-
-fn add(moments: &mut Vec<(i64, usize)>, seconds: i64) {
-    match moments.last_mut() {
-        Some((known, pods)) if *known == seconds => *pods = pods.saturating_add(1),
-        _ => moments.push((seconds, 1)),
-    }
-}
-
-/// When the last of `pods`, which are in the order of their evictions, is gone: each is evicted when its
-/// time has come and the controller's client lets it through, and then takes its grace period.
-fn last_gone(pods: &[&Pod], now: Time) -> Time {
-    let mut last = now.0;
-    // The moment from which on the client has its whole burst again, as in a token bucket.
-    let mut full_at = now.0;
-    for pod in pods {
-        let due = after(now.0, SignedDuration::from_secs(seconds(pod)));
-        full_at = after(full_at.max(due), PACE);
-        let sent = due.max(before(full_at, BURST));
-        let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
-        last = last.max(after(sent, grace));
-    }
-    Time(last)
-}
-
-fn after(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.saturating_add(duration).unwrap_or(Timestamp::MAX)
-}
-
-fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.saturating_sub(duration).unwrap_or(Timestamp::MIN)
+    moments
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::count::Bounds;
+    use crate::report::impact::Outcome;
+    use crate::report::impact::view::Device;
     use crate::report::testing::Example;
+    use crate::report::time::Time;
 
     /// A report of pods that are evicted in so many seconds and have so many to stop.
     fn timeline(pods: &[(i64, i64)]) -> Option<Timeline> {
@@ -241,13 +243,47 @@ mod tests {
             at_most: None,
         }];
         assert_eq!(sentence(&report), None);
-        let picture = Timeline::of(&report).unwrap().picture();
+        let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
         let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push("driver-down".to_owned());
         let told = sentence(&report).unwrap();
         assert!(told.contains("not known: 1 pod cannot end"), "{told}");
-        assert_eq!(Timeline::of(&report).unwrap().picture().end, None);
+        assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
+    }
+
+    #[test]
+    fn when_devices_are_free_again_is_told_and_drawn() {
+        let mut report = Example::new().report();
+        let now = report.metadata.origin.observed_at;
+        let in_seconds = |seconds| Some(Time(now.0 + SignedDuration::from_secs(seconds)));
+        let model = report.devices[0].clone();
+        let free = |free_at| Device {
+            free_at,
+            ..model.clone()
+        };
+        report.devices = vec![
+            free(in_seconds(30)),
+            free(in_seconds(30)),
+            free(in_seconds(12_600)),
+            free(in_seconds(0)),
+            free(None),
+        ];
+        let timeline = Timeline::of(&report).unwrap();
+        let told = timeline.sentence().unwrap();
+        assert!(
+            told.ends_with("grace period; of the 5 devices 4 are free then."),
+            "{told}"
+        );
+        let pictures = timeline.pictures();
+        let bars = pictures[1].moments.iter();
+        let bars: Vec<_> = bars.map(|it| (it.seconds, it.what.as_str())).collect();
+        assert_eq!(bars, [(30, "2 devices"), (12_600, "1 device")]);
+        let chart = timeline.chart().unwrap();
+        let cells = |row: usize| (chart.rows[row][1].as_str(), chart.rows[row][3].as_str());
+        assert_eq!(cells(0), ("1 pod", ""));
+        assert_eq!(cells(1), ("", "2 devices"));
+        assert_eq!(chart.rows.len(), 5);
     }
 
     #[test]
@@ -269,7 +305,8 @@ mod tests {
     #[test]
     fn a_chart_shows_each_moment_or_spans_of_many() {
         assert!(timeline(&[(0, 1), (-3, 1)]).unwrap().chart().is_none());
-        let picture = timeline(&[(0, 1), (-3, 1), (90, 30)]).unwrap().picture();
+        let timeline_of_three = timeline(&[(0, 1), (-3, 1), (90, 30)]).unwrap();
+        let picture = timeline_of_three.pictures().remove(0);
         let moments = picture.moments.iter();
         let moments = moments.map(|it| (it.seconds, &*it.when, it.number, &*it.what));
         let expected = [(0, "now", 2, "2 pods"), (90, "+90s", 1, "1 pod")];
@@ -286,7 +323,7 @@ mod tests {
         let chart = timeline(&many).unwrap().chart().unwrap();
         assert_eq!(chart.rows.len(), MOMENTS);
         let moments = timeline(&many).unwrap().moments;
-        let all: usize = moments.iter().map(|(_, pods)| pods).sum();
+        let all: usize = moments.values().map(|happening| happening.pods).sum();
         assert_eq!(all, 100);
     }
 }

@@ -466,4 +466,8 @@ pub struct Device {
     pub claims: Vec<String>,
     /// The taints that it has already; the considered ones are not among them.
     pub taints: Vec<PresentTaint>,
+    /// When nobody has it any more, if every pod takes all of its grace period: the report's observedAt
+    /// where nobody has it now. An estimate; null where somebody stays on it, or that is not known.
+    #[serde(default)]
+    pub free_at: Option<Time>,
 }

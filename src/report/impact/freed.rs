@@ -1,0 +1,208 @@
+//! When is who gone, and when are devices free again?
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::view::{Device, Pod};
+use crate::report::hazard::Hazard;
+use crate::report::time::Time;
+
+/// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
+/// three and four requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a
+/// second. Measured on a control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see
+/// `tests/cluster/rules/pace.rs`.
+const PACE: SignedDuration = SignedDuration::from_millis(170);
+
+/// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
+const BURST: SignedDuration = SignedDuration::from_millis(1_500);
+
+/// The pods that would be evicted, in that order, each with when it is gone if it takes all of its grace
+/// period: it is evicted when its time has come and the controller's client lets it through.
+pub(super) fn gone(pods: &[Pod], now: Time) -> Vec<(&Pod, Timestamp)> {
+    let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let due = |pod: &Pod| {
+        let seconds = pod.evict_in_seconds.unwrap_or_default().max(0);
+        after(now.0, SignedDuration::from_secs(seconds))
+    };
+    let mut pods: Vec<(&Pod, Timestamp)> = evicted.map(|pod| (pod, due(pod))).collect();
+    pods.sort_by_key(|(_, due)| *due);
+    // The moment from which on the client has its whole burst again, as in a token bucket.
+    let mut full_at = now.0;
+    let gone = pods.into_iter().map(|(pod, due)| {
+        full_at = after(full_at.max(due), PACE);
+        let sent = due.max(before(full_at, BURST));
+        let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
+        (pod, after(sent, grace))
+    });
+    gone.collect()
+}
+
+/// Whether the pod's node cannot end it as things are.
+pub(super) fn is_stuck(pod: &Pod) -> bool {
+    has(pod, &[Hazard::NodeNotReady, Hazard::DriverDown])
+}
+
+fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
+    let mut hazards = hazards.iter().map(|hazard| hazard.code());
+    hazards.any(|code| pod.hazards.iter().any(|found| found == code))
+}
+
+/// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
+/// never where somebody stays on it, cannot end, comes right back to it, or is not known.
+pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
+    let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &[Hazard::ToleratesScheduleOnly]);
+    let leaving = gone(pods, now);
+    let leaving = leaving.into_iter().filter(|(pod, _)| leaves(pod));
+    let leaving: BTreeMap<&str, Timestamp> = leaving.map(|(pod, at)| (&*pod.uid, at)).collect();
+    let mut users: BTreeMap<String, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        for claim in &pod.claims {
+            let name = format!("{}/{}", pod.namespace, claim.name);
+            users.entry(name).or_default().push(pod);
+        }
+    }
+    // A claim without a known user is allocated all the same.
+    let released = |claim: &String| -> Option<Timestamp> {
+        let gone = users.get(claim)?.iter();
+        let gone: Option<Vec<Timestamp>> =
+            gone.map(|pod| leaving.get(&*pod.uid).copied()).collect();
+        gone?.into_iter().max()
+    };
+    for device in devices {
+        let released: Option<Vec<Timestamp>> = device.claims.iter().map(released).collect();
+        device.free_at = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
+    }
+}
+
+/// What becomes of the devices that are selected.
+#[derive(Debug, Default)]
+pub(super) struct Freed {
+    /// In how many seconds devices are free that somebody has now.
+    pub(super) later: Vec<i64>,
+    /// How many nobody has already.
+    now: usize,
+    /// How many there are.
+    all: usize,
+}
+
+impl Freed {
+    pub(super) fn of(devices: &[Device], now: Time) -> Self {
+        let free_at = || devices.iter().filter_map(|device| device.free_at);
+        let later = free_at().filter(|at| *at > now);
+        let later: Vec<i64> = later
+            .map(|at| at.0.duration_since(now.0).as_secs())
+            .collect();
+        Self {
+            now: free_at().count().saturating_sub(later.len()),
+            all: devices.len(),
+            later,
+        }
+    }
+
+    /// How many devices are free once the last pod is gone, to follow that.
+    pub(super) fn by_then(&self) -> String {
+        let free = self.now.saturating_add(self.later.len());
+        match (free, self.all) {
+            (_, 0) => String::new(),
+            (1, 1) => "; then the device is free".to_owned(),
+            (0, 1) => "; the device is not free then".to_owned(),
+            (0, all) => format!("; of the {all} devices none is free then"),
+            (2, 2) => "; then both devices are free".to_owned(),
+            (free, all) if free == all => format!("; then all {all} devices are free"),
+            (1, all) => format!("; of the {all} devices 1 is free then"),
+            (free, all) => format!("; of the {all} devices {free} are free then"),
+        }
+    }
+}
+
+fn after(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.saturating_add(duration).unwrap_or(Timestamp::MAX)
+}
+
+fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.saturating_sub(duration).unwrap_or(Timestamp::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::impact::{ImpactReport, Outcome};
+    use crate::report::testing::Example;
+
+    /// When the device of these pods is free, in seconds; each has a claim of its own to it.
+    fn free_in(change: impl FnOnce(&mut Vec<Pod>, &mut Device)) -> Option<i64> {
+        let ImpactReport {
+            mut pods,
+            mut devices,
+            metadata,
+            ..
+        } = Example::new().report();
+        let now = metadata.origin.observed_at;
+        pods.retain(|pod| pod.outcome.is_evicted());
+        let names = pods.iter().flat_map(|pod| {
+            let claims = pod.claims.iter();
+            claims.map(|claim| format!("{}/{}", pod.namespace, claim.name))
+        });
+        devices[0].claims = names.collect();
+        change(&mut pods, &mut devices[0]);
+        note_freed(&mut devices, &pods, now);
+        let free_at = devices[0].free_at?;
+        Some(free_at.0.duration_since(now.0).as_secs())
+    }
+
+    #[test]
+    fn a_device_is_free_when_the_last_pod_on_it_is_gone() {
+        // One is evicted in 9,000 s and has 3,600 to stop.
+        assert_eq!(free_in(|_, _| ()), Some(12_600));
+        let soon = free_in(|pods, device| {
+            let late = pods
+                .iter()
+                .position(|pod| pod.evict_in_seconds == Some(9_000));
+            let late = pods.remove(late.unwrap());
+            device
+                .claims
+                .retain(|claim| !claim.ends_with(&late.claims[0].name));
+        });
+        assert_eq!(soon, Some(330));
+        assert_eq!(free_in(|_, device| device.claims.clear()), Some(0));
+    }
+
+    #[test]
+    fn a_device_is_not_free_while_somebody_stays_or_is_not_known() {
+        for outcome in [
+            Outcome::Tolerates,
+            Outcome::Terminating,
+            Outcome::NotEvicted,
+        ] {
+            let stays = free_in(|pods, _| pods[0].outcome = outcome);
+            assert_eq!(stays, None, "{outcome:?}");
+        }
+        for hazard in ["driver-down", "node-not-ready", "tolerates-schedule-only"] {
+            let stays = free_in(|pods, _| pods[0].hazards.push(hazard.to_owned()));
+            assert_eq!(stays, None, "{hazard}");
+        }
+        let unknown = free_in(|_, device| device.claims.push("team-x/of-nobody".to_owned()));
+        assert_eq!(unknown, None);
+    }
+
+    #[test]
+    fn how_many_devices_are_free_is_said_for_one_and_for_several() {
+        let said = |later: usize, now: usize, all: usize| {
+            let later = vec![60; later];
+            Freed { later, now, all }.by_then()
+        };
+        for (text, expected) in [
+            (said(0, 0, 0), ""),
+            (said(1, 0, 1), "; then the device is free"),
+            (said(0, 0, 1), "; the device is not free then"),
+            (said(0, 0, 3), "; of the 3 devices none is free then"),
+            (said(1, 1, 2), "; then both devices are free"),
+            (said(2, 1, 3), "; then all 3 devices are free"),
+            (said(0, 1, 3), "; of the 3 devices 1 is free then"),
+            (said(2, 0, 3), "; of the 3 devices 2 are free then"),
+        ] {
+            assert_eq!(text, expected);
+        }
+    }
+}
