@@ -184,6 +184,7 @@ impl AddArgs {
         if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
             scene = scene.with_attributes().await?;
         }
+        scene.look = scene.look.identifying(&self.picks.identity_attributes);
         let look = &scene.look;
         let more = &self.picks.identity_attributes;
         let drafts = with_identities(drafts, look.snapshot(), &look.semantics, more);
@@ -255,7 +256,8 @@ async fn agree(
     safety.policies.refuse(&asked, &scene.look.semantics)?;
     let release = scene.look.release();
     let risk = take_risk(&deed(&open), safety.risk, release, dry_run, context)?;
-    if !open.iter().any(|step| step.does_something()) && safety.guards.is_empty() {
+    let is_idle = !open.iter().any(|step| step.does_something()) && safety.guards.is_empty();
+    if is_idle && !safety.expects() {
         return Ok(());
     }
     let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
@@ -263,6 +265,15 @@ async fn agree(
     };
     let considered = considered_at(scene.look.now);
     let report = scene.report(&considered, &safety.guards).await?;
+    let as_previewed: Vec<ConsideredTaint> = steps
+        .iter()
+        .map(|step| step.previewed(scene.look.now))
+        .collect();
+    let previewed = if safety.expects() && as_previewed != considered {
+        Some(scene.report(&as_previewed, &[]).await?)
+    } else {
+        None
+    };
     let done = steps.iter().filter(|step| !step.is_open());
     let done: Vec<String> = done.map(|step| step.draft().name.clone()).collect();
     let changed = open.iter().filter_map(|step| step.existing().cloned());
@@ -271,6 +282,7 @@ async fn agree(
     concerns.extend(set_back(&changed));
     let wish = Wish {
         report: &report,
+        previewed: previewed.as_ref().unwrap_or(&report),
         deed: &deed(&open),
         done: &done,
         concerns: &concerns,

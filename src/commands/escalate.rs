@@ -228,6 +228,7 @@ impl EscalateArgs {
         concerns.extend(set_back(&wish.open));
         let asked = Wish {
             report: &report,
+            previewed: &report,
             deed: &wish.deed(&to),
             done: &names_of(&wish.done),
             concerns: &concerns,

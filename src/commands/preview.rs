@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::context::Context;
 use super::flags::arrangement::ArrangementArgs;
 use super::flags::devices::SelectorArgs;
@@ -22,6 +24,7 @@ use crate::cluster::Detail;
 use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
 use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
+use crate::decide::{Absent, Kept, Looked, Next, next};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -117,24 +120,9 @@ Examples:
 /// What a preview is asked about, before anything was read of a cluster.
 struct Request {
     choice: Choice,
-    manifests: Vec<DeviceTaintRule>,
+    manifests: Vec<(DeviceTaintRule, Value)>,
     guards: Vec<Guard>,
     policies: Policies,
-}
-
-impl Answer {
-    /// What to do next, where there is a cluster to do it in.
-    fn next(&self) -> Option<String> {
-        let Self {
-            look,
-            choice,
-            report,
-            ..
-        } = self;
-        look.live()?;
-        let effect_of = |name: &str| Some(look.rule(name).ok()?.taint.effect.clone());
-        choice.next(effect_of, report.short_digest())
-    }
 }
 
 /// What was asked, what was found, and the answer.
@@ -147,6 +135,33 @@ struct Answer {
 }
 
 impl Answer {
+    /// What to do next, where there is a cluster to do it in.
+    fn next(&self, request: &Request, args: &PreviewArgs) -> Option<Next> {
+        let look = &self.look;
+        look.live()?;
+        let looked = Looked {
+            typed: &request.choice,
+            resolved: &self.choice,
+            manifests: &request.manifests,
+            report: &self.report,
+            reading: &look.reading,
+            semantics: &look.semantics,
+            now: look.now,
+        };
+        let kept = Kept {
+            guards: &args.abort_if,
+            files: &args.policy,
+            policies: &request.policies,
+            identity_attributes: &args.picks.identity_attributes,
+            absent: if args.allow_missing {
+                Absent::Allowed
+            } else {
+                Absent::Refused
+            },
+        };
+        next(&looked, &kept)
+    }
+
     /// The answer if pods with extended resources were treated the other way: up to which release they
     /// are left alone is known from below only.
     fn other_way(&self) -> ImpactReport {
@@ -182,11 +197,15 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        let next = answer.next().filter(|_| !args.publish.publish);
+        let is_for_people = wanted.format.is_for_people() && !args.publish.publish;
+        let next = is_for_people.then(|| answer.next(&request, &args)).flatten();
         let Answer { look, report, .. } = answer;
         let status = present(&report, &look.into_aside(), wanted, context)?;
-        if let Some(next) = next.filter(|_| wanted.format.is_for_people()) {
-            context.printer.note(&next);
+        if let Some(next) = next {
+            context.printer.note(&next.line());
+            for hint in next.hints() {
+                context.printer.hint(hint);
+            }
         }
         return Ok(status);
     };
@@ -251,7 +270,10 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
         guards,
         policies,
     } = request;
+    let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
+    let manifests = manifests.as_slice();
     let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
+    let look = look.identifying(&args.picks.identity_attributes);
     let mut look = look.with_attributes_for(choice.picker()).await?;
     refuse_wide(manifests, &look.semantics)?;
     let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
@@ -326,7 +348,7 @@ impl PreviewArgs {
             choice,
             guards,
             policies,
-            manifests: manifests.into_iter().map(|(rule, _)| rule).collect(),
+            manifests,
         })
     }
 }

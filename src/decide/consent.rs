@@ -30,6 +30,9 @@ pub struct Agreement<'a> {
 pub struct Wish<'a> {
     /// Whom it hits, with what is done of it already, and with the guards.
     pub report: &'a ImpactReport,
+    /// What a preview says of it, to be compared with what was agreed to beforehand: `report`, unless it
+    /// is about effect None, which a preview takes for NoExecute.
+    pub previewed: &'a ImpactReport,
     /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
     pub deed: &'a str,
     /// Names of the rules that are as wanted already.
@@ -145,15 +148,29 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
         Objection::NewPod { pod } | Objection::Earlier { pod, .. } => !hit_already.contains(pod),
         Objection::OtherTaints { .. }
         | Objection::LessKnown { .. }
+        | Objection::Exchanged { .. }
+        | Objection::OtherHardware { .. }
         | Objection::OtherDigest { .. } => true,
     };
-    let objections = expected.objections(wish.report);
-    let mut texts = objections.iter().filter(|found| is_news(found)).peekable();
-    if texts.peek().is_none() {
-        return Ok(());
-    }
-    let refused = Failure::refused("the impact is more than --expect says; nothing was changed");
-    Err(texts.fold(refused, |failure, text| failure.hint(text.to_string())))
+    let objections = expected.objections(wish.previewed);
+    let news = objections.iter().filter(|found| is_news(found));
+    let (hardware, others): (Vec<_>, Vec<_>) =
+        news.partition(|objection| objection.is_about_hardware());
+    let hardware: Vec<String> = hardware.iter().map(ToString::to_string).collect();
+    let refused = match (hardware.as_slice(), others.as_slice()) {
+        ([], []) => return Ok(()),
+        ([], _) => "the impact is more than --expect says".to_owned(),
+        (changed, _) => changed.join("; "),
+    };
+    let refused = Failure::refused(format!("{refused}; nothing was changed"));
+    let refused = others
+        .iter()
+        .fold(refused, |failure, text| failure.hint(text.to_string()));
+    Err(if hardware.is_empty() {
+        refused
+    } else {
+        refused.hint("look at what is there now with `kubectl devicetaint preview`")
+    })
 }
 
 /// Whether the answer still holds of what is found `now`, after somebody took the time to give it:
@@ -167,12 +184,22 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
 pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failure> {
     refuse_tripped(now)?;
     let objections = ExpectedReport::of(shown).objections(now);
+    let hardware = objections.iter().filter(|found| found.is_about_hardware());
+    let hardware: Vec<String> = hardware.map(ToString::to_string).collect();
+    if !hardware.is_empty() {
+        let hardware = hardware.join("; ");
+        return Err(Failure::refused(format!(
+            "meanwhile, {hardware}; nothing was changed"
+        )));
+    }
     let mut news = objections
         .iter()
         .filter_map(|objection| match objection {
             Objection::NewPod { pod } => Some(format!("pod {pod} would be evicted too by now")),
             Objection::LessKnown { what } => Some(format!("{what} cannot be read any more")),
             Objection::OtherTaints { .. }
+            | Objection::Exchanged { .. }
+            | Objection::OtherHardware { .. }
             | Objection::Earlier { .. }
             | Objection::OtherDigest { .. } => None,
         })
@@ -280,6 +307,7 @@ mod tests {
     fn wish(report: &ImpactReport) -> Wish<'_> {
         Wish {
             report,
+            previewed: report,
             deed: "Give effect NoExecute to rule drain",
             done: &[],
             concerns: &[],
@@ -505,6 +533,63 @@ mod tests {
             ..wish(&more)
         };
         assert!(consent(&agreement, &begun).is_ok());
+    }
+
+    #[test]
+    fn other_hardware_than_was_looked_at_is_refused_and_the_device_is_named() {
+        let with = |uuid: &str| {
+            let identity = [("gpu.example.com/uuid".to_owned(), uuid.to_owned())];
+            let identities = [("gpu.example.com/node-7/gpu-0".to_owned(), identity.into())];
+            report().with_identities(&identities.into())
+        };
+        let (seen, now) = (with("GPU-A"), with("GPU-B"));
+        let mark = format!(
+            "{},{}",
+            seen.short_digest(),
+            seen.short_hardware_digest().unwrap()
+        );
+        let file = serde_json::to_string(&seen).unwrap();
+        for expected in [
+            ExpectedReport::with_digest(&mark).unwrap().unwrap(),
+            ExpectedReport::parse(&file).unwrap(),
+        ] {
+            let agreement = Agreement {
+                expect: Some(&expected),
+                ..YES
+            };
+            assert!(consent(&agreement, &wish(&seen)).is_ok());
+            let failure = consent(&agreement, &wish(&now)).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Refused);
+            let text = failure.to_string();
+            assert!(
+                text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("has changed"),
+                "{text}"
+            );
+        }
+        let failure = still_agreed(seen, &now).unwrap_err();
+        assert!(failure.to_string().starts_with("meanwhile, gpu.example.com/node-7/gpu-0 "));
+    }
+
+    #[test]
+    fn what_was_agreed_to_is_compared_with_what_a_preview_says() {
+        let previewed = report();
+        let mut done_nothing = report();
+        done_nothing.metadata.digest = format!("sha256:{}", "0".repeat(64));
+        let expected = ExpectedReport::with_digest(previewed.short_digest());
+        let expected = expected.unwrap().unwrap();
+        let agreement = Agreement {
+            expect: Some(&expected),
+            ..YES
+        };
+        let compared = |previewed: &ImpactReport, report: &ImpactReport| {
+            let wish = Wish {
+                previewed,
+                ..wish(report)
+            };
+            consent(&agreement, &wish).is_ok()
+        };
+        assert!(compared(&previewed, &done_nothing));
+        assert!(!compared(&done_nothing, &previewed));
     }
 
     #[test]

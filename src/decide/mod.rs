@@ -29,6 +29,7 @@
 //! | What became of the rules that were changed? | [`outcomes`] |
 //! | What has a team agreed on, and is it kept? | [`mod@policy`] |
 //! | What is asked of the controller itself? | [`publish`] |
+//! | What comes next for whoever has looked at it? | [`mod@next`] |
 
 pub mod add;
 pub mod broad;
@@ -46,6 +47,7 @@ pub mod known;
 pub mod leaving;
 pub mod ledger;
 pub mod narrowing;
+pub mod next;
 pub mod outcomes;
 pub mod owner;
 pub mod policy;
@@ -68,6 +70,7 @@ pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
 pub use ending::{Strictness, ending};
 pub use ledger::Ledger;
+pub use next::{Absent, Kept, Looked, Next, next};
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use question::Question;

@@ -24,6 +24,8 @@ pub(crate) struct SafetyArgs {
     /// Refuse when more is hit than this report says
     ///
     /// A file that `preview -o json` has written, or its digest: then anything else is refused, less too.
+    /// hardware:… is the digest of the devices alone, and says that they are what they were. A device that
+    /// was exchanged since is refused in any case.
     #[arg(long, value_name = "REPORT")]
     expect: Option<PathBuf>,
 

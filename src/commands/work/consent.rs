@@ -88,6 +88,11 @@ impl Safety {
         })
     }
 
+    /// Whether a report was agreed to beforehand.
+    pub(crate) fn expects(&self) -> bool {
+        self.expect.is_some()
+    }
+
     /// Lets a wish pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
     /// run answers as the real run would, but for the question, which it only tells.
     pub(crate) fn check(

@@ -42,6 +42,8 @@ pub(crate) struct Look {
     version: Version,
     /// How much the question needs of each object.
     wanted: Detail,
+    /// Attributes that identify hardware beside those that are known.
+    identifying: Vec<String>,
 }
 
 /// What there is to say about a look beside what was read. It is all that is left of a large cluster
@@ -182,6 +184,7 @@ impl Look {
             },
             version,
             wanted,
+            identifying: Vec::new(),
         }
     }
 
@@ -205,13 +208,17 @@ impl Look {
             aside: Aside { doubts, live: None },
             version: source.version,
             wanted,
+            identifying: Vec::new(),
         })
     }
 
     /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
         match &self.aside.live {
-            Some(live) => Self::of_for(live.clone(), self.version, self.wanted).await,
+            Some(live) => {
+                let look = Self::of_for(live.clone(), self.version, self.wanted).await?;
+                Ok(look.identifying(&self.identifying))
+            }
             None => Ok(self.clone()),
         }
     }
@@ -222,6 +229,14 @@ impl Look {
         let rules = served.version_of(Kind::DeviceTaintRule);
         let rules = rules.map(|version| version.api_version);
         release_of(served.version, self.version.kubernetes, rules)
+    }
+
+    /// The look, in which `more` attributes identify hardware beside those that are known.
+    pub(crate) fn identifying(self, more: &[String]) -> Self {
+        Self {
+            identifying: more.to_vec(),
+            ..self
+        }
     }
 
     /// What devices are beside their names, as far as `picker` asks for it; files have all already.
@@ -410,7 +425,9 @@ impl Look {
 
     /// Whom the `considered` taints hit, of the pods that were read, and what `guards` say to that.
     pub(crate) fn report(&self, considered: &[ConsideredTaint], guards: &[Guard]) -> ImpactReport {
-        self.basis().report(considered, guards)
+        let report = self.basis().report(considered, guards);
+        let more = &self.identifying;
+        report.with_identities(&identity::identities(considered, self.snapshot(), more))
     }
 
     /// What every report says about where it is from.

@@ -94,4 +94,17 @@ impl Step {
             ..considered
         }
     }
+
+    /// The taint as a preview looks at it, which takes effect None for NoExecute.
+    #[must_use]
+    pub fn previewed(&self, now: Timestamp) -> ConsideredTaint {
+        let mut considered = self.considered(now);
+        if considered.taint.effect == Effect::None {
+            considered.taint.effect = Effect::NoExecute;
+            if self.existing().is_some() {
+                considered.taint.time_added = Some(now);
+            }
+        }
+        considered
+    }
 }

@@ -9,14 +9,12 @@
 //! | Which devices are that by what they are, and by who uses them? | [`picks`] |
 //! | Which taints are that, in what was looked at? | `taints` |
 //! | May a pool or driver stand for its devices? | [`collapse`] |
-//! | What comes next for whoever has looked at it? | `next` |
 //! | Which devices are shown? | [`mod@shown`] |
 //! | Is there such a device? | `unknown` |
 //! | Is it every device? | [`wide`] |
 //! | What was probably meant by a name that cannot be? | [`wrong`] |
 
 pub mod collapse;
-mod next;
 mod parse;
 pub mod picks;
 pub mod shown;

@@ -8,6 +8,7 @@ use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
 use crate::naming::nearest::nearest;
+use crate::naming::shell::word;
 
 /// What was typed to choose devices by what they are, and by who uses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,6 +129,45 @@ impl Picker {
             class: typed.class.clone(),
             typed: typed.clone(),
         }))
+    }
+
+    /// The hardware that was named, as arguments.
+    #[must_use]
+    pub fn hardware(&self) -> Vec<String> {
+        let identities = self.typed.identities.iter();
+        identities
+            .map(|(name, value)| word(&format!("{name}={value}")))
+            .collect()
+    }
+
+    /// What else was typed, as flags; names have their namespaces.
+    #[must_use]
+    pub fn flags(&self) -> Vec<String> {
+        let typed = &self.typed;
+        let flag = |name: &str, value: &str| format!("{name} {}", word(value));
+        let each = |name, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| flag(name, value)).collect()
+        };
+        let mut flags = each("--where", &typed.expressions);
+        flags.extend(typed.node.iter().map(|node| flag("--node", node)));
+        flags.extend(typed.class.iter().map(|class| flag("--class", class)));
+        let conditions = self.conditions.iter();
+        flags.extend(conditions.filter_map(|condition| match condition {
+            Wanted::Pod(name) => Some(flag("--pod", &name.to_string())),
+            Wanted::Claim(name) => Some(flag("--claim", &name.to_string())),
+            Wanted::Named(_) | Wanted::Node(_) | Wanted::Attribute(_) | Wanted::Expression(_) => {
+                None
+            }
+        }));
+        flags.extend(each("--attribute", &typed.attributes));
+        flags.extend(each("--identity-attribute", &typed.identity_attributes));
+        let switches = [
+            (typed.skips_errors, "--skip-errors"),
+            (typed.with_partitions, "--with-partitions"),
+        ];
+        let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
+        flags.extend(switches.map(|(_, switch)| switch.to_owned()));
+        flags
     }
 
     /// Whether it says which devices, and not only what else is meant with them.

@@ -7,14 +7,17 @@
 //! |---|---|
 //! | Which attributes identify hardware? | [`known`] |
 //! | What is noted of a device? | `noted` |
+//! | What are the devices that are looked at? | `seen` |
 //! | Is it the same hardware? | `standing` |
 //! | What is said about it, and what is refused? | `words` |
 
 pub mod known;
 mod noted;
+mod seen;
 mod standing;
 mod words;
 
 pub use noted::{Noted, with_identities};
+pub use seen::identities;
 pub use standing::{Identity, Standing, identity};
 pub use words::{OtherHardware, refuse_exchanged, refuse_other_hardware, warnings};

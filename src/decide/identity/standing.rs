@@ -83,7 +83,7 @@ pub fn identity(noted: &Noted, id: &DeviceId, devices: &[DeviceState<'_>]) -> Id
 
 impl Noted {
     /// What the note is about: hardware, if any of it is.
-    fn means(&self) -> Means {
+    pub(super) fn means(&self) -> Means {
         let mut names = self.attributes.keys();
         if names.any(|name| means(name) == Means::Hardware) {
             Means::Hardware

@@ -173,6 +173,31 @@ impl Policies {
         })
     }
 
+    /// What `add` is told of each of the rules that are `asked` for what they do not say yet, each once.
+    #[must_use]
+    pub fn unsaid(&self, asked: &[Asked]) -> Vec<&'static str> {
+        let required = self.0.iter().flat_map(|policy| &policy.terms.require);
+        let missing = |requirement: &&Requirement| {
+            let mut asked = asked.iter().filter(|asked| asked.annotations.is_some());
+            asked.any(|asked| !asked.keeps(**requirement))
+        };
+        let missing: Vec<Requirement> = required.filter(missing).copied().collect();
+        let mut unsaid: Vec<&'static str> = Vec::new();
+        for requirement in &missing {
+            let flag = match requirement {
+                Requirement::Reason => "--reason",
+                Requirement::Ticket => "--ticket",
+                // The other may be asked for anyway.
+                Requirement::ReasonOrTicket if missing.contains(&Requirement::Ticket) => "--ticket",
+                Requirement::ReasonOrTicket => "--reason",
+            };
+            if !unsaid.contains(&flag) {
+                unsaid.push(flag);
+            }
+        }
+        unsaid
+    }
+
     /// What the policies will ask of those rules that are only looked at: nobody can say it before they
     /// are made.
     #[must_use]

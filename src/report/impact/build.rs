@@ -1,10 +1,12 @@
 //! How is an impact report made from the verdicts?
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::arrangement::Arrangement;
 use super::budgets::Budget;
-use super::digest::digest;
+use super::digest::{digest, hardware_digest};
 use super::findings::{Evidence, severity_of};
 use super::freed::note_freed;
 use super::note::{self, NoteCode};
@@ -106,7 +108,8 @@ impl ImpactReport {
             kind: "ImpactReport".to_owned(),
             metadata: ImpactMetadata {
                 origin: Metadata::new(basis),
-                digest: digest(&taints, &pods),
+                digest: digest(&taints, &pods, &devices),
+                hardware_digest: hardware_digest(&taints, &devices),
             },
             guards: limits
                 .guards
@@ -127,6 +130,21 @@ impl ImpactReport {
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             arrangement: Arrangement::default(),
         }
+    }
+
+    /// The report with what identifies the hardware of those of its devices that are named one by one,
+    /// by DRIVER/POOL/DEVICE.
+    #[must_use]
+    pub fn with_identities(
+        mut self,
+        identities: &BTreeMap<String, BTreeMap<String, String>>,
+    ) -> Self {
+        for device in &mut self.devices {
+            device.identity = identities.get(&device.device).cloned().unwrap_or_default();
+        }
+        self.metadata.digest = digest(&self.taints, &self.pods, &self.devices);
+        self.metadata.hardware_digest = hardware_digest(&self.taints, &self.devices);
+        self
     }
 
     /// Whether a guard or a policy forbids the change.
@@ -396,6 +414,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
         device: impact.id.to_string(),
         node: impact.node.map(ToString::to_string),
         published: impact.published,
+        identity: BTreeMap::new(),
         claims: impact
             .claims
             .iter()

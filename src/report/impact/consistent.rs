@@ -4,14 +4,19 @@
 //! once, and the summary follows from the pods: whoever edits one of them by hand, or by a script,
 //! leaves a contradiction.
 
-use super::digest::digest;
+use super::digest::{digest, hardware_digest};
 use super::summary::{Parts, summary};
 use super::view::{ImpactReport, Outcome, Pod, Summary};
 use crate::report::time::Time;
 
 /// What in the report contradicts what else is in it; nothing in one that is as it was written.
 pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
-    if digest(&report.taints, &report.pods) != report.metadata.digest {
+    let hardware = hardware_digest(&report.taints, &report.devices);
+    // Reports of earlier releases do not have one.
+    let hardware = hardware.filter(|_| report.metadata.hardware_digest.is_some());
+    if digest(&report.taints, &report.pods, &report.devices) != report.metadata.digest
+        || hardware != report.metadata.hardware_digest
+    {
         return Some("its digest does not fit its content".to_owned());
     }
     let observed_at = report.metadata.origin.observed_at;

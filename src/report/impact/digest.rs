@@ -1,24 +1,77 @@
 //! When are two answers the same?
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sha2::{Digest, Sha256};
 
-use super::view::{Pod, Selector, TaintImpact};
+use super::view::{Device, Pod, Selector, TaintImpact};
 
-/// `sha256:` and the hash of what would be hit: selectors and taints without their times, pods by
-/// UID, and their outcomes. The order of the question does not matter.
+/// What the digest of an answer begins with.
+pub(super) const ALGORITHM: &str = "sha256:";
+
+/// What the digest of hardware begins with.
+pub(super) const HARDWARE: &str = "hardware:";
+
+/// `sha256:` and the hash of what would be hit: selectors and taints without their times, what devices
+/// are, pods by UID, and their outcomes. The order of the question does not matter.
 ///
-/// What is hashed is text: one line per taint and per pod, sorted; in a line, each field with its
-/// length in bytes before it (`3:abc`), and `-` for one that is null.
-pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod]) -> String {
+/// What is hashed is text: one line per taint, per device whose hardware is known, and per pod, sorted;
+/// in a line, each field with its length in bytes before it (`3:abc`), and `-` for one that is null.
+pub(super) fn digest(taints: &[TaintImpact], pods: &[Pod], devices: &[Device]) -> String {
     let mut lines: Vec<String> = taints.iter().map(taint_line).collect();
     lines.sort_unstable();
+    let known = devices.iter().filter(|device| !device.identity.is_empty());
+    let mut device_lines: Vec<String> = known
+        .map(|device| device_line(&device.device, &device.identity))
+        .collect();
+    device_lines.sort_unstable();
+    lines.append(&mut device_lines);
     let mut pod_lines: Vec<String> = pods.iter().map(pod_line).collect();
     pod_lines.sort_unstable();
     lines.append(&mut pod_lines);
+    hash(ALGORITHM, &lines)
+}
 
+/// `hardware:` and the hash of the devices that are named one by one, with what they are; nothing where
+/// none is named so.
+pub(super) fn hardware_digest(taints: &[TaintImpact], devices: &[Device]) -> Option<String> {
+    let known: BTreeMap<&str, &BTreeMap<String, String>> = devices
+        .iter()
+        .map(|device| (device.device.as_str(), &device.identity))
+        .collect();
+    let unknown = BTreeMap::new();
+    let lines = named(taints).into_iter().map(|name| {
+        let identity = known.get(name.as_str()).copied();
+        device_line(&name, identity.unwrap_or(&unknown))
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| hash(HARDWARE, &lines))
+}
+
+/// The devices that the taints name one by one, as DRIVER/POOL/DEVICE.
+pub(super) fn named(taints: &[TaintImpact]) -> BTreeSet<String> {
+    let selectors = taints.iter().filter_map(|impact| impact.selector.as_ref());
+    let name = |selector: &Selector| {
+        let parts = [&selector.driver, &selector.pool, &selector.device];
+        let parts: Option<Vec<&str>> = parts.into_iter().map(Option::as_deref).collect();
+        let is_plain = selector.device_class_name.is_none()
+            && selector.expressions.is_empty()
+            && selector.unknown_fields.is_empty();
+        parts.filter(|_| is_plain).map(|parts| parts.join("/"))
+    };
+    selectors.filter_map(name).collect()
+}
+
+fn hash(algorithm: &str, lines: &[String]) -> String {
     let hash = Sha256::digest(lines.join("\n"));
     let hexadecimal: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hexadecimal}")
+    format!("{algorithm}{hexadecimal}")
+}
+
+fn device_line(name: &str, identity: &BTreeMap<String, String>) -> String {
+    let attributes = identity.iter().flat_map(|(name, value)| [name, value]);
+    let attributes = attributes.map(|text| Some(text.as_str()));
+    fields([Some("device"), Some(name)].into_iter().chain(attributes))
 }
 
 fn taint_line(impact: &TaintImpact) -> String {
@@ -128,7 +181,7 @@ mod tests {
     #[test]
     fn who_is_hit_and_how_changes_the_digest() {
         let report = Example::new().report();
-        let digest = |pods: &[_]| super::digest(&report.taints, pods);
+        let digest = |pods: &[_]| super::digest(&report.taints, pods, &report.devices);
         let whole = digest(&report.pods);
         assert_ne!(digest(&report.pods[1..]), whole);
         let mut other = report.pods.clone();
@@ -137,5 +190,29 @@ mod tests {
         other.clone_from(&report.pods);
         other.reverse();
         assert_eq!(digest(&other), whole);
+    }
+
+    #[test]
+    fn what_the_hardware_is_changes_both_digests_and_only_where_a_device_is_named() {
+        let report = Example::new().report();
+        let name = report.devices[0].device.clone();
+        let identified = |uuid: &str| {
+            let identity = [("gpu.example.com/uuid".to_owned(), uuid.to_owned())];
+            let identities = [(name.clone(), identity.into())].into();
+            Example::new().report().with_identities(&identities)
+        };
+        let (first, other) = (identified("GPU-A").metadata, identified("GPU-B").metadata);
+        assert_eq!(first, identified("GPU-A").metadata);
+        assert_ne!(first.digest, other.digest);
+        assert_ne!(first.hardware_digest, other.hardware_digest);
+        // What nothing identifies has the digest that it had in earlier releases.
+        assert_eq!(
+            report.clone().with_identities(&Default::default()).metadata,
+            report.metadata
+        );
+        assert!(report.metadata.hardware_digest.is_some());
+        let mut pool = Example::new();
+        pool.considered.selector.as_mut().unwrap().device = None;
+        assert_eq!(pool.report().metadata.hardware_digest, None);
     }
 }

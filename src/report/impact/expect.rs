@@ -4,15 +4,15 @@
 //! only pods that were not in it, and evictions that come earlier, are objections.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use jiff::SignedDuration;
 
 use super::consistent::contradiction;
-use super::view::{ImpactReport, Pod, TaintImpact};
+use super::mark::Mark;
+use super::objection::Objection;
+use super::view::{Device, ImpactReport, Pod, TaintImpact};
 use crate::report::metadata::{API_VERSION, Affects};
 use crate::report::taint::spelled;
-use crate::report::time::human_duration;
 
 /// A report that was read back and is what it was when it was written, or what identifies one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +21,8 @@ pub struct ExpectedReport(Expected);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
     Whole(Box<ImpactReport>),
-    /// The first digits of its digest, without what stands before them.
-    Digest(String),
+    Marked(Mark),
 }
-
-/// What a digest begins with.
-const ALGORITHM: &str = "sha256:";
-
-/// So many digits of a digest tell two reports apart, and fit in a line with a command.
-const DIGITS: usize = 16;
 
 /// Why a text is no report that a change could be compared with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +43,9 @@ pub enum UnreadableReport {
         found: String,
     },
     /// Not what `metadata.digest` of a report says.
-    #[error("it is no digest: sha256: and 16 to 64 hexadecimal digits, as `preview` prints it")]
+    #[error(
+        "it is no digest: sha256: or hardware: and 16 to 64 hexadecimal digits, as `preview` prints it"
+    )]
     NotADigest,
     /// What is in it does not fit together.
     #[error("it was changed after it was written: {contradiction}")]
@@ -58,83 +53,6 @@ pub enum UnreadableReport {
         /// What does not fit what.
         contradiction: String,
     },
-}
-
-/// What keeps a change from being the one that was agreed to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Objection {
-    /// The report was about other taints.
-    OtherTaints {
-        /// The taints of the report.
-        expected: Vec<String>,
-        /// The taints of the change.
-        found: Vec<String>,
-    },
-    /// A pod would be evicted that was not in the report as such.
-    NewPod {
-        /// `NAMESPACE/NAME`.
-        pod: String,
-    },
-    /// A pod would be evicted earlier.
-    Earlier {
-        /// `NAMESPACE/NAME`.
-        pod: String,
-        /// In how long it was to be evicted.
-        expected: SignedDuration,
-        /// In how long it would be now.
-        found: SignedDuration,
-    },
-    /// Something could be read then and cannot be read now.
-    LessKnown {
-        /// What is missing.
-        what: String,
-    },
-    /// The impact is not the one that a digest stands for; which of them is more is not known.
-    OtherDigest {
-        /// Of what was agreed to.
-        expected: String,
-        /// Of what was found.
-        found: String,
-    },
-}
-
-impl fmt::Display for Objection {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OtherTaints { expected, found } => write!(
-                formatter,
-                "the report is about {}, the change about {}",
-                expected.join(", "),
-                found.join(", ")
-            ),
-            Self::NewPod { pod } => {
-                write!(
-                    formatter,
-                    "pod {pod} would be evicted, which the report does not say"
-                )
-            }
-            Self::Earlier {
-                pod,
-                expected,
-                found,
-            } => write!(
-                formatter,
-                "pod {pod} would be evicted in {}, and in {} by the report",
-                human_duration(*found),
-                human_duration(*expected)
-            ),
-            Self::LessKnown { what } => {
-                write!(
-                    formatter,
-                    "{what} cannot be read now, and could be for the report"
-                )
-            }
-            Self::OtherDigest { expected, found } => write!(
-                formatter,
-                "its digest is {found} now, and {expected} was agreed to: look again with `preview`"
-            ),
-        }
-    }
 }
 
 impl ExpectedReport {
@@ -161,21 +79,15 @@ impl ExpectedReport {
         }
     }
 
-    /// The report with this digest, or with one that begins so.
+    /// The report with this digest, or with one that begins so; or any that is about this hardware.
     ///
     /// # Errors
     ///
     /// When it is no digest, or too few of its digits; `None` where it is not meant to be one.
     pub fn with_digest(text: &str) -> Option<Result<Self, UnreadableReport>> {
-        let digits = text.strip_prefix(ALGORITHM)?;
-        let is_digit =
-            |character: char| character.is_ascii_digit() || ('a'..='f').contains(&character);
-        let is_one = (DIGITS..=64).contains(&digits.len()) && digits.chars().all(is_digit);
-        Some(if is_one {
-            Ok(Self(Expected::Digest(digits.to_owned())))
-        } else {
-            Err(UnreadableReport::NotADigest)
-        })
+        let mark = Mark::parse(text)?;
+        let mark = mark.ok_or(UnreadableReport::NotADigest);
+        Some(mark.map(|mark| Self(Expected::Marked(mark))))
     }
 
     /// The report that somebody was shown a moment ago.
@@ -189,9 +101,10 @@ impl ExpectedReport {
     pub fn objections(&self, found: &ImpactReport) -> Vec<Objection> {
         let known = match &self.0 {
             Expected::Whole(known) => known,
-            Expected::Digest(digits) => return other_digest(digits, found).into_iter().collect(),
+            Expected::Marked(mark) => return mark.objection(found).into_iter().collect(),
         };
         let mut objections: Vec<Objection> = other_taints(known, found).into_iter().collect();
+        objections.extend(exchanged(known, found));
         let incomplete = &known.incomplete;
         let known: BTreeMap<&str, &Pod> = known
             .pods
@@ -219,26 +132,30 @@ impl ExpectedReport {
     }
 }
 
-impl ImpactReport {
-    /// So much of the digest as fits in a line with a command, and tells it from every other one.
-    #[must_use]
-    pub fn short_digest(&self) -> &str {
-        let digest = self.metadata.digest.as_str();
-        digest
-            .get(..ALGORITHM.len().saturating_add(DIGITS))
-            .unwrap_or(digest)
-    }
-}
-
-fn other_digest(digits: &str, found: &ImpactReport) -> Option<Objection> {
-    let digest = &found.metadata.digest;
-    let is_same = digest
-        .strip_prefix(ALGORITHM)
-        .is_some_and(|found| found.starts_with(digits));
-    (!is_same).then(|| Objection::OtherDigest {
-        expected: format!("{ALGORITHM}{digits}"),
-        found: found.short_digest().to_owned(),
-    })
+/// The devices that are other hardware than they were, or of which that is not known any more. One number
+/// of the hardware that is as it was is enough.
+fn exchanged(known: &ImpactReport, found: &ImpactReport) -> Vec<Objection> {
+    let before: BTreeMap<&str, &Device> = known
+        .devices
+        .iter()
+        .map(|device| (device.device.as_str(), device))
+        .collect();
+    let one = |device: &Device| {
+        let before = &before.get(device.device.as_str())?.identity;
+        let now = |name: &String| device.identity.get(name);
+        let differs = |(name, was): &(&String, &String)| now(name).is_some_and(|is| is != *was);
+        let is_same = |(name, was): (&String, &String)| now(name) == Some(was);
+        let other = before.iter().find(differs);
+        let lost = || before.iter().next().filter(|_| !before.iter().any(is_same));
+        let (attribute, was) = other.or_else(lost)?;
+        Some(Objection::Exchanged {
+            device: device.device.clone(),
+            attribute: attribute.clone(),
+            was: was.clone(),
+            is: now(attribute).cloned(),
+        })
+    };
+    found.devices.iter().filter_map(one).collect()
 }
 
 fn other_taints(known: &ImpactReport, found: &ImpactReport) -> Option<Objection> {
@@ -356,34 +273,37 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_stands_for_its_report_and_for_no_other() {
-        let report = Example::new().report();
-        let with = |text: &str| ExpectedReport::with_digest(text);
-        for digest in [report.metadata.digest.as_str(), report.short_digest()] {
-            let expected = with(digest).unwrap().unwrap();
-            assert_eq!(expected.objections(&report), [], "{digest}");
-            let mut less = report.clone();
-            less.metadata.digest = format!("sha256:{}", "0".repeat(64));
-            let objections = expected.objections(&less);
-            assert!(
-                matches!(objections[..], [Objection::OtherDigest { .. }]),
-                "{objections:?}"
-            );
+    fn a_device_that_was_exchanged_or_is_not_known_any_more_is_not_what_was_agreed_to() {
+        let with = |attributes: &[(&str, &str)]| {
+            let attributes = attributes.iter();
+            let identity = attributes.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let name = "gpu.example.com/node-7/gpu-0".to_owned();
+            let identities = [(name, identity.collect())].into();
+            Example::new().report().with_identities(&identities)
+        };
+        let objections = |before: &ImpactReport, now: &ImpactReport| {
+            // As it is read back from a file.
+            let text = serde_json::to_string(before).unwrap();
+            let expected = ExpectedReport::parse(&text).unwrap();
+            let objections = expected.objections(now);
+            assert!(objections.iter().all(Objection::is_about_hardware));
+            let texts = objections.iter().map(ToString::to_string);
+            texts.collect::<Vec<_>>().join("; ")
+        };
+        let before = with(&[("d/serial", "1"), ("d/uuid", "A")]);
+        for now in [&before, &with(&[("d/uuid", "A")])] {
+            assert_eq!(objections(&before, now), "");
         }
-        assert_eq!(with("report.json"), None);
-        let long = format!("sha256:{}", "a".repeat(65));
-        for text in [
-            "sha256:",
-            "sha256:0123456789abcde",
-            "sha256:0123456789ABCDEF",
-            &long,
-        ] {
-            assert_eq!(
-                with(text),
-                Some(Err(UnreadableReport::NotADigest)),
-                "{text}"
-            );
-        }
+        assert_eq!(
+            objections(&before, &with(&[("d/serial", "1"), ("d/uuid", "B")])),
+            "gpu.example.com/node-7/gpu-0 has changed since the report: it is other hardware, d/uuid was A and is B"
+        );
+        assert_eq!(
+            objections(&before, &with(&[])),
+            "gpu.example.com/node-7/gpu-0 may have changed since the report: d/serial was 1, and what it is now is not known"
+        );
+        // Nobody has said what it was.
+        assert_eq!(objections(&with(&[]), &before), "");
     }
 
     #[test]

@@ -20,7 +20,8 @@
 //! | When do the evictions fall, and when is the last pod gone? | `timeline` |
 //! | Who has to agree to it? | [`consent`] |
 //! | Does a report that was kept still say what was written? | `consistent` |
-//! | Is it more than what was agreed to? | [`expect`] |
+//! | Is it more than what was agreed to? | [`expect`]; what speaks against it: `objection` |
+//! | What identifies it in a line with a command? | `mark` |
 //! | Whom does it hit worst? | `victims` |
 
 pub mod arrangement;
@@ -33,6 +34,8 @@ pub mod expect;
 mod findings;
 mod freed;
 mod headline;
+mod mark;
+mod objection;
 mod order;
 mod page;
 mod published;
@@ -52,9 +55,10 @@ pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
 pub use build::Limits;
 pub use consent::Consent;
-pub use expect::{ExpectedReport, Objection, UnreadableReport};
+pub use expect::{ExpectedReport, UnreadableReport};
 pub use findings::Finding;
 pub use note::NoteCode;
+pub use objection::Objection;
 pub use published::{Published, PublishedCondition};
 pub use replacements::Replacements;
 pub use siblings::Sibling;

@@ -2,6 +2,8 @@
 //!
 //! The documentation of each field is its description in the JSON Schema.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,9 +83,14 @@ pub struct ImpactMetadata {
     /// Where the facts are from.
     #[serde(flatten)]
     pub origin: Metadata,
-    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, the UIDs of
-    /// the pods and their outcomes. Two reports with the same digest say the same.
+    /// Identifies what would be hit: `sha256:` over the considered selectors and taints, what the
+    /// devices are that they name one by one, the UIDs of the pods and their outcomes. Two reports
+    /// with the same digest say the same.
     pub digest: String,
+    /// Identifies the devices that are named one by one, with what they are: `hardware:` and a hash;
+    /// absent when none is named so. `--expect` takes it alone, and behind a digest and a comma.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_digest: Option<String>,
 }
 
 /// What one considered taint would do, all others left aside.
@@ -462,6 +469,11 @@ pub struct Device {
     pub node: Option<String>,
     /// Whether its driver publishes it now; an allocated device need not be published any more.
     pub published: bool,
+    /// What identifies its hardware, by attribute: uuid and its like, or where its driver publishes
+    /// none of them, its place in the machine. Only of devices that are named one by one; absent when
+    /// that is not known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub identity: BTreeMap<String, String>,
     /// The claims that hold it, as NAMESPACE/NAME.
     pub claims: Vec<String>,
     /// The taints that it has already; the considered ones are not among them.

@@ -1,0 +1,645 @@
+//! What comes next for whoever has looked at it?
+//!
+//! A command is printed to be pasted: it means what was looked at, under the guards that held for the
+//! look, and agrees to nothing else. One that is known to be refused is not printed; why there is none
+//! is said instead.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::add::{Existing, Step, Terms, add};
+use super::choice::{By, Choice};
+use super::drafts::Inscription;
+use super::identity::{OtherHardware, refuse_other_hardware};
+use super::policy::{Asked, Policies};
+use crate::engine::Semantics;
+use crate::error::Failure;
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Reading};
+use crate::naming::device;
+use crate::naming::shell::word;
+use crate::report::ImpactReport;
+use crate::report::life::after_add;
+
+/// What was typed beside devices and taint, and holds for the next command too.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    /// `--abort-if`
+    pub guards: &'a [String],
+    /// `--policy`
+    pub files: &'a [PathBuf],
+    /// What these files say.
+    pub policies: &'a Policies,
+    /// `--identity-attribute`
+    pub identity_attributes: &'a [String],
+    /// What becomes of names that match nothing.
+    pub absent: Absent,
+}
+
+/// What becomes of names that match no device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// They are mistakes.
+    Refused,
+    /// They are fine: `--allow-missing`.
+    Allowed,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked<'a> {
+    /// Which devices are meant, as it was typed.
+    pub typed: &'a Choice,
+    /// The same by their names.
+    pub resolved: &'a Choice,
+    /// The manifests that were given, each with the object as it is written.
+    pub manifests: &'a [(DeviceTaintRule, Value)],
+    /// Whom it hits.
+    pub report: &'a ImpactReport,
+    /// What was read.
+    pub reading: &'a Reading,
+    /// How the cluster behaves.
+    pub semantics: &'a Semantics,
+    /// When that was.
+    pub now: Timestamp,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// A command to paste.
+    Command(String),
+    /// None, and why; what else can be done.
+    Refused(String, Vec<String>),
+}
+
+impl Next {
+    /// What there is to say, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        match self {
+            Self::Command(line) => line.clone(),
+            Self::Refused(why, _) => format!("no next command: {why}"),
+        }
+    }
+}
+
+impl Next {
+    /// What else can be done.
+    #[must_use]
+    pub fn hints(&self) -> &[String] {
+        match self {
+            Self::Command(_) => &[],
+            Self::Refused(_, hints) => hints,
+        }
+    }
+}
+
+impl From<Failure> for Next {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(failure.to_string(), failure.hints().to_vec())
+    }
+}
+
+/// What to do after a look; absent where no taint was named, so that there is nothing to add.
+#[must_use]
+pub fn next(looked: &Looked<'_>, kept: &Kept<'_>) -> Option<Next> {
+    let next = match (&looked.typed.by, &looked.typed.taint) {
+        (By::Selectors(_) | By::Picked(..), None) => return None,
+        (By::Rules(names), _) => escalation(names, looked, kept),
+        (By::Selectors(_) | By::Picked(..) | By::Manifests(_), _) => addition(looked, kept),
+    };
+    Some(next.unwrap_or_else(Next::from))
+}
+
+/// The command that makes the rules, or what comes after it where they are there.
+fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
+    let stdin = PathBuf::from("-");
+    if let By::Manifests(files) = &looked.typed.by
+        && files.contains(&stdin)
+    {
+        let why = "the manifest came from standard input; save it, and give `add` the file";
+        return Ok(Next::Refused(why.to_owned(), Vec::new()));
+    }
+    let drafts = Inscription::default().drafts(looked.resolved, looked.manifests.to_vec())?;
+    let terms = Terms {
+        existing: Existing::Kept,
+        semantics: looked.semantics,
+        now: looked.now,
+    };
+    let steps = add(drafts, &looked.reading.snapshot.rules, &terms)?;
+    if !steps.iter().any(Step::is_open) {
+        let names = steps.iter().map(|step| step.draft().name.clone());
+        return escalation(&names.collect::<Vec<_>>(), looked, kept);
+    }
+    let effects: Vec<&Effect> = steps.iter().map(|step| &step.draft().taint.effect).collect();
+    let evicts = effects.contains(&&Effect::NoExecute);
+    let unknown = looked.report.unknown_evictions();
+    if !unknown.is_empty() && (evicts || !looked.report.guards.is_empty()) {
+        return Ok(whom_is_not_known("add", &unknown));
+    }
+    let mut words = vec!["next: kubectl devicetaint add".to_owned()];
+    words.extend(devices(looked.typed));
+    words.extend(looked.typed.taint.iter().map(|taint| word(&taint.to_string())));
+    words.extend(looked.typed.picker().into_iter().flat_map(|picker| picker.flags()));
+    if looked.typed.picker().is_none() {
+        let attributes = kept.identity_attributes.iter();
+        words.extend(attributes.map(|name| format!("--identity-attribute {}", word(name))));
+    }
+    if kept.absent == Absent::Allowed {
+        words.push("--allow-missing".to_owned());
+    }
+    words.extend(guards(kept));
+    let agreed = if evicts {
+        Some(all_of(looked.report))
+    } else {
+        hardware_of(looked)
+    };
+    words.extend(agreed.map(|mark| format!("--expect {mark}")));
+    let asked: Vec<Asked> = steps.iter().map(Asked::of_step).collect();
+    let unsaid = kept.policies.unsaid(&asked);
+    words.extend(unsaid.iter().map(|flag| format!("{flag}=")));
+    Ok(Next::Command(words.join(" ")))
+}
+
+/// The command that lets the rules of these names evict, or waits where they do.
+fn escalation(
+    names: &[String],
+    looked: &Looked<'_>,
+    kept: &Kept<'_>,
+) -> Result<Next, Failure> {
+    let rules = looked.reading.snapshot.rules.iter();
+    let is_meant = |rule: &&DeviceTaintRule| names.iter().any(|name| rule.name.as_str() == name);
+    let rules: Vec<DeviceTaintRule> = rules.filter(is_meant).cloned().collect();
+    let evicting = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
+    let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
+    let least = open.first().map(|rule| &rule.taint.effect);
+    let mut words = vec![after_add(&names.join(" "), least.unwrap_or(&Effect::NoExecute))];
+    if open.is_empty() {
+        return Ok(Next::Command(words.remove(0)));
+    }
+    let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
+    let facts = (looked.reading, looked.semantics);
+    if refuse_other_hardware(&open, facts, OtherHardware::Refused).is_err() {
+        let why = "`escalate` refuses rules whose hardware has changed: remove them and add others for what is meant, or say --accept-identity-change";
+        return Ok(Next::Refused(why.to_owned(), Vec::new()));
+    }
+    let unknown = looked.report.unknown_evictions();
+    if !unknown.is_empty() {
+        return Ok(whom_is_not_known("escalate", &unknown));
+    }
+    words.extend(guards(kept));
+    // What evicts already is not what this agrees to, and of NoSchedule nobody has looked whom NoExecute
+    // would hit.
+    let is_previewed = open.iter().all(|rule| rule.taint.effect == Effect::None);
+    let agreed = if done.is_empty() && is_previewed {
+        Some(all_of(looked.report))
+    } else {
+        hardware_of(looked)
+    };
+    words.extend(agreed.map(|mark| format!("--expect {mark}")));
+    Ok(Next::Command(words.join(" ")))
+}
+
+fn whom_is_not_known(command: &str, unknown: &[String]) -> Next {
+    let why = format!(
+        "it is not known whom it hits, which `{command}` goes on with only if somebody says so ({})",
+        unknown.join("; ")
+    );
+    Next::Refused(why, Vec::new())
+}
+
+/// The guards that held for the look.
+fn guards(kept: &Kept<'_>) -> Vec<String> {
+    let files = kept.files.iter();
+    let files = files.map(|file| format!("--policy {}", word(&file.display().to_string())));
+    let guards = kept.guards.iter();
+    let guards = guards.map(|guard| format!("--abort-if {}", word(guard)));
+    files.chain(guards).collect()
+}
+
+/// What agrees to a report, and to nothing else.
+fn all_of(report: &ImpactReport) -> String {
+    let hardware = report.short_hardware_digest();
+    let hardware = hardware.filter(|_| report.knows_hardware());
+    let parts = [report.short_digest()].into_iter().chain(hardware);
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// What agrees to the devices, whomever it hits: nobody is evicted. Names that were typed need none, unless
+/// it is known what they stand for.
+fn hardware_of(looked: &Looked<'_>) -> Option<String> {
+    let is_told = looked.report.knows_hardware() || looked.typed.picker().is_some();
+    let mark = looked.report.short_hardware_digest();
+    mark.filter(|_| is_told).map(str::to_owned)
+}
+
+/// The devices as they were typed.
+fn devices(choice: &Choice) -> Vec<String> {
+    let named = |selector: &DeviceSelector| {
+        if *selector == DeviceSelector::default() {
+            "--all-devices".to_owned()
+        } else {
+            word(&device::format(selector))
+        }
+    };
+    match &choice.by {
+        By::Selectors(selectors) => selectors.iter().map(named).collect(),
+        By::Picked(picker, selectors) => {
+            let named = selectors.iter().map(named);
+            named.chain(picker.hardware()).collect()
+        }
+        By::Manifests(files) => {
+            let files = files.iter().map(|file| file.display().to_string());
+            files.map(|file| format!("-f {}", word(&file))).collect()
+        }
+        By::Rules(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::choice::{Picks, Purpose, Typed};
+    use crate::decide::policy::Policy;
+    use crate::decide::testing::named;
+    use crate::model::RuleMetadata;
+    use crate::report::metadata::{Affects, Incomplete};
+    use crate::report::policy::{DeviceTaintPolicy, Requirement};
+    use crate::report::testing::{self, Example};
+
+    const GPU: &str = "gpu.example.com/node-7/gpu-0";
+
+    fn typed(arguments: &[&str]) -> Typed {
+        Typed {
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            ..Typed::default()
+        }
+    }
+
+    /// What came of a look, with the digests by their names.
+    struct Look {
+        typed: Typed,
+        /// What the devices are by their names, where they were typed otherwise.
+        resolved: Option<Vec<DeviceSelector>>,
+        report: ImpactReport,
+        reading: Reading,
+        guards: Vec<String>,
+        requires: Vec<Requirement>,
+        absent: Absent,
+    }
+
+    fn look(typed: Typed) -> Look {
+        let mut reading = testing::reading();
+        let rule = |name: &str, effect: &str| named(name, effect);
+        reading.snapshot.rules = vec![
+            rule("quiet", "None"),
+            rule("silent", "None"),
+            rule("blocking", "NoSchedule"),
+            rule("evicting", "NoExecute"),
+        ];
+        Look {
+            typed,
+            resolved: None,
+            report: Example::new().report(),
+            reading,
+            guards: Vec::new(),
+            requires: Vec::new(),
+            absent: Absent::Refused,
+        }
+    }
+
+    impl Look {
+        fn identified(mut self) -> Self {
+            let identity = [("gpu.example.com/uuid".to_owned(), "GPU-A".to_owned())];
+            let identities = [(GPU.to_owned(), identity.into())].into();
+            self.report = self.report.with_identities(&identities);
+            self
+        }
+
+        fn next(&self) -> Option<Next> {
+            let typed = Choice::parse(&self.typed, Purpose::Look).unwrap();
+            let resolved = match &self.resolved {
+                Some(selectors) => Choice {
+                    by: By::Selectors(selectors.clone()),
+                    ..typed.clone()
+                },
+                None => typed.clone(),
+            };
+            let policies = Policies(vec![Policy {
+                name: "team.yaml".to_owned(),
+                terms: DeviceTaintPolicy {
+                    require: self.requires.clone(),
+                    ..DeviceTaintPolicy::default()
+                },
+            }]);
+            let files = [PathBuf::from("team.yaml")];
+            let looked = Looked {
+                typed: &typed,
+                resolved: &resolved,
+                manifests: &[],
+                report: &self.report,
+                reading: &self.reading,
+                semantics: &testing::semantics(37),
+                now: testing::now(),
+            };
+            let kept = Kept {
+                guards: &self.guards,
+                files: if self.requires.is_empty() { &[] } else { &files },
+                policies: &policies,
+                identity_attributes: &self.typed.picks.identity_attributes,
+                absent: self.absent,
+            };
+            next(&looked, &kept)
+        }
+
+        /// The command, with SEEN for the digest and HARDWARE for that of the hardware.
+        fn command(&self) -> String {
+            let hardware = self.report.short_hardware_digest().unwrap();
+            match self.next() {
+                Some(Next::Command(line)) => line
+                    .replace(self.report.short_digest(), "SEEN")
+                    .replace(hardware, "HARDWARE")
+                    .replace("next: kubectl devicetaint ", ""),
+                other => panic!("a command: {other:?}"),
+            }
+        }
+
+        fn refused(&self) -> String {
+            match self.next() {
+                Some(Next::Refused(why, _)) => why,
+                other => panic!("none: {other:?}"),
+            }
+        }
+    }
+
+    fn rules(names: &[&str]) -> Typed {
+        Typed {
+            rules: names.iter().map(|name| (*name).to_owned()).collect(),
+            ..Typed::default()
+        }
+    }
+
+    #[test]
+    fn what_comes_next_can_be_pasted() {
+        for (name, typed, next) in [
+            (
+                "what was looked at",
+                typed(&["gpu.example.com/node-7/*", "a.example.com/k=v:None"]),
+                "add 'gpu.example.com/node-7/*' a.example.com/k=v:None",
+            ),
+            (
+                "whom it evicts",
+                typed(&["gpu.example.com/node-7/*", "a.example.com/k=v:NoExecute"]),
+                "add 'gpu.example.com/node-7/*' a.example.com/k=v:NoExecute --expect SEEN",
+            ),
+            (
+                "rules that do nothing yet",
+                rules(&["quiet", "silent"]),
+                "escalate quiet silent --to NoExecute --wait --expect SEEN",
+            ),
+            (
+                "a rule that does nothing yet",
+                rules(&["quiet", "evicting"]),
+                "escalate quiet evicting --to NoExecute --wait",
+            ),
+            (
+                "one of which nobody has looked whom it would evict",
+                rules(&["blocking"]),
+                "escalate blocking --to NoExecute --wait",
+            ),
+            ("one that evicts", rules(&["evicting"]), "wait evicting --for evicted"),
+            (
+                "all devices",
+                Typed {
+                    all_devices: true,
+                    ..typed(&["a.example.com/k=v:NoSchedule"])
+                },
+                "add --all-devices a.example.com/k=v:NoSchedule",
+            ),
+        ] {
+            assert_eq!(look(typed).command(), next, "{name}");
+        }
+        assert_eq!(look(typed(&["gpu.example.com"])).next(), None);
+    }
+
+    #[test]
+    fn what_comes_next_agrees_to_the_hardware_that_was_seen() {
+        for (typed, next) in [
+            (
+                typed(&[GPU, "k:NoExecute"]),
+                "add gpu.example.com/node-7/gpu-0 k:NoExecute --expect SEEN,HARDWARE",
+            ),
+            (
+                typed(&[GPU, "k:None"]),
+                "add gpu.example.com/node-7/gpu-0 k:None --expect HARDWARE",
+            ),
+            (
+                rules(&["quiet"]),
+                "escalate quiet --to NoExecute --wait --expect SEEN,HARDWARE",
+            ),
+            (
+                rules(&["blocking"]),
+                "escalate blocking --to NoExecute --wait --expect HARDWARE",
+            ),
+        ] {
+            assert_eq!(look(typed).identified().command(), next);
+        }
+    }
+
+    #[test]
+    fn devices_stay_chosen_as_they_were_typed() {
+        let picked = |arguments: &[&str], picks: Picks| {
+            let mut look = look(Typed {
+                picks,
+                ..typed(arguments)
+            });
+            look.resolved = Some(vec![device::parse(GPU).unwrap()]);
+            look
+        };
+        for (look, next) in [
+            (
+                picked(&["uuid=GPU-A", "k:NoExecute"], Picks::default()).identified(),
+                "add uuid=GPU-A k:NoExecute --expect SEEN,HARDWARE",
+            ),
+            (
+                picked(
+                    &["gpu.example.com/node-7/*", "k:NoSchedule"],
+                    Picks {
+                        pod: Some("train-0".to_owned()),
+                        namespace: Some("team-a".to_owned()),
+                        with_partitions: true,
+                        ..Picks::default()
+                    },
+                ),
+                "add 'gpu.example.com/node-7/*' k:NoSchedule --pod team-a/train-0 --with-partitions --expect HARDWARE",
+            ),
+            (
+                picked(
+                    &["slot=3", "k:None"],
+                    Picks {
+                        expressions: vec!["device.driver == 'd'".to_owned()],
+                        node: Some("node-7".to_owned()),
+                        class: Some("gpu".to_owned()),
+                        claim: Some("team-a/gpu".to_owned()),
+                        attributes: vec!["memory>=40Gi".to_owned()],
+                        identity_attributes: vec!["slot".to_owned()],
+                        skips_errors: true,
+                        ..Picks::default()
+                    },
+                ),
+                r"add slot=3 k:None --where 'device.driver == '\''d'\''' --node node-7 --class gpu --claim team-a/gpu --attribute 'memory>=40Gi' --identity-attribute slot --skip-errors --expect HARDWARE",
+            ),
+        ] {
+            assert_eq!(look.command(), next);
+        }
+    }
+
+    #[test]
+    fn the_guards_of_the_look_hold_for_what_comes_next() {
+        let kept = |typed: Typed, requires: &[Requirement]| Look {
+            guards: vec!["pods.evicted>20".to_owned()],
+            requires: requires.to_vec(),
+            absent: Absent::Allowed,
+            ..look(typed)
+        };
+        for (look, next) in [
+            (
+                kept(typed(&["d", "k:None"]), &[Requirement::ReasonOrTicket]),
+                "add 'd/*/*' k:None --allow-missing --policy team.yaml --abort-if 'pods.evicted>20' --reason=",
+            ),
+            (
+                kept(
+                    typed(&["d", "k:NoExecute"]),
+                    &[Requirement::Ticket, Requirement::Reason],
+                ),
+                "add 'd/*/*' k:NoExecute --allow-missing --policy team.yaml --abort-if 'pods.evicted>20' --expect SEEN --ticket= --reason=",
+            ),
+            (
+                kept(rules(&["quiet"]), &[Requirement::Reason]),
+                "escalate quiet --to NoExecute --wait --policy team.yaml --abort-if 'pods.evicted>20' --expect SEEN",
+            ),
+        ] {
+            assert_eq!(look.command(), next);
+        }
+        let named = Look {
+            requires: Vec::new(),
+            ..kept(
+                Typed {
+                    picks: Picks {
+                        identity_attributes: vec!["slot".to_owned()],
+                        ..Picks::default()
+                    },
+                    ..typed(&[GPU, "k:None"])
+                },
+                &[],
+            )
+        };
+        assert_eq!(
+            named.command(),
+            "add gpu.example.com/node-7/gpu-0 k:None --identity-attribute slot --allow-missing --abort-if 'pods.evicted>20'"
+        );
+    }
+
+    #[test]
+    fn a_command_that_would_be_refused_is_not_printed() {
+        let unknown = |typed: Typed, guards: &[&str]| {
+            let mut look = look(typed);
+            look.report.incomplete.push(Incomplete {
+                what: "pods".to_owned(),
+                why: "access denied".to_owned(),
+                affects: Affects::Evictions,
+            });
+            let guards = guards.iter().map(|guard| guard.parse().unwrap());
+            let guards: Vec<crate::report::Guard> = guards.collect();
+            let limits = crate::report::impact::Limits {
+                guards: &guards,
+                ..Default::default()
+            };
+            look.report.guards = Example::new().report_within(&limits).guards;
+            look
+        };
+        for look in [
+            unknown(typed(&["d", "k:NoExecute"]), &[]),
+            unknown(typed(&["d", "k:None"]), &["pods.evicted>20"]),
+            unknown(rules(&["quiet"]), &[]),
+        ] {
+            let why = look.refused();
+            assert!(why.contains("pods: access denied"), "{why}");
+        }
+        // Who does nothing to anybody needs to know nobody.
+        let harmless = unknown(typed(&["d", "k:None"]), &[]).command();
+        assert_eq!(harmless, "add 'd/*/*' k:None");
+
+        // The name of the rule is taken by one that does something else.
+        let mut taken = look(typed(&[GPU, "k:NoExecute"]));
+        let name = crate::naming::rule::name(&device::parse(GPU).unwrap(), "k");
+        let mut rule = named(&name, "None");
+        rule.taint.key = "k".to_owned();
+        taken.reading.snapshot.rules.push(rule);
+        let why = taken.refused();
+        assert!(why.contains(&name), "{why}");
+        // What is there as it was asked for need not be added.
+        taken.typed = typed(&[GPU, "k:None"]);
+        let rules = &mut taken.reading.snapshot.rules;
+        let there = rules.last_mut().unwrap();
+        let batch = crate::naming::rule::batch(
+            &[device::parse(GPU).unwrap()],
+            &there.taint,
+        );
+        let labels = &mut there.metadata.labels;
+        labels.insert(RuleMetadata::BATCH.to_owned(), batch);
+        assert_eq!(
+            taken.command(),
+            format!("escalate {name} --to NoExecute --wait --expect SEEN")
+        );
+
+        let stdin = Typed {
+            filenames: vec!["-".into()],
+            ..Typed::default()
+        };
+        assert!(look(stdin).refused().contains("standard input"));
+    }
+
+    #[test]
+    fn a_rule_whose_hardware_has_changed_is_not_to_be_escalated() {
+        let mut look = look(rules(&["quiet"]));
+        let attributes = [(
+            "uuid".into(),
+            crate::model::AttributeValue::String("GPU-B".into()),
+        )];
+        let device = crate::model::Device {
+            name: "gpu-0".into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: attributes.into_iter().collect(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: None,
+        };
+        look.reading.snapshot.slices = vec![crate::model::ResourceSlice {
+            name: "slice".into(),
+            driver: "gpu.example.com".into(),
+            pool: crate::model::Pool {
+                name: "node-7".into(),
+                generation: 1,
+                slice_count: 1,
+            },
+            nodes: crate::model::SliceNodes::One("node-7".into()),
+            devices: vec![device],
+            terms: None,
+        }];
+        let note = |look: &mut Look, uuid: &str| {
+            let rule = &mut look.reading.snapshot.rules[0];
+            let text = format!("{{\"gpu.example.com/uuid\":{uuid:?}}}");
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(RuleMetadata::IDENTITY.to_owned(), text);
+        };
+        note(&mut look, "GPU-B");
+        assert!(look.command().starts_with("escalate quiet"));
+        note(&mut look, "GPU-A");
+        let why = look.refused();
+        assert!(why.contains("--accept-identity-change"), "{why}");
+    }
+}

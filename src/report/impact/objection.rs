@@ -1,0 +1,144 @@
+//! What speaks against a change that was agreed to?
+
+use std::fmt;
+
+use jiff::SignedDuration;
+
+use crate::report::time::human_duration;
+
+/// What keeps a change from being the one that was agreed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// The report was about other taints.
+    OtherTaints {
+        /// The taints of the report.
+        expected: Vec<String>,
+        /// The taints of the change.
+        found: Vec<String>,
+    },
+    /// A pod would be evicted that was not in the report as such.
+    NewPod {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+    },
+    /// A pod would be evicted earlier.
+    Earlier {
+        /// `NAMESPACE/NAME`.
+        pod: String,
+        /// In how long it was to be evicted.
+        expected: SignedDuration,
+        /// In how long it would be now.
+        found: SignedDuration,
+    },
+    /// Something could be read then and cannot be read now.
+    LessKnown {
+        /// What is missing.
+        what: String,
+    },
+    /// A device is other hardware than in the report.
+    Exchanged {
+        /// `DRIVER/POOL/DEVICE`.
+        device: String,
+        /// The attribute that says so.
+        attribute: String,
+        /// What it was.
+        was: String,
+        /// What it is; nothing where that is not known any more.
+        is: Option<String>,
+    },
+    /// One of the devices is not what a digest stands for: it is other hardware or another device.
+    OtherHardware {
+        /// The devices, each with what it is now.
+        devices: Vec<String>,
+    },
+    /// The impact is not the one that a digest stands for; which of them is more is not known.
+    OtherDigest {
+        /// Of what was agreed to.
+        expected: String,
+        /// Of what was found.
+        found: String,
+    },
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherTaints { expected, found } => write!(
+                formatter,
+                "the report is about {}, the change about {}",
+                expected.join(", "),
+                found.join(", ")
+            ),
+            Self::NewPod { pod } => {
+                write!(
+                    formatter,
+                    "pod {pod} would be evicted, which the report does not say"
+                )
+            }
+            Self::Earlier {
+                pod,
+                expected,
+                found,
+            } => write!(
+                formatter,
+                "pod {pod} would be evicted in {}, and in {} by the report",
+                human_duration(*found),
+                human_duration(*expected)
+            ),
+            Self::LessKnown { what } => {
+                write!(
+                    formatter,
+                    "{what} cannot be read now, and could be for the report"
+                )
+            }
+            Self::Exchanged {
+                device,
+                attribute,
+                was,
+                is: Some(is),
+            } => write!(
+                formatter,
+                "{device} has changed since the report: it is other hardware, {attribute} was {was} and is {is}"
+            ),
+            Self::Exchanged {
+                device,
+                attribute,
+                was,
+                is: None,
+            } => write!(
+                formatter,
+                "{device} may have changed since the report: {attribute} was {was}, and what it is now is not known"
+            ),
+            Self::OtherHardware { devices } => match devices.as_slice() {
+                [only] => write!(
+                    formatter,
+                    "{only} has changed since it was looked at: it is other hardware, or has its name since then"
+                ),
+                several => write!(
+                    formatter,
+                    "one or more of these have changed since they were looked at, and are other hardware or have their names since then: {}",
+                    several.join("; ")
+                ),
+            },
+            Self::OtherDigest { expected, found } => write!(
+                formatter,
+                "its digest is {found} now, and {expected} was agreed to: look again with `preview`"
+            ),
+        }
+    }
+}
+
+impl Objection {
+    /// Whether it is about what the devices are, and not about whom it hits.
+    #[must_use]
+    pub fn is_about_hardware(&self) -> bool {
+        match self {
+            Self::Exchanged { .. } | Self::OtherHardware { .. } => true,
+            Self::OtherTaints { .. }
+            | Self::NewPod { .. }
+            | Self::Earlier { .. }
+            | Self::LessKnown { .. }
+            | Self::OtherDigest { .. } => false,
+        }
+    }
+}
