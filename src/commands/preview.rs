@@ -198,7 +198,9 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
         let is_for_people = wanted.format.is_for_people() && !args.publish.publish;
-        let next = is_for_people.then(|| answer.next(&request, &args)).flatten();
+        let next = is_for_people
+            .then(|| answer.next(&request, &args))
+            .flatten();
         let Answer { look, report, .. } = answer;
         let status = present(&report, &look.into_aside(), wanted, context)?;
         if let Some(next) = next {

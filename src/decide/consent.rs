@@ -567,7 +567,11 @@ mod tests {
             );
         }
         let failure = still_agreed(seen, &now).unwrap_err();
-        assert!(failure.to_string().starts_with("meanwhile, gpu.example.com/node-7/gpu-0 "));
+        assert!(
+            failure
+                .to_string()
+                .starts_with("meanwhile, gpu.example.com/node-7/gpu-0 ")
+        );
     }
 
     #[test]

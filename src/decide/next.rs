@@ -133,7 +133,10 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
         let names = steps.iter().map(|step| step.draft().name.clone());
         return escalation(&names.collect::<Vec<_>>(), looked, kept);
     }
-    let effects: Vec<&Effect> = steps.iter().map(|step| &step.draft().taint.effect).collect();
+    let effects: Vec<&Effect> = steps
+        .iter()
+        .map(|step| &step.draft().taint.effect)
+        .collect();
     let evicts = effects.contains(&&Effect::NoExecute);
     let unknown = looked.report.unknown_evictions();
     if !unknown.is_empty() && (evicts || !looked.report.guards.is_empty()) {
@@ -141,8 +144,20 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     }
     let mut words = vec!["next: kubectl devicetaint add".to_owned()];
     words.extend(devices(looked.typed));
-    words.extend(looked.typed.taint.iter().map(|taint| word(&taint.to_string())));
-    words.extend(looked.typed.picker().into_iter().flat_map(|picker| picker.flags()));
+    words.extend(
+        looked
+            .typed
+            .taint
+            .iter()
+            .map(|taint| word(&taint.to_string())),
+    );
+    words.extend(
+        looked
+            .typed
+            .picker()
+            .into_iter()
+            .flat_map(|picker| picker.flags()),
+    );
     if looked.typed.picker().is_none() {
         let attributes = kept.identity_attributes.iter();
         words.extend(attributes.map(|name| format!("--identity-attribute {}", word(name))));
@@ -164,18 +179,17 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
 }
 
 /// The command that lets the rules of these names evict, or waits where they do.
-fn escalation(
-    names: &[String],
-    looked: &Looked<'_>,
-    kept: &Kept<'_>,
-) -> Result<Next, Failure> {
+fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     let rules = looked.reading.snapshot.rules.iter();
     let is_meant = |rule: &&DeviceTaintRule| names.iter().any(|name| rule.name.as_str() == name);
     let rules: Vec<DeviceTaintRule> = rules.filter(is_meant).cloned().collect();
     let evicting = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
     let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
     let least = open.first().map(|rule| &rule.taint.effect);
-    let mut words = vec![after_add(&names.join(" "), least.unwrap_or(&Effect::NoExecute))];
+    let mut words = vec![after_add(
+        &names.join(" "),
+        least.unwrap_or(&Effect::NoExecute),
+    )];
     if open.is_empty() {
         return Ok(Next::Command(words.remove(0)));
     }
@@ -346,7 +360,11 @@ mod tests {
             };
             let kept = Kept {
                 guards: &self.guards,
-                files: if self.requires.is_empty() { &[] } else { &files },
+                files: if self.requires.is_empty() {
+                    &[]
+                } else {
+                    &files
+                },
                 policies: &policies,
                 identity_attributes: &self.typed.picks.identity_attributes,
                 absent: self.absent,
@@ -409,7 +427,11 @@ mod tests {
                 rules(&["blocking"]),
                 "escalate blocking --to NoExecute --wait",
             ),
-            ("one that evicts", rules(&["evicting"]), "wait evicting --for evicted"),
+            (
+                "one that evicts",
+                rules(&["evicting"]),
+                "wait evicting --for evicted",
+            ),
             (
                 "all devices",
                 Typed {
@@ -584,10 +606,7 @@ mod tests {
         taken.typed = typed(&[GPU, "k:None"]);
         let rules = &mut taken.reading.snapshot.rules;
         let there = rules.last_mut().unwrap();
-        let batch = crate::naming::rule::batch(
-            &[device::parse(GPU).unwrap()],
-            &there.taint,
-        );
+        let batch = crate::naming::rule::batch(&[device::parse(GPU).unwrap()], &there.taint);
         let labels = &mut there.metadata.labels;
         labels.insert(RuleMetadata::BATCH.to_owned(), batch);
         assert_eq!(

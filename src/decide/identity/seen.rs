@@ -16,7 +16,9 @@ pub fn identities(
     snapshot: &Snapshot,
     more: &[String],
 ) -> BTreeMap<String, BTreeMap<String, String>> {
-    let selectors = considered.iter().filter_map(|taint| taint.selector.as_ref());
+    let selectors = considered
+        .iter()
+        .filter_map(|taint| taint.selector.as_ref());
     let ids: BTreeSet<DeviceId> = selectors.filter_map(named).collect();
     let pools = pools(snapshot, &ids);
     let identity = |id: &DeviceId| {
@@ -32,7 +34,9 @@ impl Noted {
     fn decisive(self) -> BTreeMap<String, String> {
         let about = self.means();
         let attributes = self.attributes.into_iter();
-        attributes.filter(|(name, _)| means(name) == about).collect()
+        attributes
+            .filter(|(name, _)| means(name) == about)
+            .collect()
     }
 }
 
@@ -62,7 +66,9 @@ fn pools<'a>(
 /// comes first by name.
 fn published<'a>(id: &DeviceId, slices: &[&'a ResourceSlice]) -> Option<&'a Device> {
     let newest = slices.iter().map(|slice| slice.pool.generation).max()?;
-    let current = slices.iter().filter(|slice| slice.pool.generation == newest);
+    let current = slices
+        .iter()
+        .filter(|slice| slice.pool.generation == newest);
     let mut devices = current.flat_map(|slice| &slice.devices);
     devices.find(|device| device.name == id.device)
 }
@@ -112,7 +118,9 @@ mod tests {
         };
         let found = identities(&[considered], &snapshot, &["slot".to_owned()]);
         let attributes = found.values().flatten();
-        attributes.map(|(name, value)| format!("{name}={value}")).collect()
+        attributes
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
     }
 
     #[test]
@@ -120,14 +128,33 @@ mod tests {
         let gpu = || selector("gpu-0");
         let place = ("resource.kubernetes.io/pciBusID", "0000:01:00.0");
         for (name, attributes, expected) in [
-            ("its number", &[("uuid", "A"), place][..], &["gpu.example.com/uuid=A"][..]),
-            ("what somebody says", &[("slot", "3"), place], &["gpu.example.com/slot=3"]),
-            ("its place", &[place], &["resource.kubernetes.io/pciBusID=0000:01:00.0"]),
+            (
+                "its number",
+                &[("uuid", "A"), place][..],
+                &["gpu.example.com/uuid=A"][..],
+            ),
+            (
+                "what somebody says",
+                &[("slot", "3"), place],
+                &["gpu.example.com/slot=3"],
+            ),
+            (
+                "its place",
+                &[place],
+                &["resource.kubernetes.io/pciBusID=0000:01:00.0"],
+            ),
             ("nothing", &[("model", "H100")], &[]),
         ] {
-            assert_eq!(known(vec![slice("s", 1, attributes)], gpu()), *expected, "{name}");
+            assert_eq!(
+                known(vec![slice("s", 1, attributes)], gpu()),
+                *expected,
+                "{name}"
+            );
         }
-        assert_eq!(known(vec![slice("s", 1, &[("uuid", "A")])], selector("gpu-9")), [""; 0]);
+        assert_eq!(
+            known(vec![slice("s", 1, &[("uuid", "A")])], selector("gpu-9")),
+            [""; 0]
+        );
         let pool = DeviceSelector {
             device: None,
             ..gpu()
@@ -142,6 +169,9 @@ mod tests {
             slice("c", 2, &[("uuid", "second")]),
             slice("b", 2, &[("uuid", "first")]),
         ];
-        assert_eq!(known(slices, selector("gpu-0")), ["gpu.example.com/uuid=first"]);
+        assert_eq!(
+            known(slices, selector("gpu-0")),
+            ["gpu.example.com/uuid=first"]
+        );
     }
 }

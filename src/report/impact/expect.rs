@@ -276,7 +276,8 @@ mod tests {
     fn a_device_that_was_exchanged_or_is_not_known_any_more_is_not_what_was_agreed_to() {
         let with = |attributes: &[(&str, &str)]| {
             let attributes = attributes.iter();
-            let identity = attributes.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let identity =
+                attributes.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let name = "gpu.example.com/node-7/gpu-0".to_owned();
             let identities = [(name, identity.collect())].into();
             Example::new().report().with_identities(&identities)

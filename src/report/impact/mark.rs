@@ -61,7 +61,11 @@ impl Mark {
                 .is_none_or(|digits| found.is_some_and(|found| found.starts_with(digits)))
         };
         let metadata = &found.metadata;
-        if !fits(&self.hardware, HARDWARE, metadata.hardware_digest.as_deref()) {
+        if !fits(
+            &self.hardware,
+            HARDWARE,
+            metadata.hardware_digest.as_deref(),
+        ) {
             return Some(Objection::OtherHardware {
                 devices: found.named_devices(),
             });
@@ -92,7 +96,9 @@ impl ImpactReport {
     /// Whether it is known of a device that is named by itself what it is.
     #[must_use]
     pub fn knows_hardware(&self) -> bool {
-        self.devices.iter().any(|device| !device.identity.is_empty())
+        self.devices
+            .iter()
+            .any(|device| !device.identity.is_empty())
     }
 
     /// The devices that are named one by one, each with what it is now.
@@ -201,11 +207,7 @@ mod tests {
             "sha256:0123456789abcdef,sha256:0123456789abcdef",
             &long,
         ] {
-            assert_eq!(
-                Mark::parse(text),
-                Some(None),
-                "{text}"
-            );
+            assert_eq!(Mark::parse(text), Some(None), "{text}");
         }
     }
 }

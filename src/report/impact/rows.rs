@@ -29,6 +29,7 @@ pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
         return vec![table.captioned("Pods that would be evicted")];
     };
     let stay = in_order(report, |pod| !pod.outcome.is_evicted());
+    let shared = &shared.within(by);
     let groups = groups(by, &report.pods);
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
         let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
@@ -110,6 +111,17 @@ impl Shared {
             device: same(|pod| first_of(&devices(pod))),
             cause: same(cause),
             pods: evicted.len(),
+        }
+    }
+
+    /// What the pods of one group share: what it is named by stands above them, too.
+    fn within(&self, by: Grouping) -> Self {
+        let title = |is_title: bool| is_title.then(String::new);
+        Self {
+            node: self.node.clone().or(title(by == Grouping::Node)),
+            device: self.device.clone().or(title(by == Grouping::Device)),
+            cause: self.cause.clone(),
+            pods: self.pods,
         }
     }
 
@@ -309,6 +321,42 @@ mod tests {
             group.contains("team-c/infer-0: tolerates the taint"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_a_group_is_named_by_is_no_column_of_it() {
+        let mut report = Example::new().report();
+        let mut evicted = report
+            .pods
+            .iter_mut()
+            .filter(|pod| pod.outcome.is_evicted());
+        let first = evicted.next().unwrap();
+        first.node = Some("node-8".to_owned());
+        first.claims[0].devices[0].device = "gpu.example.com/node-8/gpu-0".to_owned();
+        first.causes.clear();
+        let headers = |report: &ImpactReport| -> Vec<String> {
+            let page = Page {
+                format: Format::Table,
+                width: None,
+            };
+            let text = render(report, page).unwrap();
+            let lines = text.lines().filter(|line| line.starts_with("SEVERITY"));
+            lines.map(str::to_owned).collect()
+        };
+        for (by, column, stays) in [
+            (Grouping::Device, "DEVICE", "NODE"),
+            (Grouping::Node, "NODE", "DEVICE"),
+        ] {
+            report.arrangement.by = Some(by);
+            let headers = headers(&report);
+            assert!(!headers.is_empty());
+            for line in headers {
+                assert!(
+                    !line.contains(column) && line.contains(stays),
+                    "{by:?}: {line}"
+                );
+            }
+        }
     }
 
     #[test]
