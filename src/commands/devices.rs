@@ -15,9 +15,10 @@ use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::wanted::Wanted;
 use crate::decide::choice::{
-    self, Picker, Picks, Shown, Typed, hardware_among, refuse_unknown_attributes,
+    self, Ambiguous, Picker, Picks, Shown, Typed, hardware_among, refuse_empty_names,
+    refuse_unknown_attributes,
 };
-use crate::decide::narrowing::{Narrowing, Usage};
+use crate::decide::narrowing::Narrowing;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
@@ -105,6 +106,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
             "--free cannot be used together with --namespace: what a claim holds is not free",
         ));
     }
+    refuse_empty_names(&args.columns)?;
     args.events.refuse_without_watch(args.watch)?;
     let events = args.events.events.as_deref();
     events::begin(events, "devices", Results::Answer, context).await?;
@@ -180,7 +182,7 @@ impl DevicesArgs {
         let mut look = look.with_attributes_for(picker.as_ref()).await?;
         let columns = self.columns();
         let has_attributes = picker.as_ref().is_some_and(Picker::needs_attributes);
-        if !columns.is_empty() && !has_attributes {
+        if (!columns.is_empty() || self.free) && !has_attributes {
             look = look.with_attributes(&[]).await?;
         }
         refuse_unknown_attributes(&columns.names, &look.reading)?;
@@ -194,6 +196,10 @@ impl DevicesArgs {
         let is_bare = inventory.devices.is_empty()
             && look.knows_usage()
             && look.reading.without(Kind::ResourceSlice).is_none();
+        let idle = match &node {
+            Some(node) => Box::pin(look.idle_node(node)).await?,
+            None => None,
+        };
         let narrowing = Narrowing {
             shown,
             node,
@@ -206,9 +212,12 @@ impl DevicesArgs {
             namespace: context.namespace.clone(),
         };
         let bare = is_bare.then(|| choice::NO_DEVICES.to_owned());
-        let notes = picked.into_iter().flat_map(|picked| picked.notes);
-        let hints = bare.into_iter().chain(narrowing.nearest_node(&inventory));
-        let hints = notes.chain(hints);
+        let notes = picked.into_iter().flat_map(|picked| {
+            let ambiguous = picked.ambiguous.iter().map(Ambiguous::told);
+            let ambiguous: Vec<String> = ambiguous.collect();
+            picked.notes.into_iter().chain(ambiguous)
+        });
+        let hints = notes.chain(idle).chain(bare);
         let hints = hints.collect();
         Ok((look, Listed { narrowing, columns }, hints))
     }
@@ -228,16 +237,14 @@ impl Question for Listed {
         None
     }
 
+    /// What parts of the same hardware share is read with them.
     fn needs_attributes(&self) -> bool {
-        !self.columns.is_empty()
+        !self.columns.is_empty() || self.narrowing.free
     }
 
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
-        let usage = Usage::of(basis);
-        inventory
-            .devices
-            .retain(|state| self.narrowing.wants(state, usage));
+        self.narrowing.keep(&mut inventory, basis);
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis);
         if self.columns.is_empty() {
             return report;

@@ -20,12 +20,14 @@ use super::work::wait::{Ending, Wait, timed_out};
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::choice::{Picker, Picks, hardware_among};
 use crate::decide::chooser::{Absence, devices_among};
+use crate::decide::identity::made_for;
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceSelector, DeviceTaintRule};
+use crate::naming::device;
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
 use crate::report::life::release_lines;
@@ -188,15 +190,46 @@ impl RemoveArgs {
         let (named, mut targets) = devices_among(&self.hardware().1)?;
         let look = Look::of(live.clone(), self.version.version()).await?;
         let look = look.with_attributes_for(Some(picker)).await?;
-        let picked = picker.resolve(&look.reading, &[&named], &look.semantics)?;
-        for note in &picked.notes {
-            context.printer.note(note);
-        }
-        targets.extend(picked.devices.iter().map(ToString::to_string));
-        self.chooser(&Ways {
+        let picked = picker.resolve(&look.reading, &[&named], &look.semantics);
+        let rules = look.rules().unwrap_or_default();
+        let noted = if picker.is_by_hardware_alone() && named.is_empty() {
+            made_for(rules, picker.identities())
+        } else {
+            Vec::new()
+        };
+        let now: Vec<DeviceSelector> = match picked {
+            Ok(picked) => {
+                picked.refuse_ambiguous()?;
+                for note in &picked.notes {
+                    context.printer.note(note);
+                }
+                picked
+                    .devices
+                    .into_iter()
+                    .map(DeviceSelector::from)
+                    .collect()
+            }
+            // What nobody publishes any more was something once.
+            Err(failure) if noted.is_empty() => return Err(failure),
+            Err(failure) => {
+                context
+                    .printer
+                    .note(&format!("{failure}; by what rules note of it:"));
+                Vec::new()
+            }
+        };
+        let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
+        let devices = if now.is_empty() {
+            before.map(device::format).collect::<Vec<_>>()
+        } else {
+            now.iter().map(device::format).collect()
+        };
+        targets.extend(devices);
+        let chooser = self.chooser(&Ways {
             targets: &targets,
             ..ways
-        })
+        })?;
+        Ok(chooser.of_hardware(&now, &noted, rules))
     }
 
     /// One failure for all that is not there, unless that is fine.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::choice::wrong::meant_as_hardware;
 use super::ending::of_parts;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
@@ -131,6 +132,34 @@ impl Chooser {
         }
     }
 
+    /// Which rules are meant where devices were chosen by what they are: those that taint the devices
+    /// `now`, and those that were made for this hardware, which are `noted`; both with the taint that was
+    /// named. Where there is none, it is as it was typed.
+    #[must_use]
+    pub fn of_hardware(
+        self,
+        now: &[DeviceSelector],
+        noted: &[&DeviceTaintRule],
+        rules: &[DeviceTaintRule],
+    ) -> Self {
+        let Self::Taints(_, pattern) = &self else {
+            return self;
+        };
+        let is_meant = |rule: &&DeviceTaintRule| {
+            let mut now = now.iter();
+            let is_noted = noted.iter().any(|noted| noted.name == rule.name);
+            now.any(|selector| has(rule, selector, pattern))
+                || (is_noted && pattern.matches(&rule.taint))
+        };
+        let names = rules.iter().filter(is_meant);
+        let names: Vec<String> = names.map(|rule| rule.name.to_string()).collect();
+        if names.is_empty() {
+            self
+        } else {
+            Self::Names(names)
+        }
+    }
+
     /// The names of the rules that can be meant, where they follow from what was typed: names
     /// themselves, and for devices with a key those that rules get which nobody has named. They can
     /// be found without a list of all rules.
@@ -240,16 +269,20 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
                 ),
             );
         }
-        [..] => return Err(Failure::usage("more than one taint")),
+        [..] => {
+            let failure = Failure::usage("more than one taint");
+            return Err(meant_as_hardware(&taints, failure));
+        }
     };
     let wrong = |error: NamingError| Failure::usage(error);
     let pattern = pattern(taint).map_err(wrong)?;
     if devices.is_empty() {
-        return Err(Failure::usage(format!(
+        let failure = Failure::usage(format!(
             "no devices: which does {} taint?",
             taint::format(&pattern)
         ))
-        .hint("name devices as DRIVER/POOL/DEVICE, or a rule by its name"));
+        .hint("name devices as DRIVER/POOL/DEVICE, or a rule by its name");
+        return Err(meant_as_hardware(&taints, failure));
     }
     let selectors = devices
         .iter()
@@ -520,6 +553,29 @@ mod tests {
             let missing = chooser.meant(&rules, at("2026-11-21T01:00:00Z")).missing;
             assert_eq!(missing.is_empty(), !expected.is_empty(), "{targets:?}");
         }
+    }
+
+    #[test]
+    fn hardware_means_the_rules_on_it_and_those_that_were_made_for_it() {
+        let mut rules = rules();
+        // Made for the hardware that is gpu-1 now, when it was gpu-5.
+        let mut moved = named("moved", "NoExecute");
+        moved.selector = Some(selector("gpu-5"));
+        rules.push(moved.clone());
+        let meant = |taint: &str, now: &[DeviceSelector], noted: &[&DeviceTaintRule]| {
+            let chooser = parsed(&["gpu.example.com/node-7/gpu-1", taint]).unwrap();
+            found(&chooser.of_hardware(now, noted, &rules), &rules)
+        };
+        let now = [selector("gpu-1")];
+        assert_eq!(meant(KEY, &now, &[&moved]), ["moved", "other"]);
+        assert_eq!(
+            meant("example.com/maintenance:NoExecute", &now, &[&moved]),
+            ["moved"]
+        );
+        assert_eq!(meant(KEY, &now, &[]), ["other"]);
+        // Nobody publishes it any more.
+        assert_eq!(meant(KEY, &[], &[&moved]), ["moved"]);
+        assert_eq!(meant("example.com/other", &now, &[&moved]), [""; 0]);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::choice::Shown;
+use crate::engine::placement::kept_back;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
-use crate::naming::nearest::nearest;
 use crate::report::Basis;
 
 /// The devices that were named, as far as flags do not narrow that.
@@ -62,32 +62,38 @@ impl Narrowing {
             let mut claims = state.claims.iter();
             claims.any(|claim| claim.name.namespace.as_str() == namespace)
         });
-        let picked = self.picked.as_ref();
-        let picked = picked.is_none_or(|picked| picked.contains(&state.id));
-        self.shown.contains(&state.id) && picked && local && tainted && free && allocated && held
+        // What was picked was picked of what was named, and may mean more: all parts of it.
+        let named = match &self.picked {
+            Some(picked) => picked.contains(&state.id),
+            None => self.shown.contains(&state.id),
+        };
+        named && local && tainted && free && allocated && held
     }
 
-    /// A node that was probably meant, where no device is local to the one that was asked for.
-    #[must_use]
-    pub fn nearest_node(&self, inventory: &Inventory<'_>) -> Option<String> {
-        let node = self.node.as_ref()?;
-        let nodes = inventory.devices.iter().filter_map(|state| state.node);
-        let known: BTreeSet<String> = nodes.map(ToString::to_string).collect();
-        if known.contains(node) {
-            return None;
-        }
-        let similar = nearest(node, known);
-        let similar = similar.first()?;
-        Some(format!(
-            "no device is local to {node:?}, did you mean {similar}?"
-        ))
+    /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
+    /// give it to nobody, since other parts of the same hardware are in use.
+    pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &Basis<'_>) {
+        let usage = Usage::of(basis);
+        let kept_back = if self.free {
+            kept_back(&basis.reading.snapshot)
+        } else {
+            BTreeSet::new()
+        };
+        inventory
+            .devices
+            .retain(|state| self.wants(state, usage) && !kept_back.contains(&state.id));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::NodeName;
+    use crate::decide::choice::Typed;
+    use crate::model::{
+        CounterSet, CounterUse, Device, DeviceTerms, NodeName, Pool, ResourceSlice, SliceNodes,
+        SliceTerms,
+    };
+    use crate::report::testing;
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
         DeviceState {
@@ -166,20 +172,88 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_has_no_device_is_told_with_one_that_has() {
+    fn parts_of_what_was_named_are_listed_where_all_of_it_is_meant() {
         let node = NodeName::from("node-7");
-        let inventory = Inventory {
-            devices: vec![state(&node, 0, 0)],
-            ..Inventory::default()
-        };
-        let hint = |node: &str| {
+        let shown = Shown::parse(&Typed {
+            arguments: vec!["gpu.example.com/node-7/gpu-9".to_owned()],
+            ..Typed::default()
+        });
+        let state = state(&node, 0, 0);
+        let wants = |picked: Option<&[&DeviceId]>| {
             let narrowing = Narrowing {
-                node: Some(node.to_owned()),
+                shown: shown.as_ref().unwrap().clone(),
+                picked: picked.map(|ids| ids.iter().map(|id| (*id).clone()).collect()),
                 ..Narrowing::default()
             };
-            narrowing.nearest_node(&inventory)
+            narrowing.wants(&state, Usage::Known)
         };
-        assert_eq!(hint("node-7"), None);
-        assert!(hint("nod-7").is_some_and(|hint| hint.ends_with("did you mean node-7?")));
+        assert!(!wants(None), "it has another name");
+        assert!(!wants(Some(&[])));
+        assert!(wants(Some(&[&state.id])));
+    }
+
+    #[test]
+    fn what_other_parts_in_use_leave_nothing_for_is_not_free() {
+        let slices: Vec<ResourceSlice> = vec![ResourceSlice {
+            name: "slice".into(),
+            driver: "gpu.example.com".into(),
+            pool: Pool {
+                name: "node-7".into(),
+                generation: 1,
+                slice_count: 1,
+            },
+            nodes: SliceNodes::One("node-7".into()),
+            devices: ["gpu-0", "whole"].map(part).into(),
+            terms: Some(Box::new(SliceTerms {
+                counters: vec![CounterSet {
+                    name: "gpu".into(),
+                    counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+                }],
+                ..SliceTerms::default()
+            })),
+        }];
+        let listed = |free: bool, is_held: bool| {
+            let mut reading = testing::reading();
+            reading.snapshot.slices = slices.clone();
+            if is_held {
+                reading.snapshot.claims = vec![testing::claim(&testing::pod("ml", "train"))];
+            }
+            let semantics = testing::semantics(37);
+            let basis = Basis {
+                reading: &reading,
+                semantics: &semantics,
+                now: testing::now(),
+            };
+            let mut inventory = crate::engine::devices(&reading.snapshot, &semantics);
+            let narrowing = Narrowing {
+                free,
+                ..Narrowing::default()
+            };
+            narrowing.keep(&mut inventory, &basis);
+            inventory.devices.len()
+        };
+        assert_eq!(listed(true, false), 2);
+        assert_eq!(listed(true, true), 0);
+        assert_eq!(listed(false, true), 2);
+    }
+
+    /// A part that takes all there is.
+    fn part(name: &str) -> Device {
+        Device {
+            name: name.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: Default::default(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+                    ..CounterUse::default()
+                }],
+                ..DeviceTerms::default()
+            })),
+        }
     }
 }

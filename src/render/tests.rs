@@ -199,6 +199,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       resourceVersions:
         pods: "220"
       digest: sha256:4298e0c95cb494cbafa0fd1de5fd1d934e6c9e9c4e0db2232095be662c740e61
+      hardwareDigest: hardware:c431ad5e42a49713c788dcf9d61216e302d4c0bc8e5aa234beefe972ca1c33e7
     taints:
     - rule: null
       selector:

@@ -30,39 +30,143 @@ fn node_narrows_the_list() {
 }
 
 #[test]
-fn unknown_node_is_an_empty_list_with_a_hint() {
-    assert_snapshot!(devices("--node nod-7").shown(), @r#"
+fn unknown_node_is_a_mistake_and_one_without_devices_an_empty_list() {
+    assert_snapshot!(devices("--node nod-7").shown(), @r"
+    [stderr]
+    error: no node with devices nod-7
+    hint: did you mean one of node-7, node-1, node-2?
+    [exit status: 1]
+    ");
+    assert_snapshot!(devices("--node elsewhere -o json").shown(), @r"
+    [stderr]
+    error: no node with devices elsewhere
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    [exit status: 1]
+    ");
+    assert_snapshot!(devices("--node node-11").shown(), @r"
     [stderr]
     No resources found
-    hint: no device is local to "nod-7", did you mean node-7?
+    hint: node node-11 is there, and no device is local to it
     [exit status: 0]
-    "#);
-    assert_snapshot!(devices("--node elsewhere -o json").answer(), @r#"
-    {
-      "apiVersion": "kubectl-devicetaint/v1alpha1",
-      "kind": "DeviceList",
-      "metadata": {
-        "source": "Files",
-        "context": null,
-        "serverVersion": null,
-        "semantics": "1.37",
-        "observedAt": "2026-11-20T10:15:00Z",
-        "resourceVersions": {}
-      },
-      "devices": [],
-      "summary": {
-        "devices": 0,
-        "allocated": 0,
-        "tainted": 0
-      },
-      "nodes": [],
-      "warnings": [],
-      "incomplete": []
+    ");
+    assert_snapshot!(devices("--node node-11 --class gpu").shown(), @r"
+    [stderr]
+    error: node node-11 is there, and no device is local to it
+    hint: see what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    [exit status: 1]
+    ");
+}
+
+#[test]
+fn what_is_there_without_devices_is_told_as_that() {
+    for (flags, said) in [
+        ("--pod research/idle", "no pod with devices research/idle"),
+        (
+            "--pod default/notebook-anna",
+            "did you mean research/notebook-anna?",
+        ),
+        (
+            "--claim default/notebooks",
+            "did you mean research/notebooks?",
+        ),
+    ] {
+        let run = devices(flags);
+        assert_eq!(run.code, 1, "{}", run.shown());
+        assert!(run.stderr.contains(said), "{}", run.shown());
     }
+}
+
+#[test]
+fn arguments_that_are_no_devices_are_told_as_what_they_are() {
+    assert_snapshot!(devices("UUID=GPU-1").shown(), @r#"
     [stderr]
-    No resources found
-    [exit status: 0]
+    error: driver "UUID=GPU-1" is not valid: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character
+    hint: did you mean the hardware uuid=GPU-1?
+    [exit status: 2]
     "#);
+    assert_snapshot!(devices("example.com/x=y").shown(), @r#"
+    [stderr]
+    error: "example.com/x=y" is a taint, and devices are listed without one
+    hint: list those that have any taint with --tainted
+    [exit status: 2]
+    "#);
+    assert_snapshot!(devices("--columns model, gpu.example.com").shown(), @r"
+    [stderr]
+    error: --columns names an attribute without a name
+    hint: write it as --columns model,memory
+    [exit status: 2]
+    ");
+    assert_snapshot!(devices("--attribute model==L40S").shown(), @r#"
+    [stderr]
+    error: --attribute "model==L40S" is no comparison
+    hint: one = is enough: --attribute model=L40S
+    [exit status: 2]
+    "#);
+    assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
+    [stderr]
+    error: it cannot be said of 4 devices whether they are meant
+    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is no quantity such as 40Gi
+    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is no quantity such as 40Gi
+    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is no quantity such as 40Gi
+    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is no quantity such as 40Gi
+    hint: compare with a value of its kind, such as 3, 580.12 or 40Gi, or leave them out: --skip-errors
+    [exit status: 1]
+    ");
+}
+
+/// One GPU in two halves and as a whole, of which a half is in use.
+const PARTS: &str = r#"
+apiVersion: v1
+kind: List
+items:
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceSlice
+  metadata: {name: counters, uid: s0, creationTimestamp: "2026-11-20T10:00:00Z"}
+  spec:
+    driver: gpu.example.com
+    nodeName: node-1
+    pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+    sharedCounters:
+    - {name: gpu-0, counters: {memory: {value: 80Gi}}}
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceSlice
+  metadata: {name: devices, uid: s1, creationTimestamp: "2026-11-20T10:00:00Z"}
+  spec:
+    driver: gpu.example.com
+    nodeName: node-1
+    pool: {name: node-1, generation: 1, resourceSliceCount: 2}
+    devices:
+    - name: half-0
+      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]
+    - name: half-1
+      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]
+    - name: whole
+      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 80Gi}}}]
+- apiVersion: resource.k8s.io/v1
+  kind: ResourceClaim
+  metadata: {name: gpu, namespace: ml, uid: c1, creationTimestamp: "2026-11-20T10:00:00Z"}
+  spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+  status:
+    allocation:
+      devices:
+        results: [{request: gpu, driver: gpu.example.com, pool: node-1, device: half-0}]
+"#;
+
+#[test]
+fn parts_of_hardware_are_listed_with_a_part_and_are_not_free_while_others_need_it() {
+    let folder = Folder::new().with("parts.yaml", PARTS);
+    let names = |flags: &str| {
+        let run = folder.devicetaint(&format!("devices --from parts.yaml {flags} -o name"));
+        let names = run.stdout.lines();
+        let names = names.map(|name| name.rsplit('/').next().unwrap_or_default().to_owned());
+        names.collect::<Vec<String>>()
+    };
+    assert_eq!(names("--free"), ["half-1"]);
+    assert_eq!(names("--allocated"), ["half-0"]);
+    let whole = names("gpu.example.com/node-1/half-0 --with-partitions");
+    assert_eq!(whole, ["half-0", "half-1", "whole"]);
+    let free = names("gpu.example.com/node-1/half-0 --with-partitions --free");
+    assert_eq!(free, ["half-1"]);
 }
 
 #[test]

@@ -88,7 +88,8 @@ fn preview_as_json() {
         "semantics": "1.37",
         "observedAt": "2026-11-20T10:15:00Z",
         "resourceVersions": {},
-        "digest": "sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4"
+        "digest": "sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4",
+        "hardwareDigest": "hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb"
       },
       "taints": [
         {
@@ -270,6 +271,7 @@ fn preview_as_yaml() {
       observedAt: "2026-11-20T10:15:00Z"
       resourceVersions: {}
       digest: sha256:d078a865dffa034db53ec1e05028babae5ebfbcf9632667ec69e843acc342de4
+      hardwareDigest: hardware:ae883105370b894b326b598b2513bea9e0eb69f9c14afd538353db6361e90feb
     taints:
     - rule: null
       selector:
@@ -734,7 +736,7 @@ fn json_of_every_preview_of_the_example_follows_the_schema() {
 #[test]
 fn json_of_every_list_of_devices_follows_the_schema() {
     let schema = schema("device-list.v1alpha1.schema.json");
-    for question in ["", "--tainted", "--node node-7", "--free --node none"] {
+    for question in ["", "--tainted", "--node node-7", "--free --node node-11"] {
         let run = devicetaint(&format!("devices {question} --from {EXAMPLE} -o json"));
         assert!(schema.is_valid(&run.json()), "{question}");
     }

@@ -163,6 +163,39 @@ fn pool_may_have_a_slash_in_its_name() {
 }
 
 #[test]
+fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
+    assert_snapshot!(preview("--pod research/notebook-anna example.com/x").shown(), @r#"
+    [stderr]
+    error: "example.com/x" is a taint without its effect, or a device cut short
+    hint: a taint is written with its effect: example.com/x:NoExecute, or with NoSchedule or None
+    hint: devices are written 'example.com/x/*' or '*/example.com/x'
+    [exit status: 2]
+    "#);
+    assert_snapshot!(preview("--pod research/notebook-anna maintenance").shown(), @r"
+    [stderr]
+    error: no device matches maintenance/*/*: none is published or allocated
+    hint: did you mean one of gpu.example.com, nic.example.com?
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: if it is a taint, write it with its effect: maintenance:NoExecute
+    [exit status: 1]
+    ");
+    assert_snapshot!(preview("UUID=GPU-1").shown(), @r"
+    [stderr]
+    error: no devices: whom would it hit?
+    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: did you mean the hardware uuid=GPU-1?
+    [exit status: 2]
+    ");
+    assert_snapshot!(preview("uid=GPU-1 a:NoExecute").shown(), @r"
+    [stderr]
+    error: more than one taint: uid=GPU-1:None and a:NoExecute
+    hint: did you mean the hardware uuid=GPU-1?
+    [exit status: 2]
+    ");
+}
+
+#[test]
 fn flags_say_the_same_as_an_argument() {
     let argument = preview("gpu.example.com/node-7/gpu-0").shown();
     let flags = preview("--driver gpu.example.com --pool node-7 --device gpu-0").shown();

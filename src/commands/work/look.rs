@@ -14,7 +14,7 @@ use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_instead};
 use crate::cluster::{self, ApiClient, Detail, PodsFound, PodsMeant, discover};
 use crate::commands::context::Context;
-use crate::decide::choice::Picker;
+use crate::decide::choice::{Idle, Picker};
 use crate::decide::identity::{self, Noted};
 use crate::decide::known::{rule_named, rules_in};
 use crate::decide::risk::release_of;
@@ -244,12 +244,50 @@ impl Look {
         self,
         picker: Option<&Picker>,
     ) -> Result<Self, Failure> {
-        match picker {
+        let look = match picker {
             Some(picker) if picker.needs_classes() => {
-                self.with_attributes(&[Kind::DeviceClass]).await
+                self.with_attributes(&[Kind::DeviceClass]).await?
             }
-            Some(picker) if picker.needs_attributes() => self.with_attributes(&[]).await,
-            Some(_) | None => Ok(self),
+            Some(picker) if picker.needs_attributes() => self.with_attributes(&[]).await?,
+            Some(_) | None => self,
+        };
+        let idle = picker.and_then(|picker| picker.idle(look.snapshot()));
+        if let Some(idle) = idle.filter(|_| look.knows_usage())
+            // On the heap: it reads lists, and is part of what every command does.
+            && Box::pin(look.is_there(&idle)).await?
+        {
+            return Err(idle.failure());
+        }
+        Ok(look)
+    }
+
+    /// What there is to say of a node to which no device is local, if that is so and it is there; a
+    /// failure when it is not known to be.
+    pub(crate) async fn idle_node(&self, name: &str) -> Result<Option<String>, Failure> {
+        if self.reading.without(Kind::ResourceSlice).is_some() {
+            return Ok(None);
+        }
+        let Some(idle) = Idle::node(name, self.snapshot()) else {
+            return Ok(None);
+        };
+        if self.is_there(&idle).await? {
+            return Ok(Some(idle.told()));
+        }
+        Err(choice::no_such_node(name, self.snapshot()))
+    }
+
+    /// Whether who has no devices is there at all, as far as that can be found out.
+    async fn is_there(&self, idle: &Idle) -> Result<bool, Failure> {
+        match idle {
+            Idle::Node(_) => {
+                let look = self.clone().with_places().await?;
+                Ok(idle.is_there(look.snapshot()))
+            }
+            Idle::Pod(name) => Ok(match self.find_pods(PodsMeant::One(name)).await? {
+                PodsFound::These(found, _) => !found.is_empty(),
+                PodsFound::WithoutClaims => true,
+                PodsFound::Gone | PodsFound::Denied(_) => false,
+            }),
         }
     }
 

@@ -152,7 +152,8 @@ impl Scene {
         considered: &[ConsideredTaint],
         guards: &[Guard],
     ) -> Result<ImpactReport, Failure> {
-        let look = self.look.clone().with_pods_for(considered, guards).await?;
+        // On the heap: it reads many lists, more than once in what some commands do.
+        let look = Box::pin(self.look.clone().with_pods_for(considered, guards)).await?;
         Ok(look.report(considered, guards))
     }
 }

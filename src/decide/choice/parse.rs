@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::picks::{Picked, Picker, Picks, named_hardware};
 use super::typed::Typed;
-use super::wrong::wrong_name;
+use super::wrong::{meant_as_hardware, wrong_name};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Reading, Taint};
@@ -91,7 +91,10 @@ impl Choice {
                 }
                 (By::Selectors(_) | By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => by,
             },
-            Err(ways) => return Err(not_one_way(&ways, purpose)),
+            Err(ways) => {
+                let failure = not_one_way(&ways, purpose);
+                return Err(meant_as_hardware(&typed.arguments, failure));
+            }
         };
         Ok(Self { by, taint })
     }
@@ -120,7 +123,9 @@ impl Choice {
         let By::Picked(picker, named) = &self.by else {
             return Ok((self.clone(), Vec::new()));
         };
-        let Picked { devices, notes } = picker.resolve(reading, &[named], semantics)?;
+        let picked = picker.resolve(reading, &[named], semantics)?;
+        picked.refuse_ambiguous()?;
+        let Picked { devices, notes, .. } = picked;
         let by = By::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
         Ok((Self { by, taint }, notes))
@@ -134,6 +139,7 @@ fn without_hardware(typed: &Typed) -> (Picks, Typed) {
     picks.identities.extend(identities);
     let rest = Typed {
         arguments,
+        picks: picks.clone(),
         ..typed.clone()
     };
     (picks, rest)
@@ -191,9 +197,8 @@ fn arguments(
         mut taints,
     } = targets(typed, purpose)?;
     if let [first, second, ..] = taints.as_slice() {
-        return Err(Failure::usage(format!(
-            "more than one taint: {first} and {second}"
-        )));
+        let failure = Failure::usage(format!("more than one taint: {first} and {second}"));
+        return Err(meant_as_hardware(&typed.arguments, failure));
     }
     let mut once: Vec<DeviceSelector> = Vec::new();
     for selector in selectors {
@@ -223,6 +228,15 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
     let all = typed.all_devices.then(DeviceSelector::default);
     let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
     Targets::parse(texts, &beside, &Effect::None).map_err(|error| {
+        if let NamingError::TwoSegments {
+            argument,
+            suggestions,
+        } = &error
+            && beside.is_empty()
+            && !typed.picks.is_empty()
+        {
+            return without_effect(argument, suggestions);
+        }
         let hint = match &error {
             NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
                 Some(format!("a taint without value is written {argument}:None"))
@@ -246,6 +260,18 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
 pub fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
     let names = texts.iter().map(|text| rule::parse_name(text));
     names.collect::<Result<_, _>>().map_err(wrong_name)
+}
+
+/// What stands beside choices by what devices are, and may be a taint or devices.
+fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
+    let devices: Vec<String> = suggestions.iter().map(|text| word(text)).collect();
+    Failure::usage(format!(
+        "{argument:?} is a taint without its effect, or a device cut short"
+    ))
+    .hint(format!(
+        "a taint is written with its effect: {argument}:NoExecute, or with NoSchedule or None"
+    ))
+    .hint(format!("devices are written {}", devices.join(" or ")))
 }
 
 fn no_taint() -> Failure {
@@ -418,6 +444,55 @@ mod tests {
         }
         let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Look).unwrap_err();
         assert_eq!(everything.hints(), ["if that is meant, say --all-devices"]);
+    }
+
+    #[test]
+    fn a_taint_without_its_effect_beside_other_choices_is_told_as_that() {
+        let by_pod = || Picks {
+            pod: Some("team-a/train-0".to_owned()),
+            ..Picks::default()
+        };
+        let with = |arguments: &[&str], picks: Picks| Typed {
+            picks,
+            ..typed(arguments)
+        };
+        for typed in [
+            with(&["example.com/x"], by_pod()),
+            with(&["uuid=GPU-1", "example.com/x"], Picks::default()),
+        ] {
+            for purpose in [Purpose::Look, Purpose::Add] {
+                let failure = Choice::parse(&typed, purpose).unwrap_err();
+                assert_eq!(
+                    failure.to_string(),
+                    "\"example.com/x\" is a taint without its effect, or a device cut short"
+                );
+                let hint = &failure.hints()[0];
+                assert!(hint.contains("example.com/x:NoExecute"), "{hint}");
+            }
+        }
+        // Beside devices that are named it is a taint; a value says so, too.
+        let named = with(&["gpu.example.com/*/gpu-0", "example.com/x"], by_pod());
+        let valued = with(&["example.com/x=y"], by_pod());
+        for typed in [named, valued] {
+            assert!(Choice::parse(&typed, Purpose::Add).is_ok(), "{typed:?}");
+        }
+    }
+
+    #[test]
+    fn hardware_that_is_misspelt_is_told_as_it_is_spelt() {
+        for (arguments, meant) in [
+            (&["UUID=GPU-1"][..], Some("uuid=GPU-1")),
+            (&["uid=GPU-1", "k:NoExecute"], Some("uuid=GPU-1")),
+            (&["maintenance=x"], None),
+        ] {
+            let failure = Choice::parse(&typed(arguments), Purpose::Look).unwrap_err();
+            let hint = meant.map(|meant| format!("did you mean the hardware {meant}?"));
+            let hints = failure.hints();
+            assert_eq!(
+                hints.iter().find(|hint| hint.contains("hardware")),
+                hint.as_ref()
+            );
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Which devices are meant by what they are, and by who uses them?
 
-use std::collections::BTreeSet;
-
+use super::ambiguous::{Ambiguous, ambiguous};
+use super::idle::{Idle, idle};
+use super::nothing::{no_such, nothing};
 use crate::decide::identity::known::{Means, identifies, means};
 use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
-use crate::naming::nearest::nearest;
+use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
 use crate::naming::shell::word;
 
 /// What was typed to choose devices by what they are, and by who uses them.
@@ -52,6 +52,21 @@ pub struct Picked {
     pub devices: Vec<DeviceId>,
     /// What to know about the choice.
     pub notes: Vec<String>,
+    /// The numbers of hardware that several of them have.
+    pub ambiguous: Vec<Ambiguous>,
+}
+
+impl Picked {
+    /// Refuses a number of hardware that several devices have: only one of them was meant.
+    ///
+    /// # Errors
+    ///
+    /// When there is one.
+    pub fn refuse_ambiguous(&self) -> Result<(), Failure> {
+        self.ambiguous
+            .first()
+            .map_or(Ok(()), |found| Err(found.failure()))
+    }
 }
 
 /// Two pickers are the same if the same was typed.
@@ -106,11 +121,8 @@ impl Picker {
             conditions.push(Wanted::Pod(namespaced(pod, default)));
         }
         for text in &typed.attributes {
-            let condition = AttributeCondition::parse(text).ok_or_else(|| {
-                Failure::usage(format!("--attribute {text:?} is no comparison")).hint(
-                    "write it as NAME=VALUE, or with >=, <=, > or <: --attribute 'memory>=40Gi'",
-                )
-            })?;
+            let condition = AttributeCondition::parse(text);
+            let condition = condition.ok_or_else(|| no_comparison(text))?;
             conditions.push(Wanted::Attribute(vec![condition]));
         }
         if !typed.identities.is_empty() {
@@ -222,7 +234,7 @@ impl Picker {
         if !failed.is_empty() {
             let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
             if !self.typed.skips_errors || unsure {
-                return Err(undecided(&failed));
+                return Err(self.undecided(&failed));
             }
             notes.push(format!(
                 "{} left out, of which it cannot be said whether they are meant",
@@ -230,8 +242,10 @@ impl Picker {
             ));
         }
         if devices.is_empty() {
-            return Err(self.nothing(snapshot, semantics));
+            return Err(nothing(&conditions, snapshot, semantics));
         }
+        let identities = &self.typed.identities;
+        let ambiguous = ambiguous(identities, &devices, snapshot, semantics);
         if self.typed.with_partitions {
             let before = devices.len();
             devices = with_siblings(snapshot, &devices, semantics);
@@ -243,7 +257,33 @@ impl Picker {
                 ));
             }
         }
-        Ok(Picked { devices, notes })
+        Ok(Picked {
+            devices,
+            notes,
+            ambiguous,
+        })
+    }
+
+    /// What was named and has no devices: it may be there all the same, or be mistyped.
+    #[must_use]
+    pub fn idle(&self, snapshot: &Snapshot) -> Option<Idle> {
+        idle(&self.conditions, snapshot)
+    }
+
+    /// Whether devices are chosen by the numbers of their hardware alone.
+    #[must_use]
+    pub fn is_by_hardware_alone(&self) -> bool {
+        let others = Picks {
+            identities: Vec::new(),
+            ..self.typed.clone()
+        };
+        !self.typed.identities.is_empty() && others.is_empty()
+    }
+
+    /// The hardware that was named, by attribute and value.
+    #[must_use]
+    pub fn identities(&self) -> &[(String, String)] {
+        &self.typed.identities
     }
 
     /// Whether all hardware that was named is published and chosen. It is in one place, so that what
@@ -290,6 +330,42 @@ impl Picker {
         Ok(())
     }
 
+    /// It cannot be said of some devices whether they are meant.
+    fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
+        const FEW: usize = 5;
+        let failure = Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "it cannot be said of {} whether they are meant",
+                counted(failed.len())
+            ),
+        );
+        let shown = failed.iter().take(FEW);
+        let failure = shown.fold(failure, |failure, (id, error)| {
+            failure.hint(format!("{id}: {error}"))
+        });
+        let more = failed.len().saturating_sub(FEW);
+        let failure = if more > 0 {
+            failure.hint(format!("and {more} more"))
+        } else {
+            failure
+        };
+        let mut errors = failed.iter().map(|(_, error)| error);
+        let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
+        if errors.clone().all(is_unpublished) {
+            return failure
+                .hint("say of which driver, as --driver DRIVER, or leave them out: --skip-errors");
+        }
+        if !errors.all(ExpressionError::is_of_the_device) {
+            return failure.hint("ask for it in another way");
+        }
+        failure.hint(if self.typed.expressions.is_empty() && self.class.is_none() {
+            "compare with a value of its kind, such as 3, 580.12 or 40Gi, or leave them out: --skip-errors"
+        } else {
+            "ask for less, as with has(…) or .?x.orValue(…), or leave them out: --skip-errors"
+        })
+    }
+
     /// The expressions of the class.
     fn of_class(&self, snapshot: &Snapshot) -> Result<Vec<Wanted>, Failure> {
         let Some(name) = &self.class else {
@@ -298,7 +374,7 @@ impl Picker {
         let mut classes = snapshot.classes.iter();
         let Some(class) = classes.find(|class| class.name.as_str() == name) else {
             let known = snapshot.classes.iter().map(|class| class.name.to_string());
-            return Err(no_such("device class", name, known.collect()));
+            return Err(no_such("device class", name, known));
         };
         let expressions = class.expressions.iter().map(|text| {
             let compiled = DeviceExpression::stored(text);
@@ -311,94 +387,27 @@ impl Picker {
         });
         expressions.collect()
     }
-
-    /// Nothing meets the conditions: most likely one of them names what is not there.
-    fn nothing(&self, snapshot: &Snapshot, semantics: &Semantics) -> Failure {
-        for condition in &self.conditions {
-            let alone = pick(snapshot, std::slice::from_ref(condition), semantics);
-            if !alone.devices.is_empty() || !alone.failed.is_empty() {
-                continue;
-            }
-            return match condition {
-                Wanted::Node(node) => no_such("node with devices", node, nodes(snapshot)),
-                Wanted::Claim(claim) => {
-                    let known = snapshot.claims.iter().map(|claim| claim.name.to_string());
-                    no_such(
-                        "claim that holds devices",
-                        &claim.to_string(),
-                        known.collect(),
-                    )
-                }
-                Wanted::Pod(pod) => no_such("pod with devices", &pod.to_string(), pods(snapshot)),
-                Wanted::Attribute(conditions) => {
-                    let shown: Vec<String> = conditions.iter().map(ToString::to_string).collect();
-                    let known = conditions.iter().map(|condition| condition.name());
-                    let known = known.flat_map(|name| attributes(snapshot, name));
-                    no_such("device with", &shown.join(" or "), known.collect())
-                }
-                Wanted::Named(_) | Wanted::Expression(_) => no_match(),
-            };
-        }
-        no_match()
-    }
 }
 
-fn no_match() -> Failure {
-    Failure::new(
-        ExitStatus::Failed,
-        "no device meets all of what was asked for",
-    )
-    .hint("leave some of it out, or see what there is with `kubectl devicetaint devices`")
+/// A text that compares an attribute in no way that there is.
+fn no_comparison(text: &str) -> Failure {
+    let failure = Failure::usage(format!("--attribute {text:?} is no comparison"));
+    if let Some((name, value)) = text.split_once("!=") {
+        let expression = format!("!(device.attributes[\"DRIVER\"].{name} == {value:?})");
+        return failure.hint(format!(
+            "what devices are not is asked with an expression: --where {}",
+            word(&expression)
+        ));
+    }
+    if let Some((name, value)) = text.split_once("==") {
+        let single = word(&format!("{name}={value}"));
+        return failure.hint(format!("one = is enough: --attribute {single}"));
+    }
+    failure.hint("write it as NAME=VALUE, or with >=, <=, > or <: --attribute 'memory>=40Gi'")
 }
 
 fn counted(count: usize) -> String {
     crate::report::table::counted(count, "device")
-}
-
-/// There is nothing of that name, but perhaps something like it.
-fn no_such(what: &str, name: &str, known: Vec<String>) -> Failure {
-    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
-    let known: BTreeSet<String> = known.into_iter().collect();
-    let wanted = name.split(['=', '<', '>']).next().unwrap_or(name);
-    match nearest(wanted, known).as_slice() {
-        [] => failure.hint("list what there is with `kubectl devicetaint devices`"),
-        [only] => failure.hint(format!("did you mean {only}?")),
-        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
-    }
-}
-
-/// It cannot be said of some devices whether they are meant.
-fn undecided(failed: &[(DeviceId, ExpressionError)]) -> Failure {
-    const FEW: usize = 5;
-    let failure = Failure::new(
-        ExitStatus::Failed,
-        format!(
-            "it cannot be said of {} whether they are meant",
-            counted(failed.len())
-        ),
-    );
-    let shown = failed.iter().take(FEW);
-    let failure = shown.fold(failure, |failure, (id, error)| {
-        failure.hint(format!("{id}: {error}"))
-    });
-    let more = failed.len().saturating_sub(FEW);
-    let failure = if more > 0 {
-        failure.hint(format!("and {more} more"))
-    } else {
-        failure
-    };
-    if failed
-        .iter()
-        .all(|(_, error)| *error == ExpressionError::Unpublished)
-    {
-        failure.hint("say of which driver, as --driver DRIVER, or leave them out: --skip-errors")
-    } else if failed.iter().all(|(_, error)| error.is_of_the_device()) {
-        failure.hint(
-            "ask for less, as with has(…) or .?x.orValue(…), or leave them out: --skip-errors",
-        )
-    } else {
-        failure.hint("ask for it in another way")
-    }
 }
 
 /// The expression with the place that is wrong in it.
@@ -428,63 +437,6 @@ fn namespaced(text: &str, default: Option<&str>) -> NamespacedName {
     }
 }
 
-fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
-    snapshot.slices.iter().flat_map(|slice| &slice.devices)
-}
-
-fn nodes(snapshot: &Snapshot) -> Vec<String> {
-    let nodes = snapshot.slices.iter().flat_map(|slice| {
-        let devices = slice.devices.iter();
-        devices.filter_map(|device| slice.node_of(device))
-    });
-    nodes.map(ToString::to_string).collect()
-}
-
-fn pods(snapshot: &Snapshot) -> Vec<String> {
-    let pods = snapshot.claims.iter().flat_map(|claim| {
-        let consumers = claim.reserved_for.iter();
-        let pods = consumers.filter(|consumer| &*consumer.resource == "pods");
-        pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name))
-    });
-    pods.collect()
-}
-
-/// Refuses the names of attributes and capacities that no published device has, where everything that is
-/// published was read.
-///
-/// # Errors
-///
-/// A name that is probably mistyped, with what may have been meant.
-pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<(), Failure> {
-    if reading.without(Kind::ResourceSlice).is_some() {
-        return Ok(());
-    }
-    for name in names {
-        let known = attributes(&reading.snapshot, name);
-        if !known.is_empty() {
-            return Err(no_such("attribute or capacity", name, known)
-                .hint("see all that devices have with --show-attributes"));
-        }
-    }
-    Ok(())
-}
-
-/// The names of all attributes, where none has that name.
-fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
-    let id = name.rsplit('/').next().unwrap_or(name);
-    let of_device = |device: &Device| -> Vec<String> {
-        let names = device.attributes.keys().chain(device.capacity.keys());
-        names
-            .map(|name| name.rsplit('/').next().unwrap_or(name).to_owned())
-            .collect()
-    };
-    let names: BTreeSet<String> = devices(snapshot).flat_map(of_device).collect();
-    if names.contains(id) {
-        return Vec::new();
-    }
-    names.into_iter().collect()
-}
-
 /// An argument that names hardware, such as `uuid=GPU-18db…`; `more` are attributes that identify it
 /// beside those that are known.
 #[must_use]
@@ -504,8 +456,8 @@ mod tests {
             expressions: vec![text.to_owned()],
             ..Picks::default()
         };
-        let attribute = Picks {
-            attributes: vec!["model".to_owned()],
+        let attribute_is = |text: &str| Picks {
+            attributes: vec![text.to_owned()],
             ..Picks::default()
         };
         let skips = Picks {
@@ -515,8 +467,18 @@ mod tests {
         for (name, typed, said) in [
             (
                 "no comparison",
-                attribute,
+                attribute_is("model"),
                 "--attribute \"model\" is no comparison",
+            ),
+            (
+                "twice the sign",
+                attribute_is("model==H100"),
+                "--attribute \"model==H100\" is no comparison",
+            ),
+            (
+                "a negation",
+                attribute_is("model!=H100"),
+                "--attribute \"model!=H100\" is no comparison",
             ),
             (
                 "a type",
@@ -563,8 +525,8 @@ mod tests {
     /// One published GPU, and one that only a claim knows.
     fn half_published() -> Reading {
         use crate::model::{
-            Allocation, AllocationResult, AttributeValue, Pool, ResourceClaim, ResourceSlice,
-            SliceNodes,
+            Allocation, AllocationResult, AttributeValue, Device, Pool, ResourceClaim,
+            ResourceSlice, SliceNodes,
         };
         use crate::report::testing;
         let attributes = [
@@ -646,5 +608,87 @@ mod tests {
         assert_eq!(chosen(&[("pciBusID", "0")], &[&[names("gpu-0")]]), Some(1));
         assert_eq!(chosen(&known, &[&[names("gpu-0")], &[names("gone")]]), None);
         assert_eq!(chosen(&known, &[&[], &[names("gpu-0")]]), Some(1));
+    }
+
+    #[test]
+    fn a_comparison_that_there_is_not_is_told_with_one_that_there_is() {
+        for (text, hint) in [
+            ("a==b", "one = is enough: --attribute a=b"),
+            (
+                "a!=b",
+                r#"what devices are not is asked with an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
+            ),
+        ] {
+            assert_eq!(no_comparison(text).hints(), [hint]);
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_kind_is_told_without_expressions_where_there_is_none() {
+        let mut reading = half_published();
+        reading.snapshot.claims.clear();
+        let device = &mut reading.snapshot.slices[0].devices[0];
+        device.capacity = [("memory".into(), "80Gi".into())].into_iter().collect();
+        let said = |picks: Picks| {
+            let picker = Picker::parse(&picks).unwrap().unwrap();
+            let semantics = crate::report::testing::semantics(37);
+            let failure = picker.resolve(&reading, &[], &semantics).unwrap_err();
+            failure.hints().join("\n")
+        };
+        let hints = said(Picks {
+            attributes: vec!["memory>=40GB".to_owned()],
+            ..Picks::default()
+        });
+        assert!(hints.contains("40GB is no quantity"), "{hints}");
+        assert!(!hints.contains("has("), "{hints}");
+        let hints = said(Picks {
+            expressions: vec!["device.attributes['gpu.example.com'].nothing == 1".to_owned()],
+            ..Picks::default()
+        });
+        assert!(hints.contains("has("), "{hints}");
+    }
+
+    #[test]
+    fn a_number_that_two_devices_have_is_ambiguous_unless_they_are_parts_of_one() {
+        use crate::model::{CounterUse, DeviceTerms};
+        let semantics = crate::report::testing::semantics(37);
+        let mut reading = half_published();
+        reading.snapshot.claims.clear();
+        let devices = &mut reading.snapshot.slices[0].devices;
+        let mut twin = devices[0].clone();
+        twin.name = "gpu-1".into();
+        devices.push(twin);
+        let ambiguous = |reading: &Reading, identity: (&str, &str), named: &[&[DeviceSelector]]| {
+            let picks = Picks {
+                identities: vec![(identity.0.to_owned(), identity.1.to_owned())],
+                ..Picks::default()
+            };
+            let picker = Picker::parse(&picks).unwrap().unwrap();
+            let picked = picker.resolve(reading, named, &semantics).unwrap();
+            let refused = picked.refuse_ambiguous().err();
+            refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
+        };
+        let uuid = ("uuid", "GPU-1");
+        let (text, hint) = ambiguous(&reading, uuid, &[]).expect("two of them");
+        let (first, second) = (
+            "gpu.example.com/node-7/gpu-0",
+            "gpu.example.com/node-7/gpu-1",
+        );
+        assert!(text.contains(first) && text.contains(second), "{text}");
+        assert!(hint.ends_with(&format!("{first} uuid=GPU-1")), "{hint}");
+        let named = [crate::decide::testing::selector("gpu-1")];
+        assert_eq!(ambiguous(&reading, uuid, &[&named]), None);
+        // Whatever is in a place may be several.
+        assert_eq!(ambiguous(&reading, ("pciBusID", "0"), &[]), None);
+        for device in &mut reading.snapshot.slices[0].devices {
+            device.terms = Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    ..CounterUse::default()
+                }],
+                ..DeviceTerms::default()
+            }));
+        }
+        assert_eq!(ambiguous(&reading, uuid, &[]), None);
     }
 }

@@ -2,7 +2,8 @@
 
 use super::typed::Typed;
 use super::unknown::no_such_device;
-use super::wrong::wrong_name;
+use super::wrong::{meant_as_hardware, wrong_name};
+use crate::decide::identity::known::misspelt;
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector};
 use crate::naming::{NamingError, device};
@@ -29,7 +30,7 @@ impl Shown {
             match device::parse(text) {
                 Ok(selector) => any.push(selector),
                 Err(NamingError::Everything { .. }) => everything = true,
-                Err(error) => return Err(wrong_name(error)),
+                Err(error) => return Err(no_device(text, error)),
             }
         }
         if everything {
@@ -75,6 +76,18 @@ impl Shown {
     }
 }
 
+/// An argument that is no device: a taint, which is nothing to list by, hardware that is misspelt, or a
+/// name that cannot be.
+fn no_device(text: &str, error: NamingError) -> Failure {
+    if misspelt(text).is_none() && text.contains(['=', ':']) {
+        return Failure::usage(format!(
+            "{text:?} is a taint, and devices are listed without one"
+        ))
+        .hint("list those that have any taint with --tainted");
+    }
+    meant_as_hardware(&[text.to_owned()], wrong_name(error))
+}
+
 /// Whether every given field of the selector equals the device's.
 fn names_it(selector: &DeviceSelector, id: &DeviceId) -> bool {
     let driver = selector.driver.as_ref();
@@ -103,6 +116,22 @@ mod tests {
             pool: parts[1].into(),
             device: parts[2].into(),
         }
+    }
+
+    #[test]
+    fn what_is_no_device_is_told_as_what_it_is() {
+        let refused = |text: &str| {
+            let failure = Shown::parse(&typed(&[text])).unwrap_err();
+            (failure.to_string(), failure.hints().join("\n"))
+        };
+        let (text, hint) = refused("example.com/x=y");
+        assert!(
+            text.ends_with("is a taint, and devices are listed without one"),
+            "{text}"
+        );
+        assert!(hint.contains("--tainted"), "{hint}");
+        let (_, hint) = refused("UUID=GPU-1");
+        assert_eq!(hint, "did you mean the hardware uuid=GPU-1?");
     }
 
     #[test]

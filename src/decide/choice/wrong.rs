@@ -1,5 +1,6 @@
 //! What was probably meant by a name that cannot be?
 
+use crate::decide::identity::known::misspelt;
 use crate::error::Failure;
 use crate::naming::shell::word;
 use crate::naming::{NamingError, device};
@@ -31,4 +32,13 @@ pub fn wrong_name(error: NamingError) -> Failure {
         | NamingError::NoEffect { .. } => None,
     };
     hint.into_iter().fold(Failure::usage(error), Failure::hint)
+}
+
+/// The failure with the hardware that one of the arguments was probably to name.
+#[must_use]
+pub fn meant_as_hardware(arguments: &[String], failure: Failure) -> Failure {
+    match arguments.iter().find_map(|text| misspelt(text)) {
+        Some(meant) => failure.hint(format!("did you mean the hardware {}?", word(&meant))),
+        None => failure,
+    }
 }

@@ -1,5 +1,7 @@
 //! Which attributes identify hardware?
 
+use crate::naming::nearest::nearest;
+
 /// What an attribute stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
@@ -42,6 +44,22 @@ pub fn identifies(name: &str, more: &[String]) -> bool {
     asked || known(name).is_some()
 }
 
+/// An argument that names hardware by a name that is not quite right, as it is spelt: `UUID=GPU-1` as
+/// `uuid=GPU-1`.
+#[must_use]
+pub fn misspelt(argument: &str) -> Option<String> {
+    let (name, value) = argument.split_once('=')?;
+    if name.contains('/') || value.is_empty() || value.contains([':', '=']) {
+        return None;
+    }
+    let lower = |(name, _): &(&str, Means)| name.to_lowercase();
+    let found = nearest(&name.to_lowercase(), KNOWN.iter().map(lower));
+    let found = found.first()?;
+    let known = KNOWN.iter().find(|known| lower(known) == *found)?;
+    let meant = known.0;
+    (meant != name).then(|| format!("{meant}={value}"))
+}
+
 fn known(name: &str) -> Option<Means> {
     let mut known = KNOWN.iter();
     let found = known.find(|(known, _)| *known == id(name));
@@ -55,6 +73,22 @@ fn id(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_is_not_quite_right_is_told_as_it_is_spelt() {
+        for (argument, meant) in [
+            ("UUID=GPU-1", Some("uuid=GPU-1")),
+            ("uid=GPU-1", Some("uuid=GPU-1")),
+            ("pcibusid=0", Some("pciBusID=0")),
+            ("uuid=GPU-1", None),
+            ("UUID=", None),
+            ("UUID=a:NoExecute", None),
+            ("example.com/uid=a", None),
+            ("maintenance=firmware", None),
+        ] {
+            assert_eq!(misspelt(argument).as_deref(), meant, "{argument}");
+        }
+    }
 
     #[test]
     fn attributes_identify_by_their_identifier_or_because_somebody_says_so() {

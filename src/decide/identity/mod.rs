@@ -7,7 +7,7 @@
 //! |---|---|
 //! | Which attributes identify hardware? | [`known`] |
 //! | What is noted of a device? | `noted` |
-//! | What are the devices that are looked at? | `seen` |
+//! | What are the devices that are looked at, and which rules were made for hardware? | `seen` |
 //! | Is it the same hardware? | `standing` |
 //! | What is said about it, and what is refused? | `words` |
 
@@ -18,6 +18,6 @@ mod standing;
 mod words;
 
 pub use noted::{Noted, with_identities};
-pub use seen::identities;
+pub use seen::{identities, made_for};
 pub use standing::{Identity, Standing, identity};
 pub use words::{OtherHardware, refuse_exchanged, refuse_other_hardware, warnings};

@@ -1,11 +1,11 @@
-//! What are the devices that taints name one by one?
+//! What are the devices that taints name one by one, and which rules were made for hardware?
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::known::means;
+use super::known::{Means, means};
 use super::noted::{Noted, named};
 use crate::engine::ConsideredTaint;
-use crate::model::{Device, DeviceId, ResourceSlice, Snapshot};
+use crate::model::{Device, DeviceId, DeviceTaintRule, ResourceSlice, Snapshot};
 
 /// What identifies the devices that the `considered` taints name one by one, by DRIVER/POOL/DEVICE, as far
 /// as that is published: attributes of the hardware itself, or of its place where there are none of
@@ -29,7 +29,34 @@ pub fn identities(
     ids.iter().filter_map(identity).collect()
 }
 
+/// Those of `rules` that note one of these numbers of `hardware`, by attribute and value: they were made for
+/// it, whatever it is called by now. A place says nothing, for it is that of many machines.
+#[must_use]
+pub fn made_for<'a>(
+    rules: &'a [DeviceTaintRule],
+    hardware: &[(String, String)],
+) -> Vec<&'a DeviceTaintRule> {
+    let is_it = |rule: &&DeviceTaintRule| {
+        let noted = Noted::on(rule).unwrap_or_default();
+        let mut numbers = hardware
+            .iter()
+            .filter(|(name, _)| means(name) == Means::Hardware);
+        numbers.any(|(name, value)| noted.has(name, value))
+    };
+    rules.iter().filter(is_it).collect()
+}
+
 impl Noted {
+    /// Whether an attribute was this; one without a domain is that of any.
+    fn has(&self, name: &str, value: &str) -> bool {
+        let is_meant = |found: &str| match found.rsplit_once('/') {
+            Some((_, id)) => found == name || id == name,
+            None => found == name,
+        };
+        let mut attributes = self.attributes.iter();
+        attributes.any(|(found, was)| is_meant(found) && was == value)
+    }
+
     /// Its attributes without those of the place, where any is of the hardware itself: cards move.
     fn decisive(self) -> BTreeMap<String, String> {
         let about = self.means();
@@ -160,6 +187,34 @@ mod tests {
             ..gpu()
         };
         assert_eq!(known(vec![slice("s", 1, &[("uuid", "A")])], pool), [""; 0]);
+    }
+
+    #[test]
+    fn a_rule_was_made_for_the_hardware_that_it_notes() {
+        let noting = |name: &str, note: &str| {
+            let mut rule = crate::decide::testing::named(name, "None");
+            let key = crate::model::RuleMetadata::IDENTITY.to_owned();
+            rule.metadata.annotations.insert(key, note.to_owned());
+            rule
+        };
+        let rules = [
+            noting("a", r#"{"d/uuid":"A","r/pciBusID":"0"}"#),
+            noting("b", r#"{"d/uuid":"B","r/pciBusID":"0"}"#),
+            noting("odd", "{"),
+            crate::decide::testing::named("none", "None"),
+        ];
+        for (name, value, expected) in [
+            ("uuid", "A", &["a"][..]),
+            ("d/uuid", "B", &["b"]),
+            ("e/uuid", "B", &[]),
+            ("uuid", "C", &[]),
+            // Of one machine or another.
+            ("pciBusID", "0", &[]),
+        ] {
+            let found = made_for(&rules, &[(name.to_owned(), value.to_owned())]);
+            let found: Vec<&str> = found.iter().map(|rule| rule.name.as_str()).collect();
+            assert_eq!(found, expected, "{name}={value}");
+        }
     }
 
     #[test]

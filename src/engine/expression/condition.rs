@@ -45,6 +45,8 @@ impl AttributeCondition {
         let (sign, comparison) = comparisons.find(|(sign, _)| rest.starts_with(sign))?;
         let value = rest.get(sign.len()..)?;
         let whole = !name.is_empty() && !value.is_empty();
+        // Signs of other languages, such as == and !=, are none of these.
+        let whole = whole && !name.ends_with('!') && !value.starts_with(['=', '<', '>']);
         whole.then(|| Self {
             name: name.to_owned(),
             comparison: *comparison,
@@ -66,6 +68,12 @@ impl AttributeCondition {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The value that it has to be; nothing where it has to be more or less.
+    #[must_use]
+    pub fn exactly(&self) -> Option<&str> {
+        (self.comparison == Comparison::Equal).then_some(self.value.as_str())
     }
 
     /// Whether `device` meets it; without a domain, the attribute of any domain counts. A device that
@@ -90,7 +98,7 @@ impl AttributeCondition {
                 match self.of_quantities(written) {
                     Some(true) => return Ok(true),
                     Some(false) => {}
-                    None => failure = Some(self.incomparable()),
+                    None => failure = Some(self.no_quantity(written)),
                 }
             }
         }
@@ -109,6 +117,15 @@ impl AttributeCondition {
         ExpressionError::Runtime {
             detail: format!("its {} cannot be compared with {}", self.name, self.value),
         }
+    }
+
+    fn no_quantity(&self, written: &str) -> ExpressionError {
+        let (name, value) = (&self.name, &self.value);
+        let detail = match Quantity::parse(value).ok().flatten() {
+            None => format!("its {name} is {written}, and {value} is no quantity such as 40Gi"),
+            Some(_) => format!("its {name} is {written}, which cannot be compared with {value}"),
+        };
+        ExpressionError::Runtime { detail }
     }
 
     fn fits(&self, order: Ordering) -> bool {
@@ -238,7 +255,9 @@ mod tests {
             let found = condition.holds(&"gpu.example.com".into(), &device());
             assert_eq!(found.ok(), verdict, "{text}");
         }
-        for text in ["model", "=x", "model=", "a>", ""] {
+        for text in [
+            "model", "=x", "model=", "a>", "", "a==b", "a!=b", "a=>1", "a>>1",
+        ] {
             assert_eq!(AttributeCondition::parse(text), None, "{text}");
         }
     }

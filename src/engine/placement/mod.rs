@@ -35,6 +35,7 @@
 //! | What is there for a claim that waits, and what keeps it from the rest? | [`mod@prospect`] |
 //! | Whose is a taint that keeps a device back? | `owner` |
 //! | Who else sits on the same hardware? | [`mod@siblings`] |
+//! | What can nobody get although nobody holds it? | [`kept_back()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
 //! of 1.36 and 1.37 with their default feature gates.
@@ -48,6 +49,7 @@ mod counters;
 mod demand;
 mod fit;
 mod group;
+mod kept_back;
 mod nodes;
 mod office;
 pub mod outlook;
@@ -68,6 +70,7 @@ mod tests;
 
 pub use available::Available;
 pub use beyond::Beyond;
+pub use kept_back::kept_back;
 pub use office::replacement;
 pub use outlook::{Alone, ClaimOutlook, Replacement, RequestOutlook};
 pub use owner::TaintOwner;

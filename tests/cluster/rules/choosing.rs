@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{KEY, World};
-use crate::harness::objects::{class, slice};
+use crate::harness::objects::{bound, class, node, pod, slice};
 use crate::harness::{
     ControlPlane, ENTER, Reference, Terminal, Variant, block_on, driver_name, random_suffix,
 };
@@ -420,4 +420,170 @@ fn what_devices_are_is_shown_where_it_is_asked_for() {
     world.run(&format!("add DRIVER {uuid} {KEY}:None")).ended(0);
     world.run(&format!("remove DRIVER {uuid} {KEY}-")).ended(0);
     assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+}
+
+/// The next command that is printed for a preview, without questions.
+fn next_of(world: &World<'_>, preview: &str) -> String {
+    let run = world.run(preview).ended(0);
+    let mut lines = run.stderr.lines();
+    let next = lines.find_map(|line| line.strip_prefix("next: kubectl devicetaint "));
+    format!("{} --yes", next.expect("what comes next"))
+}
+
+/// What was looked at is other hardware by the time the printed command is pasted.
+#[test]
+fn hardware_that_is_exchanged_before_the_next_command_is_pasted_is_not_tainted() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let (part, node) = (world.device("part-1"), world.node.clone());
+    let mut pasted = Vec::new();
+    for effect in ["None", "NoSchedule", "NoExecute"] {
+        pasted.push((
+            next_of(&world, &format!("preview {part} {KEY}:{effect}")),
+            4,
+        ));
+    }
+    let uuid = format!("uuid=GPU-2-{node}");
+    let by_number = next_of(&world, &format!("preview {uuid} {KEY}:NoExecute"));
+    assert!(
+        by_number.starts_with(&format!("add {uuid} ")),
+        "{by_number}"
+    );
+    pasted.push((by_number, 4));
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.json");
+    let json = world.run(&format!("preview {part} {KEY}:NoExecute -o json"));
+    std::fs::write(&report, json.ended(0).stdout).expect("a file");
+    let expect = report.display();
+    pasted.push((
+        format!("add {part} {KEY}:NoExecute --yes --expect {expect}"),
+        4,
+    ));
+
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
+    ));
+    for (line, code) in &pasted {
+        let run = world.run(line).ended(*code).saying("has changed since");
+        let named = if line.contains("uuid=") {
+            "part-7"
+        } else {
+            "part-1"
+        };
+        assert!(
+            run.stderr.contains(&world.device(named)),
+            "{line}: {run:#?}"
+        );
+    }
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-2"), ("part-7", "GPU-9")],
+    ));
+    for (line, _) in &pasted {
+        world.run(line).ended(0);
+        world.run(&format!("remove {part} {KEY}- --yes")).ended(0);
+    }
+}
+
+#[test]
+fn the_guards_of_a_preview_hold_for_the_command_that_is_pasted() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let (part, folder) = (
+        world.device("part-0"),
+        tempfile::tempdir().expect("a folder"),
+    );
+    let policy = folder.path().join("team.yaml");
+    let text =
+        "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\nrequire: [reason]\n";
+    std::fs::write(&policy, text).expect("a file");
+    let policy = policy.display();
+    let next = next_of(
+        &world,
+        &format!("preview {part} {KEY}:NoExecute --policy {policy} --abort-if pods.evicted>1"),
+    );
+    assert!(next.contains(&format!(" --policy {policy} ")), "{next}");
+    let next = next.replace("'pods.evicted>1'", "pods.evicted>1");
+    world.run(&next).ended(4).saying("needs a reason");
+    let next = next.replace("--reason=", "--reason=firmware");
+    block_on(world.pod("second", "part-0"));
+    world.run(&next).ended(4).saying("guard tripped");
+}
+
+#[test]
+fn a_rule_is_removed_by_the_hardware_that_it_was_made_for() {
+    let world = block_on(world(ControlPlane::shared()));
+    let (part, node) = (world.device("part-1"), world.node.clone());
+    let uuid = format!("uuid=GPU-2-{node}");
+    let add = format!("add {uuid} {KEY}:None");
+    let remove = format!("remove {uuid} {KEY}-");
+    for devices in [
+        // Renamed, and not there any more.
+        &[("part-1", "GPU-9"), ("part-7", "GPU-2")][..],
+        &[("part-1", "GPU-9")],
+    ] {
+        block_on(published_anew(&world, &[("part-1", "GPU-2")]));
+        world.run(&add).ended(0);
+        block_on(published_anew(&world, devices));
+        world.run(&remove).ended(0);
+        assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+    }
+    // The rule of the hardware that has the name now is another's.
+    block_on(published_anew(&world, &[("part-1", "GPU-9")]));
+    world.run(&format!("add {part} {KEY}:None")).ended(0);
+    world.run(&remove).ended(1);
+    assert_eq!(block_on(world.rules()).len(), 1);
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-2"), ("part-2", "GPU-2")],
+    ));
+    for line in [&remove, &add, &format!("preview {uuid}")] {
+        world
+            .run(line)
+            .ended(1)
+            .saying("is ambiguous")
+            .saying(&part)
+            .saying(&world.device("part-2"));
+    }
+    world
+        .run(&format!("devices {uuid}"))
+        .ended(0)
+        .saying("is ambiguous");
+}
+
+#[test]
+fn who_is_there_without_devices_is_not_mistyped() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let idle = format!("idle-{}", world.node);
+    let mut pod = bound(pod(&world.namespace, "idle", "idle"), &idle);
+    let spec = pod["spec"].as_object_mut().expect("an object");
+    spec.remove("resourceClaims");
+    for container in spec["containers"].as_array_mut().expect("containers") {
+        container
+            .as_object_mut()
+            .expect("an object")
+            .remove("resources");
+    }
+    block_on(plane.create(&[node(&idle), pod]));
+    let there = format!("node {idle} is there, and no device is local to it");
+    world
+        .run(&format!("preview --node {idle}"))
+        .ended(1)
+        .saying(&there);
+    world
+        .run(&format!("devices --node {idle}"))
+        .ended(0)
+        .saying(&there);
+    world
+        .run(&format!("devices --node {}x", world.node))
+        .ended(1)
+        .saying(&format!("did you mean {}?", world.node));
+    world
+        .run(&format!("preview --pod {}/idle", world.namespace))
+        .ended(1)
+        .saying("is there, and uses no device");
 }

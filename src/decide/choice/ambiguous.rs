@@ -1,0 +1,67 @@
+//! Is a number of hardware that of more than one device?
+
+use crate::decide::identity::known::{Means, means};
+use crate::engine::expression::AttributeCondition;
+use crate::engine::{Semantics, Wanted, pick, with_siblings};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, Snapshot};
+use crate::naming::shell::word;
+
+/// A number of hardware that several chosen devices have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ambiguous {
+    /// As it was typed, such as `uuid=GPU-18db…`.
+    pub hardware: String,
+    /// The devices, by name.
+    pub devices: Vec<DeviceId>,
+}
+
+/// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
+/// hardware. A place is that of whatever is in it.
+#[must_use]
+pub fn ambiguous(
+    identities: &[(String, String)],
+    chosen: &[DeviceId],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Vec<Ambiguous> {
+    let numbers = identities.iter();
+    let numbers = numbers.filter(|(name, _)| means(name) == Means::Hardware);
+    let of = |(name, value): &(String, String)| {
+        let is = Wanted::Attribute(vec![AttributeCondition::is(name, value)]);
+        let mut devices = pick(snapshot, &[is], semantics).devices;
+        devices.retain(|device| chosen.contains(device));
+        let first = devices.first()?.clone();
+        let whole = with_siblings(snapshot, &[first], semantics);
+        let is_one = devices.iter().all(|device| whole.contains(device));
+        (!is_one).then(|| Ambiguous {
+            hardware: format!("{name}={value}"),
+            devices,
+        })
+    };
+    numbers.filter_map(of).collect()
+}
+
+impl Ambiguous {
+    /// That several have it, in one line.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
+        format!(
+            "{} is ambiguous, for several devices have it: {}",
+            self.hardware,
+            names.join(" and ")
+        )
+    }
+
+    /// That it does not say which device is meant.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        let first = self.devices.first().map(ToString::to_string);
+        Failure::new(ExitStatus::Failed, self.told()).hint(format!(
+            "say which is meant, as in: {} {}",
+            first.unwrap_or_default(),
+            word(&self.hardware)
+        ))
+    }
+}

@@ -1,0 +1,158 @@
+//! Is what was named there at all, although it has no devices?
+
+use crate::engine::Wanted;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{NamespacedName, Snapshot};
+
+/// A node or a pod that was named and has no devices, as far as slices and claims say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// A node of this name.
+    Node(String),
+    /// A pod of this name.
+    Pod(NamespacedName),
+}
+
+/// What one of the `conditions` names and what has no devices: it may be there all the same, or be
+/// mistyped.
+#[must_use]
+pub fn idle(conditions: &[Wanted], snapshot: &Snapshot) -> Option<Idle> {
+    conditions.iter().find_map(|condition| match condition {
+        Wanted::Node(node) => Idle::node(node, snapshot),
+        Wanted::Pod(pod) => (!uses_devices(pod, snapshot)).then(|| Idle::Pod(pod.clone())),
+        Wanted::Claim(_) | Wanted::Named(_) | Wanted::Attribute(_) | Wanted::Expression(_) => None,
+    })
+}
+
+impl Idle {
+    /// The node of that name, if no device is local to it.
+    #[must_use]
+    pub fn node(name: &str, snapshot: &Snapshot) -> Option<Self> {
+        let mut slices = snapshot.slices.iter();
+        let has_devices = slices.any(|slice| {
+            let mut devices = slice.devices.iter();
+            devices.any(|device| {
+                let node = slice.node_of(device);
+                node.is_some_and(|node| node.as_str() == name)
+            })
+        });
+        (!has_devices).then(|| Self::Node(name.to_owned()))
+    }
+
+    /// Whether it is among what was read.
+    #[must_use]
+    pub fn is_there(&self, snapshot: &Snapshot) -> bool {
+        match self {
+            Self::Node(name) => {
+                let mut nodes = snapshot.nodes.iter();
+                nodes.any(|node| node.name.as_str() == name)
+            }
+            Self::Pod(name) => snapshot.pods.iter().any(|pod| pod.name == *name),
+        }
+    }
+
+    /// That it is there, and has no devices.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match self {
+            Self::Node(name) => format!("node {name} is there, and no device is local to it"),
+            Self::Pod(name) => format!("pod {name} is there, and uses no device"),
+        }
+    }
+
+    /// That it is there, and has no devices, where some are needed.
+    #[must_use]
+    pub fn failure(&self) -> Failure {
+        Failure::new(ExitStatus::Failed, self.told())
+            .hint("see what there is with `kubectl devicetaint devices`")
+    }
+}
+
+fn uses_devices(pod: &NamespacedName, snapshot: &Snapshot) -> bool {
+    let mut claims = snapshot.claims.iter();
+    claims.any(|claim| {
+        let mut consumers = claim.reserved_for.iter();
+        claim.name.namespace == pod.namespace
+            && claim
+                .allocation
+                .as_ref()
+                .is_some_and(|found| !found.results.is_empty())
+            && consumers.any(|found| &*found.resource == "pods" && found.name == pod.name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ConsumerReference, Device, Pool, ResourceSlice, SliceNodes};
+    use crate::report::testing;
+
+    /// One device on node-7, which train-0 uses, and a node and a pod without.
+    fn snapshot() -> Snapshot {
+        let pod = testing::pod("team-a", "train-0");
+        let mut claim = testing::claim(&pod);
+        claim.reserved_for = vec![ConsumerReference {
+            api_group: "".into(),
+            resource: "pods".into(),
+            name: pod.name.name.clone(),
+            uid: pod.uid.clone(),
+        }];
+        Snapshot {
+            slices: vec![ResourceSlice {
+                name: "slice".into(),
+                driver: "gpu.example.com".into(),
+                pool: Pool {
+                    name: "node-7".into(),
+                    generation: 1,
+                    slice_count: 1,
+                },
+                nodes: SliceNodes::One("node-7".into()),
+                devices: vec![Device {
+                    name: "gpu-0".into(),
+                    node: None,
+                    taints: Vec::new(),
+                    attributes: Default::default(),
+                    capacity: Default::default(),
+                    allow_multiple_allocations: false,
+                    terms: None,
+                }],
+                terms: None,
+            }],
+            claims: vec![claim],
+            nodes: vec![testing::node("node-7"), testing::node("node-8")],
+            pods: vec![testing::pod("team-a", "idle-0")],
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn who_has_no_devices_is_there_or_mistyped() {
+        let snapshot = snapshot();
+        let idle = |node: Option<&str>, pod: Option<&str>| {
+            let mut conditions = Vec::new();
+            conditions.extend(node.map(|node| Wanted::Node(node.to_owned())));
+            conditions.extend(pod.map(|pod| {
+                let (namespace, name) = pod.split_once('/').unwrap();
+                Wanted::Pod(testing::name(namespace, name))
+            }));
+            let idle = super::idle(&conditions, &snapshot)?;
+            Some((idle.told(), idle.is_there(&snapshot)))
+        };
+        assert_eq!(idle(Some("node-7"), Some("team-a/train-0")), None);
+        let node = |name: &str| format!("node {name} is there, and no device is local to it");
+        assert_eq!(idle(Some("node-8"), None), Some((node("node-8"), true)));
+        assert_eq!(idle(Some("node-9"), None), Some((node("node-9"), false)));
+        let pod = |name: &str| format!("pod {name} is there, and uses no device");
+        for (name, is_there) in [("team-a/idle-0", true), ("team-b/train-0", false)] {
+            assert_eq!(
+                idle(Some("node-7"), Some(name)),
+                Some((pod(name), is_there))
+            );
+        }
+        // Who is mentioned, and holds nothing.
+        let mut unallocated = snapshot.clone();
+        unallocated.claims[0].allocation = None;
+        let name = testing::name("team-a", "train-0");
+        assert!(!uses_devices(&name, &unallocated));
+    }
+}

@@ -1,0 +1,382 @@
+//! No device meets what was asked: what was probably meant?
+
+use std::collections::BTreeSet;
+
+use super::idle::Idle;
+use super::unknown::no_such_device;
+use crate::engine::expression::AttributeCondition;
+use crate::engine::{self, Semantics, Wanted, pick};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    AttributeValue, Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot,
+};
+use crate::naming::device;
+use crate::naming::nearest::nearest;
+use crate::naming::shell::word;
+
+/// Nothing meets the `conditions`: most likely one of them names what is not there.
+#[must_use]
+pub fn nothing(conditions: &[Wanted], snapshot: &Snapshot, semantics: &Semantics) -> Failure {
+    let chooses_nothing = |condition: &&Wanted| {
+        let alone = pick(snapshot, std::slice::from_ref(condition), semantics);
+        alone.devices.is_empty() && alone.failed.is_empty()
+    };
+    match conditions.iter().find(chooses_nothing) {
+        Some(Wanted::Node(name)) => no_such_node(name, snapshot),
+        Some(Wanted::Claim(name)) => no_such_claim(name, snapshot),
+        Some(Wanted::Pod(name)) => no_such_pod(name, snapshot),
+        Some(Wanted::Attribute(conditions)) => no_such_value(conditions, snapshot),
+        Some(Wanted::Named(selectors)) => no_such_name(selectors, snapshot, semantics),
+        Some(Wanted::Expression(_)) | None => no_match(),
+    }
+}
+
+fn no_match() -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        "no device meets all of what was asked for",
+    )
+    .hint("leave some of it out, or see what there is with `kubectl devicetaint devices`")
+}
+
+/// There is nothing of that name, but perhaps something like it.
+#[must_use]
+pub fn no_such(what: &str, name: &str, known: impl IntoIterator<Item = String>) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
+    let known: BTreeSet<String> = known.into_iter().collect();
+    meant(failure, &nearest(name, known))
+}
+
+fn meant(failure: Failure, names: &[String]) -> Failure {
+    match names {
+        [] => failure.hint("list what there is with `kubectl devicetaint devices`"),
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// No device is local to the node of that name: it has none, or there is none of that name.
+#[must_use]
+pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
+    let idle = Idle::Node(name.to_owned());
+    if idle.is_there(snapshot) {
+        return idle.failure();
+    }
+    let nodes = snapshot.slices.iter().flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(|device| slice.node_of(device))
+    });
+    no_such("node with devices", name, nodes.map(ToString::to_string))
+}
+
+fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
+    let idle = Idle::Pod(name.clone());
+    let pods = snapshot.claims.iter().flat_map(|claim| {
+        let consumers = claim.reserved_for.iter();
+        let pods = consumers.filter(|consumer| &*consumer.resource == "pods");
+        pods.map(|pod| NamespacedName {
+            namespace: claim.name.namespace.clone(),
+            name: pod.name.clone(),
+        })
+    });
+    let pods: BTreeSet<NamespacedName> = pods.collect();
+    if idle.is_there(snapshot) || pods.contains(name) {
+        return idle.failure();
+    }
+    elsewhere("pod with devices", name, pods)
+}
+
+fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
+    let mut claims = snapshot.claims.iter();
+    if claims.any(|claim| claim.name == *name) {
+        return Failure::new(
+            ExitStatus::Failed,
+            format!("claim {name} is there, and holds no device"),
+        )
+        .hint("see what there is with `kubectl devicetaint devices`");
+    }
+    let holding = snapshot.claims.iter().filter(|claim| {
+        let allocation = claim.allocation.as_ref();
+        allocation.is_some_and(|found| !found.results.is_empty())
+    });
+    let holding = holding.map(|claim| claim.name.clone());
+    elsewhere("claim that holds devices", name, holding.collect())
+}
+
+/// Nothing has that name: perhaps it is in another namespace.
+fn elsewhere(what: &str, name: &NamespacedName, known: BTreeSet<NamespacedName>) -> Failure {
+    let same = known.iter().filter(|found| found.name == name.name);
+    let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
+    if same.is_empty() {
+        let known = known.iter().map(ToString::to_string);
+        return no_such(what, &name.to_string(), known);
+    }
+    let failure = Failure::new(ExitStatus::Failed, format!("no {what} {name}"));
+    meant(failure, &same)
+}
+
+fn no_such_name(
+    selectors: &[DeviceSelector],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Failure {
+    let Some(first) = selectors.first() else {
+        return no_match();
+    };
+    let known = engine::devices(snapshot, semantics).devices;
+    let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
+    let failure = no_such_device(first, &known);
+    match (&first.driver, &first.pool, &first.device) {
+        (Some(word), None, None) => failure.hint(format!(
+            "if it is a taint, write it with its effect: {word}:NoExecute"
+        )),
+        _ => failure.hint(format!(
+            "other choices only narrow what {} names",
+            device::format(first)
+        )),
+    }
+}
+
+/// No device has such a value: there is no such attribute, or it has other values.
+fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Failure {
+    let shown: Vec<String> = conditions.iter().map(ToString::to_string).collect();
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no device with {}", shown.join(" or ")),
+    );
+    let names: BTreeSet<String> = conditions
+        .iter()
+        .flat_map(|condition| nearest(condition.name(), attributes(snapshot, condition.name())))
+        .collect();
+    if !names.is_empty() {
+        return meant(failure, &names.into_iter().collect::<Vec<_>>());
+    }
+    let values = conditions.iter().flat_map(|condition| {
+        let values = similar(condition, snapshot).into_iter();
+        values.map(|value| word(&format!("{}={value}", condition.name())))
+    });
+    meant(failure, &values.collect::<Vec<_>>())
+}
+
+/// The values that devices have and that were probably meant: those that begin so, else those that look so.
+fn similar(condition: &AttributeCondition, snapshot: &Snapshot) -> Vec<String> {
+    let Some(wanted) = condition.exactly() else {
+        return Vec::new();
+    };
+    let values = devices(snapshot).flat_map(|device| {
+        let attributes = device.attributes.iter();
+        let is_meant = |name: &str| last(name) == last(condition.name());
+        attributes
+            .filter(move |(name, _)| is_meant(name))
+            .filter_map(|(_, value)| text(value))
+    });
+    let values: BTreeSet<String> = values.collect();
+    let begins = |value: &&String| value.to_lowercase().starts_with(&wanted.to_lowercase());
+    let longer: Vec<String> = values.iter().filter(begins).take(3).cloned().collect();
+    if longer.is_empty() {
+        nearest(wanted, values)
+    } else {
+        longer
+    }
+}
+
+fn text(value: &AttributeValue) -> Option<String> {
+    match value {
+        AttributeValue::String(text) | AttributeValue::Version(text) => Some(text.to_string()),
+        AttributeValue::Int(_)
+        | AttributeValue::Bool(_)
+        | AttributeValue::Ints(_)
+        | AttributeValue::Bools(_)
+        | AttributeValue::Strings(_)
+        | AttributeValue::Versions(_)
+        | AttributeValue::Unknown => None,
+    }
+}
+
+/// Refuses names of columns that are none.
+///
+/// # Errors
+///
+/// A name of nothing at all.
+pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
+    if names.iter().any(|name| name.trim().is_empty()) {
+        return Err(
+            Failure::usage("--columns names an attribute without a name")
+                .hint("write it as --columns model,memory"),
+        );
+    }
+    Ok(())
+}
+
+/// Refuses the names of attributes and capacities that no published device has, where everything that is
+/// published was read.
+///
+/// # Errors
+///
+/// A name that is probably mistyped, with what may have been meant.
+pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<(), Failure> {
+    if reading.without(Kind::ResourceSlice).is_some() {
+        return Ok(());
+    }
+    for name in names {
+        let known = attributes(&reading.snapshot, name);
+        if !known.is_empty() {
+            return Err(no_such("attribute or capacity", name, known)
+                .hint("see all that devices have with --show-attributes"));
+        }
+    }
+    Ok(())
+}
+
+/// The names of all attributes, where none has that name.
+fn attributes(snapshot: &Snapshot, name: &str) -> Vec<String> {
+    let of_device = |device: &Device| -> Vec<String> {
+        let names = device.attributes.keys().chain(device.capacity.keys());
+        names.map(|name| last(name).to_owned()).collect()
+    };
+    let names: BTreeSet<String> = devices(snapshot).flat_map(of_device).collect();
+    if names.contains(last(name)) {
+        return Vec::new();
+    }
+    names.into_iter().collect()
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
+    snapshot.slices.iter().flat_map(|slice| &slice.devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ConsumerReference, Pool, ResourceSlice, SliceNodes};
+    use crate::report::testing;
+
+    /// Two devices on node-7, of which train-0 uses gpu-0; a claim that holds nothing, a pod and a node
+    /// without devices.
+    fn snapshot() -> Snapshot {
+        let device = |name: &str, uuid: &str| Device {
+            name: name.into(),
+            node: None,
+            taints: Vec::new(),
+            attributes: [("uuid".into(), AttributeValue::String(uuid.into()))]
+                .into_iter()
+                .collect(),
+            capacity: Default::default(),
+            allow_multiple_allocations: false,
+            terms: None,
+        };
+        let pod = testing::pod("team-a", "train-0");
+        let mut claim = testing::claim(&pod);
+        claim.reserved_for = vec![ConsumerReference {
+            api_group: "".into(),
+            resource: "pods".into(),
+            name: pod.name.name.clone(),
+            uid: pod.uid.clone(),
+        }];
+        let idle = testing::pod("team-a", "idle-0");
+        let mut empty = testing::claim(&idle);
+        empty.allocation = None;
+        Snapshot {
+            slices: vec![ResourceSlice {
+                name: "slice".into(),
+                driver: "gpu.example.com".into(),
+                pool: Pool {
+                    name: "node-7".into(),
+                    generation: 1,
+                    slice_count: 1,
+                },
+                nodes: SliceNodes::One("node-7".into()),
+                devices: vec![
+                    device("gpu-0", "GPU-18dbA"),
+                    device("gpu-1", "GPU-18dbB"),
+                    device("gpu-2", "GPU-77"),
+                ],
+                terms: None,
+            }],
+            claims: vec![claim, empty],
+            pods: vec![idle],
+            nodes: vec![testing::node("node-8")],
+            ..Snapshot::default()
+        }
+    }
+
+    fn told(condition: Wanted) -> (String, String) {
+        let semantics = testing::semantics(37);
+        let failure = nothing(&[condition], &snapshot(), &semantics);
+        (failure.to_string(), failure.hints()[0].clone())
+    }
+
+    #[test]
+    fn what_is_there_and_has_no_devices_is_not_what_was_probably_meant() {
+        let name = |text: &str| testing::name("team-a", text);
+        for (condition, told_of) in [
+            (Wanted::Node("node-8".to_owned()), "node node-8 is there"),
+            (Wanted::Pod(name("idle-0")), "pod team-a/idle-0 is there"),
+            (
+                Wanted::Claim(name("idle-0-gpu")),
+                "claim team-a/idle-0-gpu is there",
+            ),
+        ] {
+            let (text, hint) = told(condition);
+            assert!(text.starts_with(told_of), "{text}");
+            assert!(!hint.contains("did you mean"), "{hint}");
+        }
+    }
+
+    #[test]
+    fn what_is_mistyped_is_told_with_what_has_devices() {
+        let name = testing::name;
+        for (condition, hint) in [
+            (Wanted::Node("node7".to_owned()), "did you mean node-7?"),
+            (
+                Wanted::Pod(name("team-a", "trian-0")),
+                "did you mean team-a/train-0?",
+            ),
+            (
+                Wanted::Pod(name("default", "train-0")),
+                "did you mean team-a/train-0?",
+            ),
+            (
+                Wanted::Claim(name("team-a", "tran-0-gpu")),
+                "did you mean team-a/train-0-gpu?",
+            ),
+            (
+                Wanted::Attribute(vec![AttributeCondition::is("uudi", "GPU-77")]),
+                "did you mean uuid?",
+            ),
+            (
+                Wanted::Attribute(vec![AttributeCondition::is("uuid", "gpu-18")]),
+                "did you mean one of uuid=GPU-18dbA, uuid=GPU-18dbB?",
+            ),
+            (
+                Wanted::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
+                "did you mean uuid=GPU-77?",
+            ),
+        ] {
+            let shown = format!("{condition:?}");
+            assert_eq!(told(condition).1, hint, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_no_driver_may_be_a_taint() {
+        let driver = device::parse("maintenance").unwrap();
+        let semantics = testing::semantics(37);
+        let failure = nothing(&[Wanted::Named(vec![driver])], &snapshot(), &semantics);
+        let hint = "if it is a taint, write it with its effect: maintenance:NoExecute";
+        assert!(
+            failure.hints().iter().any(|found| found == hint),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
+    fn a_column_has_a_name() {
+        assert!(refuse_empty_names(&["model".to_owned(), String::new()]).is_err());
+        assert!(refuse_empty_names(&["model".to_owned()]).is_ok());
+    }
+}
