@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::add::{Existing, Step, Terms, add};
 use super::choice::{By, Choice};
+use super::draft::RuleDraft;
 use super::drafts::Inscription;
+use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
 use super::policy::{Asked, Policies};
 use crate::engine::Semantics;
@@ -97,8 +99,11 @@ impl Next {
 }
 
 impl From<Failure> for Next {
+    /// Of a look nobody expects that it changes anything.
     fn from(failure: Failure) -> Self {
-        Self::Refused(failure.to_string(), failure.hints().to_vec())
+        let why = failure.to_string();
+        let why = why.strip_suffix("; nothing was changed").unwrap_or(&why);
+        Self::Refused(why.to_owned(), failure.hints().to_vec())
     }
 }
 
@@ -128,7 +133,12 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
         semantics: looked.semantics,
         now: looked.now,
     };
-    let steps = add(drafts, &looked.reading.snapshot.rules, &terms)?;
+    let rules = &looked.reading.snapshot.rules;
+    if !drafts.is_empty() && drafts.iter().all(|draft| is_more_than_there(draft, rules)) {
+        let names: Vec<String> = drafts.into_iter().map(|draft| draft.name).collect();
+        return escalation(&names, looked, kept);
+    }
+    let steps = add(drafts, rules, &terms)?;
     if !steps.iter().any(Step::is_open) {
         let names = steps.iter().map(|step| step.draft().name.clone());
         return escalation(&names.collect::<Vec<_>>(), looked, kept);
@@ -178,6 +188,24 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     Ok(Next::Command(words.join(" ")))
 }
 
+/// Whether a rule is there that is as the draft asks for but that it evicts nobody yet: `add` leaves it
+/// so, and `escalate` does what is asked for.
+fn is_more_than_there(draft: &RuleDraft, rules: &[DeviceTaintRule]) -> bool {
+    let mut rules = rules.iter();
+    let found = rules.find(|rule| rule.name.as_str() == draft.name);
+    found.is_some_and(|rule| {
+        let is_same = rule.selector.as_ref() == Some(&draft.selector)
+            && rule.taint.key == draft.taint.key
+            && rule.taint.value == draft.taint.value;
+        let is_less = rank(&rule.taint.effect) < rank(&Effect::NoExecute);
+        is_same
+            && is_less
+            && draft.taint.effect == Effect::NoExecute
+            && rank(&rule.taint.effect).is_some()
+            && rule.metadata.deletion.is_none()
+    })
+}
+
 /// The command that lets the rules of these names evict, or waits where they do.
 fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     let rules = looked.reading.snapshot.rules.iter();
@@ -206,7 +234,8 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
     words.extend(guards(kept));
     // What evicts already is not what this agrees to, and of NoSchedule nobody has looked whom NoExecute
     // would hit.
-    let is_previewed = open.iter().all(|rule| rule.taint.effect == Effect::None);
+    let mut taints = looked.report.taints.iter();
+    let is_previewed = taints.all(|impact| impact.taint.effect == Effect::NoExecute.as_str());
     let agreed = if done.is_empty() && is_previewed {
         Some(all_of(looked.report))
     } else {
@@ -423,11 +452,6 @@ mod tests {
                 "escalate quiet evicting --to NoExecute --wait",
             ),
             (
-                "one of which nobody has looked whom it would evict",
-                rules(&["blocking"]),
-                "escalate blocking --to NoExecute --wait",
-            ),
-            (
                 "one that evicts",
                 rules(&["evicting"]),
                 "wait evicting --for evicted",
@@ -461,13 +485,25 @@ mod tests {
                 rules(&["quiet"]),
                 "escalate quiet --to NoExecute --wait --expect SEEN,HARDWARE",
             ),
-            (
-                rules(&["blocking"]),
-                "escalate blocking --to NoExecute --wait --expect HARDWARE",
-            ),
         ] {
             assert_eq!(look(typed).identified().command(), next);
         }
+    }
+
+    #[test]
+    fn a_rule_of_which_nobody_has_looked_whom_it_would_evict_is_not_agreed_to() {
+        let blocking = || {
+            let mut example = Example::new();
+            example.considered.taint.effect = Effect::NoSchedule;
+            Look {
+                report: example.report(),
+                ..look(rules(&["blocking"]))
+            }
+        };
+        let next = "escalate blocking --to NoExecute --wait";
+        assert_eq!(blocking().command(), next);
+        let agreed = format!("{next} --expect HARDWARE");
+        assert_eq!(blocking().identified().command(), agreed);
     }
 
     #[test]
@@ -595,13 +631,28 @@ mod tests {
         assert_eq!(harmless, "add 'd/*/*' k:None");
 
         // The name of the rule is taken by one that does something else.
-        let mut taken = look(typed(&[GPU, "k:NoExecute"]));
+        let mut taken = look(typed(&[GPU, "k=v:NoExecute"]));
         let name = crate::naming::rule::name(&device::parse(GPU).unwrap(), "k");
         let mut rule = named(&name, "None");
         rule.taint.key = "k".to_owned();
         taken.reading.snapshot.rules.push(rule);
         let why = taken.refused();
         assert!(why.contains(&name), "{why}");
+        assert!(!why.contains("nothing was changed"), "{why}");
+        // One that does less is to do more.
+        for effect in ["None", "NoSchedule"] {
+            taken.typed = typed(&[GPU, "k:NoExecute"]);
+            let there = taken.reading.snapshot.rules.last_mut().unwrap();
+            there.taint.effect = Effect::from(effect);
+            let escalated = format!("escalate {name} --to NoExecute --wait --expect SEEN");
+            assert_eq!(taken.command(), escalated, "{effect}");
+            taken.typed = typed(&[GPU, "k:NoSchedule"]);
+            if effect == "None" {
+                assert!(taken.refused().contains(&name));
+            }
+        }
+        let there = taken.reading.snapshot.rules.last_mut().unwrap();
+        there.taint.effect = Effect::None;
         // What is there as it was asked for need not be added.
         taken.typed = typed(&[GPU, "k:None"]);
         let rules = &mut taken.reading.snapshot.rules;
