@@ -212,9 +212,8 @@ impl RemoveArgs {
             // What nobody publishes any more was something once.
             Err(failure) if noted.is_empty() => return Err(failure),
             Err(failure) => {
-                context
-                    .printer
-                    .note(&format!("{failure}; by what rules note of it:"));
+                let text = format!("{failure} now: its rules are those that note it");
+                context.printer.note(&text);
                 Vec::new()
             }
         };

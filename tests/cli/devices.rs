@@ -105,10 +105,10 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
     [stderr]
     error: it cannot be said of 4 devices whether they are meant
-    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is no quantity such as 40Gi
-    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is no quantity such as 40Gi
-    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is no quantity such as 40Gi
-    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is no quantity such as 40Gi
+    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is no quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is no quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is no quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is no quantity, but 40G is one
     hint: compare with a value of its kind, such as 3, 580.12 or 40Gi, or leave them out: --skip-errors
     [exit status: 1]
     ");

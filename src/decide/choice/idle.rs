@@ -95,7 +95,7 @@ mod tests {
             api_group: "".into(),
             resource: "pods".into(),
             name: pod.name.name.clone(),
-            uid: pod.uid.clone(),
+            uid: pod.uid,
         }];
         Snapshot {
             slices: vec![ResourceSlice {

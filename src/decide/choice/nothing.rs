@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::idle::Idle;
 use super::unknown::no_such_device;
+use crate::decide::identity::known::identifies;
 use crate::engine::expression::AttributeCondition;
 use crate::engine::{self, Semantics, Wanted, pick};
 use crate::error::{ExitStatus, Failure};
@@ -83,7 +84,7 @@ fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
     if idle.is_there(snapshot) || pods.contains(name) {
         return idle.failure();
     }
-    elsewhere("pod with devices", name, pods)
+    elsewhere("pod with devices", name, &pods)
 }
 
 fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
@@ -100,11 +101,11 @@ fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
         allocation.is_some_and(|found| !found.results.is_empty())
     });
     let holding = holding.map(|claim| claim.name.clone());
-    elsewhere("claim that holds devices", name, holding.collect())
+    elsewhere("claim that holds devices", name, &holding.collect())
 }
 
 /// Nothing has that name: perhaps it is in another namespace.
-fn elsewhere(what: &str, name: &NamespacedName, known: BTreeSet<NamespacedName>) -> Failure {
+fn elsewhere(what: &str, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
     let same = known.iter().filter(|found| found.name == name.name);
     let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
     if same.is_empty() {
@@ -173,7 +174,9 @@ fn similar(condition: &AttributeCondition, snapshot: &Snapshot) -> Vec<String> {
     let values: BTreeSet<String> = values.collect();
     let begins = |value: &&String| value.to_lowercase().starts_with(&wanted.to_lowercase());
     let longer: Vec<String> = values.iter().filter(begins).take(3).cloned().collect();
-    if longer.is_empty() {
+    // A number that looks like another is that of another card.
+    let is_number = identifies(condition.name(), &[]);
+    if longer.is_empty() && !is_number {
         nearest(wanted, values)
     } else {
         longer
@@ -262,7 +265,8 @@ mod tests {
             name: name.into(),
             node: None,
             taints: Vec::new(),
-            attributes: [("uuid".into(), AttributeValue::String(uuid.into()))]
+            attributes: [("uuid", uuid), ("model", "H100")]
+                .map(|(name, value)| (name.into(), AttributeValue::String(value.into())))
                 .into_iter()
                 .collect(),
             capacity: Default::default(),
@@ -275,7 +279,7 @@ mod tests {
             api_group: "".into(),
             resource: "pods".into(),
             name: pod.name.name.clone(),
-            uid: pod.uid.clone(),
+            uid: pod.uid,
         }];
         let idle = testing::pod("team-a", "idle-0");
         let mut empty = testing::claim(&idle);
@@ -353,8 +357,17 @@ mod tests {
                 "did you mean one of uuid=GPU-18dbA, uuid=GPU-18dbB?",
             ),
             (
-                Wanted::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
+                Wanted::Attribute(vec![AttributeCondition::is("uuid", "gpu-77")]),
                 "did you mean uuid=GPU-77?",
+            ),
+            // Another number is other hardware.
+            (
+                Wanted::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
+                "list what there is with `kubectl devicetaint devices`",
+            ),
+            (
+                Wanted::Attribute(vec![AttributeCondition::is("model", "H101")]),
+                "did you mean model=H100?",
             ),
         ] {
             let shown = format!("{condition:?}");

@@ -121,9 +121,17 @@ impl AttributeCondition {
 
     fn no_quantity(&self, written: &str) -> ExpressionError {
         let (name, value) = (&self.name, &self.value);
-        let detail = match Quantity::parse(value).ok().flatten() {
+        let is_quantity = |text: &str| Quantity::parse(text).is_ok_and(|found| found.is_some());
+        // What it is with the unit of bytes left out, as quantities are written.
+        let meant = value.strip_suffix(['B', 'b']);
+        let detail = match meant.filter(|meant| is_quantity(meant)) {
+            _ if is_quantity(value) => {
+                format!("its {name} is {written}, which cannot be compared with {value}")
+            }
+            Some(meant) => {
+                format!("its {name} is {written}, and {value} is no quantity, but {meant} is one")
+            }
             None => format!("its {name} is {written}, and {value} is no quantity such as 40Gi"),
-            Some(_) => format!("its {name} is {written}, which cannot be compared with {value}"),
         };
         ExpressionError::Runtime { detail }
     }
@@ -254,6 +262,24 @@ mod tests {
             assert_eq!(condition.to_string(), text);
             let found = condition.holds(&"gpu.example.com".into(), &device());
             assert_eq!(found.ok(), verdict, "{text}");
+        }
+        for (text, said) in [
+            (
+                "memory>40GB",
+                "its memory is 80Gi, and 40GB is no quantity, but 40G is one",
+            ),
+            (
+                "memory>40GiB",
+                "its memory is 80Gi, and 40GiB is no quantity, but 40Gi is one",
+            ),
+            (
+                "memory>many",
+                "its memory is 80Gi, and many is no quantity such as 40Gi",
+            ),
+        ] {
+            let condition = AttributeCondition::parse(text).unwrap();
+            let failure = condition.holds(&"gpu.example.com".into(), &device());
+            assert_eq!(failure.unwrap_err().to_string(), said);
         }
         for text in [
             "model", "=x", "model=", "a>", "", "a==b", "a!=b", "a=>1", "a>>1",
