@@ -34,19 +34,27 @@ impl ConsideredTaint {
     /// has, it keeps its time.
     #[must_use]
     pub fn of_changed_rule(rule: &DeviceTaintRule, effect: &Effect, now: Timestamp) -> Self {
-        let time_added = if *effect == rule.taint.effect {
-            rule.taint.time_added.unwrap_or(now)
-        } else {
-            now
-        };
-        Self {
+        let as_it_is = Self {
             rule: Some(rule.name.clone()),
             selector: rule.selector.clone(),
+            taint: rule.taint.clone(),
+        };
+        as_it_is.with_effect(effect, now)
+    }
+
+    /// The taint with another effect, which a rule that exists has from `now` on; with the effect that
+    /// it has, and where no rule has it yet, it keeps its time.
+    #[must_use]
+    pub fn with_effect(self, effect: &Effect, now: Timestamp) -> Self {
+        let is_changed = self.rule.is_some() && *effect != self.taint.effect;
+        let known = self.taint.time_added.filter(|_| !is_changed);
+        Self {
             taint: Taint {
                 effect: effect.clone(),
-                time_added: Some(time_added),
-                ..rule.taint.clone()
+                time_added: Some(known.unwrap_or(now)),
+                ..self.taint
             },
+            ..self
         }
     }
 

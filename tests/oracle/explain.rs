@@ -239,7 +239,10 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
         "with-no-execute" => {
             let mut rules = objects.rules.iter_mut();
             let rule = rules.find(|rule| rule["metadata"]["name"] == json!(change.rule));
-            rule.expect("the rule")["spec"]["taint"]["effect"] = "NoExecute".into();
+            let taint = &mut rule.expect("the rule")["spec"]["taint"];
+            taint["effect"] = "NoExecute".into();
+            // The server sets it anew, and `escalate` does so where the server does not.
+            taint["timeAdded"] = json!(now().to_string());
         }
         "with-taint" => {
             let [driver, pool, device] = parts(change);

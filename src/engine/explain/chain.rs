@@ -5,7 +5,9 @@ use crate::engine::considered::considered_rules;
 use crate::engine::devices::{Allocated, DeviceEntry, DeviceTable, current_slices};
 use crate::engine::eviction::{Reference, entry_of, reserved_for_group, standing};
 use crate::engine::select::RuleIndex;
-use crate::engine::tolerate::{Difference, Ruling, differences, eviction_differences, ruling};
+use crate::engine::tolerate::{
+    Deadline, Difference, Ruling, differences, eviction_differences, ruling,
+};
 use crate::engine::{DeviceTaint, NotEvicted, Origin};
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, Effect, Gap, ObjectName, Pod, ResourceClaim,
@@ -101,6 +103,15 @@ pub struct Weighed<'a> {
     pub ruling: Option<Ruling>,
     /// For each toleration of the allocation, where it is not about the taint.
     pub differences: Vec<Vec<Difference>>,
+}
+
+impl Weighed<'_> {
+    /// Whether it drives the pod away, sooner or later.
+    #[must_use]
+    pub fn evicts(&self) -> bool {
+        let ruling = self.ruling.filter(|_| self.acts);
+        ruling.is_some_and(|ruling| ruling.deadline != Deadline::Never)
+    }
 }
 
 impl<'a> Chain<'a> {

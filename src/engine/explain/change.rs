@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::chain::{Chain, Link, Weighed};
 use super::fate::Fate;
 use super::inquiry::Inquiry;
@@ -77,7 +79,7 @@ pub fn alterations(inquiry: &Inquiry<'_>, chain: &Chain<'_>) -> Vec<Alteration> 
     let before = inquiry.present(chain.pod, chain);
     let candidates: BTreeSet<Change> = candidates(chain, before, inquiry).into_iter().collect();
     let tried = candidates.into_iter().take(TRIED).filter_map(|change| {
-        let fate = change.fate(inquiry, chain.pod)?;
+        let fate = fate_with(std::iter::once(&change), inquiry, chain.pod)?;
         let is_altered = is_evicted(fate) || is_evicted(before);
         (is_altered && fate != before).then_some(Alteration { change, fate })
     });
@@ -85,6 +87,57 @@ pub fn alterations(inquiry: &Inquiry<'_>, chain: &Chain<'_>) -> Vec<Alteration> 
     let mut altering = without_blankets(&altering);
     altering.sort_by_key(|alteration| is_evicted(alteration.fate) == is_evicted(before));
     altering
+}
+
+/// The taints that all have to go for the pod to stay, and what becomes of it then, where no single one of
+/// `altering` spares it; absent where one does, and where that is not enough.
+///
+/// Each of them evicts it by itself, so that fewer do not do.
+#[must_use]
+pub fn together(
+    inquiry: &Inquiry<'_>,
+    chain: &Chain<'_>,
+    altering: &[Alteration],
+) -> Option<(Vec<Change>, Fate)> {
+    let before = inquiry.present(chain.pod, chain);
+    let is_spared = altering.iter().any(|one| !is_evicted(one.fate));
+    if !is_evicted(before) || is_spared {
+        return None;
+    }
+    let counting = chain
+        .links
+        .iter()
+        .filter(|link| link.standing == Some(None));
+    let devices = counting.flat_map(|link| &link.devices);
+    let removals = devices.flat_map(|device| {
+        let evicting = device.taints.iter().filter(|weighed| weighed.evicts());
+        evicting.filter_map(|weighed| removal(weighed, &device.result.device))
+    });
+    let removals: BTreeSet<Change> = removals.collect();
+    // Rules go from the last to the first, so that places stay those of the question.
+    let fate = fate_with(removals.iter().rev(), inquiry, chain.pod)?;
+    (!is_evicted(fate)).then(|| (removals.into_iter().collect(), fate))
+}
+
+/// What becomes of the pod with all of the changes, by everything that is there.
+fn fate_with<'c>(
+    changes: impl Iterator<Item = &'c Change>,
+    inquiry: &Inquiry<'_>,
+    pod: &Pod,
+) -> Option<Fate> {
+    let mut snapshot = inquiry.snapshot.clone();
+    let mut taints = inquiry.taints.to_vec();
+    for change in changes {
+        change.make((pod, inquiry.now), &mut snapshot, &mut taints);
+    }
+    let changed = Inquiry {
+        snapshot: &snapshot,
+        taints: &taints,
+        ..inquiry.clone()
+    };
+    let pod = snapshot.pods.iter().find(|other| other.uid == pod.uid)?;
+    let chain = Chain::new(pod, &changed);
+    Some(changed.present(pod, &chain))
 }
 
 /// Without tolerations of everything where a narrower one in the same request does as much.
@@ -125,23 +178,13 @@ impl Change {
         }
     }
 
-    /// What becomes of the pod with the change, by everything that is there.
-    fn fate(&self, inquiry: &Inquiry<'_>, pod: &Pod) -> Option<Fate> {
-        let mut snapshot = inquiry.snapshot.clone();
-        let mut taints = inquiry.taints.to_vec();
-        self.make(pod, &mut snapshot, &mut taints);
-        let changed = Inquiry {
-            snapshot: &snapshot,
-            taints: &taints,
-            ..inquiry.clone()
-        };
-        let pod = snapshot.pods.iter().find(|other| other.uid == pod.uid)?;
-        let chain = Chain::new(pod, &changed);
-        Some(changed.present(pod, &chain))
-    }
-
-    /// Makes the change, which is about `pod`.
-    fn make(&self, pod: &Pod, snapshot: &mut Snapshot, taints: &mut Vec<ConsideredTaint>) {
+    /// Makes the change at `now`, which is about `pod`.
+    fn make(
+        &self,
+        (pod, now): (&Pod, Timestamp),
+        snapshot: &mut Snapshot,
+        taints: &mut Vec<ConsideredTaint>,
+    ) {
         match self {
             Self::WithoutRule(place) => {
                 let gone = taints.remove(*place);
@@ -151,7 +194,7 @@ impl Change {
             }
             Self::WithNoExecute(place) => {
                 if let Some(taint) = taints.get_mut(*place) {
-                    taint.taint.effect = Effect::NoExecute;
+                    *taint = taint.clone().with_effect(&Effect::NoExecute, now);
                 }
             }
             Self::WithoutDriverTaint { device, taint } => {

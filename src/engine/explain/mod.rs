@@ -16,7 +16,7 @@
 //! | What leads from the pod to a taint, and what stands in between? | [`chain`] |
 //! | What becomes of it? | [`fate`] |
 //! | What does it wait for that has no devices yet? | [`pending`] |
-//! | Which change of one thing would alter that? | [`change`] |
+//! | Which change of one thing would alter that, and which several where none does? | [`change`] |
 
 pub mod chain;
 pub mod change;
@@ -26,8 +26,8 @@ pub mod neighbourhood;
 pub mod pending;
 
 pub use chain::{Chain, HeldDevice, Link, Place, Publication, Reservation, Weighed, on_device};
-pub use change::{Alteration, Change, alterations};
+pub use change::{Alteration, Change, alterations, together};
 pub use fate::Fate;
 pub use inquiry::Inquiry;
-pub use neighbourhood::neighbourhood;
+pub use neighbourhood::{claims_around, neighbourhood};
 pub use pending::Wanted;

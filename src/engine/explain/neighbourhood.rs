@@ -11,12 +11,7 @@ use crate::model::{NamespacedName, ObjectName, Pod, ResourceClaim, Snapshot};
 /// Small enough to be changed and asked about again and again.
 #[must_use]
 pub fn neighbourhood(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
-    let claims: Vec<ResourceClaim> = snapshot
-        .claims
-        .iter()
-        .filter(|claim| concerns(claim, pod))
-        .cloned()
-        .collect();
+    let claims: Vec<ResourceClaim> = claims_around(snapshot, pod).cloned().collect();
     let results = claims.iter().flat_map(|claim| &claim.allocation);
     let pools: HashSet<(&str, &str)> = results
         .flat_map(|allocation| &allocation.results)
@@ -46,6 +41,15 @@ pub fn neighbourhood(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
         classes: snapshot.classes.clone(),
         ..Snapshot::default()
     }
+}
+
+/// The claims of `pod`, and those that are reserved for it.
+pub fn claims_around<'a>(
+    snapshot: &'a Snapshot,
+    pod: &Pod,
+) -> impl Iterator<Item = &'a ResourceClaim> {
+    let claims = snapshot.claims.iter();
+    claims.filter(move |claim| concerns(claim, pod))
 }
 
 /// The names of the claims that the pod refers to, as far as they are known.

@@ -4,6 +4,7 @@ use super::world::{GPU_0, NOW, World, at, considered, one_pod, semantics};
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
     Chain, Change, Fate, Inquiry, Publication, Reservation, Wanted, alterations, neighbourhood,
+    together,
 };
 use crate::engine::tolerate::{Deadline, Difference};
 use crate::engine::{ConsideredTaint, NotEvicted, Semantics, Verdict};
@@ -172,6 +173,91 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
             ("with example.com/early:NoExecute".to_owned(), later),
         ]
     );
+}
+
+#[test]
+fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
+    let old = NOW - 600;
+    let taint = |effect: &str| format!("example.com/drain:{effect}@{old}");
+    let world = |effect: &str| {
+        World::default()
+            .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+            .claim("team/claim", &[GPU_0], &["example.com/drain:NoExecute@900"])
+            .pod("team/pod", &["claim"])
+            .rule("drain", GPU_0, &taint(effect))
+    };
+    let changed = ("with NoExecute of 0".to_owned(), evicted(NOW + 900));
+    for minor in 35..=37 {
+        for effect in ["None", "NoSchedule"] {
+            let found = told(&world(effect), &[], &semantics(minor));
+            assert_eq!(found.changes[0], changed, "{effect} in 1.{minor}");
+        }
+        let evicting = told(&world("NoExecute"), &[], &semantics(minor));
+        assert_eq!(evicting.fate, evicted(old + 900), "1.{minor}");
+    }
+    // What no rule has yet is made with the time that its manifest says.
+    let manifest = ConsideredTaint {
+        rule: None,
+        ..considered(GPU_0, &taint("NoSchedule"))
+    };
+    let found = told(&world("NoSchedule"), &[manifest], &Semantics::newest());
+    let changed = ("with NoExecute of 0".to_owned(), evicted(old + 900));
+    assert_eq!(found.changes[0], changed);
+}
+
+#[test]
+fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
+    let together = |world: &World| {
+        asked(
+            &world.snapshot,
+            &[],
+            &Semantics::newest(),
+            |chain, inquiry| {
+                let found = together(inquiry, chain, &alterations(inquiry, chain));
+                found.map(|(changes, fate)| (changes.iter().map(word).collect::<Vec<_>>(), fate))
+            },
+        )
+    };
+    let world = |tolerations: &[&str]| {
+        World::default()
+            .slice(
+                "gpu.example.com/node-a",
+                &[("gpu-0", &[]), ("gpu-1", &["example.com/ecc:NoExecute"])],
+            )
+            .claim("team/claim", &[GPU_0], tolerations)
+            .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
+            .pod("team/pod", &["claim", "other"])
+            .rule("drain", GPU_0, TAINT)
+            .rule("fan", GPU_0, "example.com/fan:NoExecute")
+            .rule("mark", GPU_0, "example.com/mark:NoSchedule")
+    };
+    let all = [
+        "without rule 0",
+        "without rule 1",
+        "without example.com/ecc:NoExecute of the driver",
+    ];
+    let stays = Fate::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    assert_eq!(
+        together(&world(&[])),
+        Some((all.map(str::to_owned).into(), stays))
+    );
+    let tolerant = world(&["example.com/drain:NoExecute"]);
+    let fewer = [all[1], all[2]].map(str::to_owned);
+    assert_eq!(
+        together(&tolerant),
+        Some((fewer.into(), Fate::Tolerates)),
+        "what is tolerated may stay"
+    );
+    assert_eq!(
+        together(&one_pod().rule("drain", GPU_0, TAINT)),
+        None,
+        "one change does"
+    );
+    assert_eq!(together(&one_pod()), None, "it stays");
+}
+
+fn evicted(second: i64) -> Fate {
+    Fate::Evicted { at: at(second) }
 }
 
 #[test]
