@@ -19,7 +19,7 @@ use crate::decide::choice::rule_names;
 use crate::decide::identity::{self, Noted};
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule};
+use crate::model::{DeviceId, DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
@@ -145,6 +145,15 @@ fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint>
         .collect()
 }
 
+/// What those of the rules do that evict.
+fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
+    let rules = rules.iter();
+    let evicting = rules.filter(|rule| rule.taint.effect == Effect::NoExecute);
+    evicting
+        .map(|rule| ConsideredTaint::of_rule(rule, now))
+        .collect()
+}
+
 impl Question for Listed<'_> {
     type Answer = RuleList;
 
@@ -176,9 +185,16 @@ impl Question for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let knowledge = Knowledge::new(gaps, basis.semantics);
-        let rows = rows(shown, &impact, &knowledge);
-        RuleList::new(rows, self.objects.clone(), basis.now)
-            .from_answer(&impact, basis)
+        let rows = rows(shown.clone(), &impact, &knowledge);
+        let list = RuleList::new(rows, self.objects.clone(), basis.now);
+        let list = if self.args.output.output == Format::Html {
+            let as_they_are = evicting(&shown, basis.now);
+            let impact = engine::preview(snapshot, &as_they_are, basis.now, basis.semantics);
+            list.with_evictions(&impact)
+        } else {
+            list
+        };
+        list.from_answer(&impact, basis)
             .with_warnings(&identities)
             .sorted_by(self.args.sort_by)
             .with_headers(headers)

@@ -9,9 +9,10 @@ use super::events::Event;
 use super::knowledge::{self, Knowledge};
 use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
+use super::moments;
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
-use super::table::{NONE, Section, Shown, View, counted, optional};
+use super::table::{Chart, NONE, Section, Shown, View, counted, optional};
 use super::time::{Time, human_duration};
 use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{self, Counts, Impact};
@@ -250,6 +251,8 @@ impl View for RuleDescription {
             Section::sentences(self.lines()).shown(Shown::Unpaged),
             Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
+            Section::charts(self.evictions().into_iter().collect())
+                .captioned("Timeline of the evictions"),
             Section::table(remaining::table(&self.remaining))
                 .captioned("Pods that are left, and what each waits for"),
             Section::list("Events", self.events.iter().map(event).collect()),
@@ -304,6 +307,16 @@ impl RuleDescription {
             ("Expires", optional(self.notes.expires.as_deref())),
             ("Pods", self.pods_in_words()),
         ]
+    }
+
+    /// When the pods that are left are evicted, as far as they are not on their way out.
+    fn evictions(&self) -> Option<Chart> {
+        let now = self.observed_at.0;
+        let due = self.remaining.iter().filter_map(|pod| pod.due(now));
+        let due: Vec<Timestamp> = due.collect();
+        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        let note = pods.exact().map_or(moments::PARTIAL, |_| "");
+        moments::picture(&due, "pod", note, now)
     }
 
     fn selected_in_words(&self) -> String {

@@ -32,6 +32,7 @@
 //! | How far is a wait? | [`glance`] |
 //! | What was reported about a rule and its pods? | [`events`] |
 //! | Who is still there, and why? | [`remaining`] |
+//! | When does what fall, as a picture? | `moments` |
 //! | What does a kubelet say is in use? | [`in_use`] |
 //! | May devices be pulled? | [`pulling`] |
 //! | What is this program, and what has the server? | [`version`] |
@@ -61,6 +62,7 @@ pub mod in_use;
 pub mod knowledge;
 pub mod life;
 pub mod metadata;
+mod moments;
 pub mod policy;
 pub mod pulling;
 mod question;

@@ -120,11 +120,27 @@ impl RemainingPod {
     }
 }
 
+impl RemainingPod {
+    /// When it is evicted; absent for one that is not, or is on its way out.
+    #[must_use]
+    pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.reason.as_str() {
+            CONTROLLER => Some(now),
+            TOLERATES => self.until.map(|until| until.0),
+            _ => None,
+        }
+    }
+}
+
+/// The codes of pods that the rule has still to evict.
+const CONTROLLER: &str = "controller";
+const TOLERATES: &str = "tolerates";
+
 /// The stable code of what keeps a pod.
 fn code(obstacle: &Obstacle) -> &'static str {
     match obstacle {
-        Obstacle::Controller { .. } => "controller",
-        Obstacle::Tolerates { .. } => "tolerates",
+        Obstacle::Controller { .. } => CONTROLLER,
+        Obstacle::Tolerates { .. } => TOLERATES,
         Obstacle::GracePeriod { .. } => "grace-period",
         Obstacle::Stuck(Hindrance::Driver { .. }) => "driver-down",
         Obstacle::Stuck(Hindrance::Sandbox { .. }) => "sandbox",

@@ -11,10 +11,11 @@ use super::answer::{Answer, beside};
 use super::count::{Count, UNKNOWN};
 use super::knowledge::{Knowledge, Subject};
 use super::metadata::{Basis, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Heading, NONE, Section, Table, View, counted, optional};
+use super::moments;
+use super::table::{Chart, Column, Heading, NONE, Section, Table, View, counted, optional};
 use super::time::human_duration;
 use crate::engine::life::Evicting;
-use crate::engine::{Impact, RuleImpact};
+use crate::engine::{Impact, RuleImpact, Verdict};
 use crate::model::{self, DeviceTaintRule, ObjectName, RuleMetadata};
 use crate::naming::{device, rule};
 
@@ -105,6 +106,8 @@ pub struct RuleList {
     incomplete: Vec<Incomplete>,
     notes: Notes,
     origin: Vec<String>,
+    /// When pods are evicted by the rules as they are; only where a page is asked for.
+    evictions: Vec<Timestamp>,
 }
 
 impl RuleList {
@@ -121,6 +124,7 @@ impl RuleList {
             incomplete: Vec::new(),
             notes: Notes::default(),
             origin: Vec::new(),
+            evictions: Vec::new(),
         }
     }
 
@@ -163,6 +167,35 @@ impl RuleList {
     pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
         self.warnings.extend(more.iter().map(Warning::from));
         self
+    }
+
+    /// The list with when the pods of `impact` are evicted, which is what the rules do as they are.
+    #[must_use]
+    pub fn with_evictions(mut self, impact: &Impact<'_>) -> Self {
+        let verdicts = impact.pods.iter().map(|pod| &pod.verdict);
+        self.evictions = verdicts
+            .filter_map(|verdict| match verdict {
+                Verdict::Evicted { at } => Some(*at),
+                Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+            })
+            .collect();
+        self
+    }
+
+    /// When pods are evicted, as far as that is known.
+    fn falling_pods(&self) -> Option<Chart> {
+        let mut rows = self.rows.iter();
+        let is_known = rows.all(|row| row.pods.exact().is_some());
+        let note = if is_known { "" } else { moments::PARTIAL };
+        moments::picture(&self.evictions, "pod", note, self.now)
+    }
+
+    /// When rules should be gone.
+    fn falling_rules(&self) -> Option<Chart> {
+        let rules = self.rows.iter();
+        let expiring = rules.filter_map(|row| row.rule.metadata.expires());
+        let expiring: Vec<Timestamp> = expiring.collect();
+        moments::picture(&expiring, "rule", "", self.now)
     }
 
     /// Shows what people noted on the rules, or leaves it out.
@@ -261,6 +294,9 @@ impl View for RuleList {
             Headers::Shown => table,
             Headers::Left => table.without_headers(),
         }));
+        let charts = |chart: Option<Chart>| Section::charts(chart.into_iter().collect());
+        sections.push(charts(self.falling_pods()).captioned("Timeline of the evictions"));
+        sections.push(charts(self.falling_rules()).captioned("When rules should be gone"));
         sections
     }
 
@@ -542,5 +578,39 @@ mod tests {
         NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   REASON     BY     EXPIRES                          AGE
         drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         firmware   anna   2026-11-20T00:00:00Z (expired)   <unknown>
         ");
+    }
+
+    #[test]
+    fn a_page_shows_when_pods_are_evicted_and_when_rules_should_be_gone() {
+        let mut rule = rule_of(DeviceSelector::default());
+        let later = testing::after(7_200).to_string();
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::EXPIRES.to_owned(), later);
+        let row = RuleRow {
+            devices: Count::known(1),
+            pods: Count::known(2),
+            terminating: 0,
+            evicting: Evicting::No,
+            rule,
+        };
+        let pods = ["a", "b", "c"].map(|name| testing::pod("ml", name));
+        let impact = testing::impact(vec![
+            testing::evicted(&pods[0], -5),
+            testing::evicted(&pods[1], 300),
+            testing::with_verdict(&pods[2], Verdict::Tolerates),
+        ]);
+        let list = RuleList::new(vec![row], BTreeMap::new(), testing::now());
+        let list = list.with_evictions(&impact);
+        let moments = |chart: Option<Chart>| {
+            let chart = chart.expect("something falls");
+            let moments = chart.moments.into_iter();
+            moments
+                .map(|one| (one.seconds, one.what))
+                .collect::<Vec<_>>()
+        };
+        let evicted = [(0, "1 pod".to_owned()), (300, "1 pod".to_owned())];
+        assert_eq!(moments(list.falling_pods()), evicted);
+        let rules = [(7_200, "1 rule".to_owned())];
+        assert_eq!(moments(list.falling_rules()), rules);
     }
 }

@@ -6,11 +6,9 @@ use jiff::SignedDuration;
 
 use super::freed::{Freed, gone, is_stuck};
 use super::view::{ImpactReport, Pod};
+use crate::report::moments::{MOMENTS, PARTIAL, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table, counted};
 use crate::report::time::human_duration;
-
-/// More moments than these are told in spans of equal length.
-const MOMENTS: usize = 8;
 
 /// So many columns has the longest bar.
 const LONGEST: usize = 30;
@@ -74,11 +72,7 @@ impl Timeline {
     pub(super) fn pictures(&self) -> Vec<Chart> {
         let is_known = self.is_whole && self.stuck == 0;
         let gone = when(self.gone_in.as_secs());
-        let note = if self.is_whole {
-            ""
-        } else {
-            "As far as is known: the answer is incomplete."
-        };
+        let note = if self.is_whole { "" } else { PARTIAL };
         let evictions = Chart {
             note: note.to_owned(),
             moments: self.bars("pod", |happening| happening.pods),
@@ -101,13 +95,7 @@ impl Timeline {
         let moments = self.moments.iter();
         let moments = moments.map(|(seconds, happening)| (*seconds, number(happening)));
         let moments = moments.filter(|(_, number)| *number > 0);
-        let moment = |(seconds, number): (i64, usize)| Moment {
-            seconds: seconds.unsigned_abs(),
-            when: when(seconds),
-            number,
-            what: counted(number, noun),
-        };
-        moments.map(moment).collect()
+        moments.map(|known| moment(known, noun)).collect()
     }
 
     /// The evictions as a chart, with the devices that are free again; `None` where all are at once.
@@ -144,13 +132,6 @@ impl Timeline {
             columns,
             rows: self.moments.iter().map(row).collect(),
         })
-    }
-}
-
-fn when(seconds: i64) -> String {
-    match seconds {
-        0 => "now".to_owned(),
-        later => format!("+{}", human_duration(SignedDuration::from_secs(later))),
     }
 }
 
