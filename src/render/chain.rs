@@ -7,6 +7,9 @@ use crate::report::table::ChainLine;
 /// How wide a chain is where there is no terminal: it is for people in any case.
 const WIDTH: u16 = 80;
 
+/// So much of a word stands in a line however deep it is.
+const SHORTEST: usize = 16;
+
 /// The line, broken between words; its source stands behind it where there is room, and below it
 /// otherwise.
 pub(super) fn lines(line: &ChainLine, page: Page) -> Vec<String> {
@@ -27,11 +30,14 @@ pub(super) fn lines(line: &ChainLine, page: Page) -> Vec<String> {
     lines
 }
 
-/// The words in lines that begin with `indent`, the second and later ones with four columns more.
+/// The words in lines that begin with `indent`, the second and later ones with four columns more. A word
+/// that is longer than a line, such as a path, is broken as well.
 fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = indent.to_owned();
     let mut is_empty = true;
+    let later = indent.chars().count().saturating_add(4);
+    let room = width.saturating_sub(later).max(SHORTEST);
     for word in text.split(' ') {
         let length = line.chars().count().saturating_add(word.chars().count());
         if !is_empty && length >= width {
@@ -41,11 +47,35 @@ fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
         if !is_empty {
             line.push(' ');
         }
-        line.push_str(word);
+        let mut rest = word;
+        while rest.chars().count() > room {
+            let (part, others) = rest.split_at(end_of_part(rest, room));
+            line.push_str(part);
+            lines.push(std::mem::replace(&mut line, format!("{indent}    ")));
+            rest = others;
+        }
+        line.push_str(rest);
         is_empty = false;
     }
     lines.push(line);
     lines
+}
+
+/// Where a word is best broken of which so many characters have room: before a field or behind a part of a
+/// name, or else where the room ends.
+fn end_of_part(word: &str, room: usize) -> usize {
+    let mut ends = word.char_indices().skip(1).take(room);
+    let half = ends.clone().nth(room / 2).map_or(0, |(end, _)| end);
+    let last = ends.clone().last().map_or(word.len(), |(end, _)| end);
+    let is_good = |end: usize| {
+        let (part, rest) = word.split_at(end);
+        end >= half && (rest.starts_with(['.', '[']) || part.ends_with(['/', '-', ',', ':']))
+    };
+    let good = ends
+        .by_ref()
+        .map(|(end, _)| end)
+        .filter(|end| is_good(*end));
+    good.last().unwrap_or(last)
 }
 
 #[cfg(test)]
@@ -83,5 +113,42 @@ mod tests {
           one two three four five six seven
               eight (x)
         ");
+    }
+
+    #[test]
+    fn a_word_that_is_longer_than_a_line_is_broken_between_its_parts() {
+        let path = ".status.allocation.devices.results[0].tolerations[0]";
+        let source = format!(
+            "ResourceClaim {}: {path}",
+            "research/a-claim-with-a-long-name"
+        );
+        let page = Page {
+            format: Format::Table,
+            width: Some(40),
+        };
+        let line = ChainLine {
+            depth: 2,
+            text: format!("device {}", "x".repeat(70)),
+            source: Some(source.clone()),
+        };
+        let text = lines(&line, page);
+        insta::assert_snapshot!(text.join("\n"), @"
+        device
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+            xxxxxxxxxx
+            (ResourceClaim
+                research/a-claim-with-a-
+                long-name:
+                .status.allocation.devices
+                .results[0].tolerations
+                [0])
+        ");
+        for line in &text {
+            assert!(line.chars().count() <= 40, "{line}");
+        }
+        let whole: String = text.iter().map(|line| line.trim_start()).collect();
+        let told = format!("{}({source})", line.text).replace(' ', "");
+        assert_eq!(whole.replace(' ', ""), told, "nothing is left out");
     }
 }
