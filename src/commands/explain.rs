@@ -11,8 +11,9 @@ use super::flags::source::SourceArgs;
 use super::work::look::Look;
 use super::work::present::present;
 use super::work::source;
+use super::work::supposed::Supposed;
 use crate::cluster::{Detail, PodsFound, PodsMeant};
-use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
+use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::subjects::{
     Subjects, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside, the_one,
 };
@@ -20,7 +21,7 @@ use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName,
-    Pod,
+    Pod, Snapshot,
 };
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
@@ -42,7 +43,7 @@ use crate::report::explain::{
 pub(super) struct ExplainArgs {
     /// pod/NAME, device/DRIVER/POOL/DEVICE or rule/NAME, then DEVICE and TAINT
     ///
-    /// Also NAMESPACE/NAME for a pod, and what `-o name` prints. A pod's name alone is looked for in
+    /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and what `-o name` prints. A pod's name alone is looked for in
     /// --namespace, and in all namespaces without it. What comes behind it without a type is a taint that is
     /// asked about: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT")]
@@ -133,18 +134,9 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let mut look = Look::open_for(&args.source.source(), context, detail).await?;
     let mut supposed = Vec::new();
     if let Some(choice) = choice {
-        look = look.with_attributes_for(choice.picker()).await?;
-        refuse_wide(&manifests, &look.semantics)?;
-        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
-        for note in notes {
-            context.printer.note(&note);
-        }
-        let rule = |name: &str| look.rule(name);
-        supposed = choice.considered(&manifests, rule, look.snapshot(), look.now)?;
-        if !args.allow_missing {
-            look.refuse_missing(&supposed)?;
-        }
-        look.reading.warnings.extend(choice.warning());
+        let missing = args.allow_missing.into();
+        let found = Supposed::new(look, &choice, &manifests, missing, context).await?;
+        (look, supposed) = (found.look, found.considered);
     }
     let found = find(&subjects, &args, &mut look, context).await?;
     let look = with_everything(look, &found).await?;
@@ -186,10 +178,8 @@ async fn find(
             Subject::Pod(name) => found.pod(name, look).await?,
             Subject::PodSomewhere(name) => {
                 if !found.pod_called(name, look, context).await? {
-                    let namespace = Namespace::from(context.namespace.as_deref().unwrap_or("*"));
-                    let name = name.clone();
-                    let name = NamespacedName { namespace, name };
-                    return Err(no_such_pod(&name, &look.reading));
+                    let namespace = context.namespace.as_deref().map(Namespace::from);
+                    return Err(no_such_pod(namespace.as_ref(), name, &look.reading));
                 }
             }
             Subject::Either(name) => {
@@ -224,7 +214,10 @@ async fn find(
 impl Found {
     async fn pod(&mut self, name: &NamespacedName, look: &mut Look) -> Result<(), Failure> {
         match look.find_pods(PodsMeant::One(name)).await? {
-            PodsFound::Gone => return Err(no_such_pod(name, &look.reading)),
+            PodsFound::Gone => {
+                let NamespacedName { namespace, name } = name;
+                return Err(no_such_pod(Some(namespace), name, &look.reading));
+            }
             PodsFound::WithoutClaims => {
                 self.others.insert(name.clone(), Other::WithoutClaims);
             }
@@ -268,6 +261,32 @@ impl Found {
         }
     }
 
+    /// The devices that are explained, and those of the pods.
+    fn devices_in(&self, snapshot: &Snapshot) -> BTreeSet<DeviceId> {
+        let pods = self.pods.iter();
+        let claims = pods.flat_map(|pod| engine::explain::claims_around(snapshot, pod));
+        let results = claims.filter_map(|claim| claim.allocation.as_ref());
+        let results = results.flat_map(|allocation| &allocation.results);
+        let held = results.map(|result| result.device.clone());
+        held.chain(self.devices.iter().cloned()).collect()
+    }
+
+    /// The rules that are explained, and those that name one of the devices.
+    fn rules_about(
+        &self,
+        devices: &BTreeSet<DeviceId>,
+        snapshot: &Snapshot,
+    ) -> Vec<DeviceTaintRule> {
+        let names: BTreeSet<DeviceSelector> =
+            devices.iter().cloned().map(DeviceSelector::from).collect();
+        let is_meant = |rule: &&DeviceTaintRule| {
+            let selector = rule.selector.as_ref();
+            selector.is_some_and(|selector| names.contains(selector)) || self.rules.contains(rule)
+        };
+        let rules = snapshot.rules.iter().filter(is_meant);
+        rules.cloned().collect()
+    }
+
     fn add(&mut self, found: PodsFound, look: &mut Look) -> Result<(), Failure> {
         match found {
             PodsFound::These(pods, warnings) => {
@@ -281,31 +300,28 @@ impl Found {
     }
 }
 
-/// Reads what is around what was found: who else uses these devices, and where claims that wait could be
-/// placed.
+/// Reads what is around what was found: who else uses these devices, where claims that wait could be
+/// placed, and whether devices are still the hardware for which rules were made.
 async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
     let now = look.now;
     let rules = found.rules.iter();
     let mut rules: Vec<_> = rules
         .map(|rule| ConsideredTaint::of_rule(rule, now))
         .collect();
-    let mut devices: BTreeSet<DeviceId> = found.devices.iter().cloned().collect();
-    for pod in &found.pods {
-        let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;
-        let results = own.iter().filter_map(|claim| claim.allocation.as_ref());
-        let results = results.flat_map(|allocation| &allocation.results);
-        devices.extend(results.map(|result| result.device.clone()));
-    }
-    let named = devices.into_iter().map(|id| {
-        let selector = DeviceSelector::from(id);
+    let devices = found.devices_in(look.snapshot());
+    let named = devices.iter().map(|id| {
+        let selector = DeviceSelector::from(id.clone());
         ConsideredTaint::hypothetical(selector, engine::explain::change::stranger(), now)
     });
     rules.extend(named);
-    let look = look.with_pods_of(&rules).await?;
-    let look = look.with_found(&found.pods);
+    let noting = found.rules_about(&devices, look.snapshot());
+    let look = look.with_identities_of(&noting).await?;
+    let mut look = look.with_pods_of(&rules).await?.with_found(&found.pods);
+    let identities = look.identity_warnings(&noting);
+    look.reading.warnings.extend(identities);
     let waits = |pod: &Pod| {
-        let own = engine::explain::neighbourhood(look.snapshot(), pod).claims;
-        own.iter().any(|claim| claim.allocation.is_none())
+        let mut own = engine::explain::claims_around(look.snapshot(), pod);
+        own.any(|claim| claim.allocation.is_none())
     };
     if !found.devices.is_empty() || found.pods.iter().any(waits) {
         return look.with_places().await;

@@ -20,8 +20,9 @@ use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
+use super::work::supposed::Supposed;
 use crate::cluster::Detail;
-use crate::decide::choice::{Choice, Purpose, Typed, refuse_wide};
+use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
 use crate::decide::{Absent, Kept, Looked, Next, next};
@@ -276,18 +277,13 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     let manifests = manifests.as_slice();
     let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
     let look = look.identifying(&args.picks.identity_attributes);
-    let mut look = look.with_attributes_for(choice.picker()).await?;
-    refuse_wide(manifests, &look.semantics)?;
-    let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
-    for note in notes {
-        context.printer.note(&note);
-    }
-    let rule = |name: &str| look.rule(name);
-    let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
-    if !args.allow_missing {
-        look.refuse_missing(&considered)?;
-    }
-    look.reading.warnings.extend(choice.warning());
+    let missing = args.allow_missing.into();
+    let supposed = Supposed::new(look, choice, manifests, missing, context).await?;
+    let Supposed {
+        mut look,
+        choice,
+        considered,
+    } = supposed;
     let rules = considered.iter().filter_map(|considered| {
         let name = considered.rule.as_ref()?;
         look.rule(name.as_str()).ok().cloned()

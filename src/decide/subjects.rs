@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::decide::choice::{no_such_device, wrong_name};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Pod, Reading, Source};
+use crate::model::{
+    DeviceId, DeviceSelector, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source,
+};
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::nearest;
@@ -22,12 +24,14 @@ pub struct Subjects {
 
 impl Subjects {
     /// Tells what is explained from what is asked about: arguments with a type are explained, and so is
-    /// the first one without, unless pods are chosen by their labels.
+    /// the first one without, unless pods are chosen by their labels. A type may stand before names as a
+    /// word of its own.
     ///
     /// # Errors
     ///
-    /// What can be no name; nothing to explain.
+    /// What can be no name; a type without a name; nothing to explain.
     pub fn parse(arguments: &[String], labels: Option<&LabelSelector>) -> Result<Self, Failure> {
+        let arguments = with_types(arguments)?;
         let mut subjects = Self {
             named: Vec::new(),
             rest: Vec::new(),
@@ -56,20 +60,59 @@ impl Subjects {
     }
 }
 
-/// There is no such pod, or none that uses a device.
+/// The arguments with the type before each name, where it is the first of them and a word of its own as
+/// kubectl takes it. Further names of it have neither dots nor slashes, as devices and taints have.
+fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
+    let [kind, names @ ..] = arguments else {
+        return Ok(Vec::new());
+    };
+    if kind.contains('/') || !Subject::is_type(kind) {
+        return Ok(arguments.to_vec());
+    }
+    let is_name = |name: &String| Subject::typed(name).is_none() && !name.contains(['=', ':']);
+    if !names.first().is_some_and(is_name) {
+        return Err(
+            Failure::usage(format!("{kind} is a type: of which name?")).hint(format!(
+                "write {kind}/NAME; if a pod or a rule is called {kind}, pod/{kind} or rule/{kind}"
+            )),
+        );
+    }
+    let named = |(place, name): (usize, &String)| {
+        let is_plain = is_name(name) && !name.contains(['.', '/', '*']);
+        place == 0 || is_plain
+    };
+    let count = names
+        .iter()
+        .enumerate()
+        .take_while(|one| named(*one))
+        .count();
+    let (of_type, others) = names.split_at(count);
+    let of_type = of_type.iter().map(|name| format!("{kind}/{name}"));
+    Ok(of_type.chain(others.iter().cloned()).collect())
+}
+
+/// There is no such pod, or none that uses a device: in that namespace, or in any.
 #[must_use]
-pub fn no_such_pod(name: &NamespacedName, reading: &Reading) -> Failure {
+pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
+    let called = match namespace {
+        Some(namespace) => format!("pod {namespace}/{name}"),
+        None => format!("pod {name}"),
+    };
+    let place = namespace.map_or(" in any namespace", |_| "");
     let text = match reading.source {
-        Source::Cluster { .. } => format!("there is no pod {name}: it is gone, or was never there"),
+        Source::Cluster { .. } if namespace.is_none() => {
+            format!("there is no {called} that uses a device in any namespace")
+        }
+        Source::Cluster { .. } => format!("there is no {called}: it is gone, or was never there"),
         Source::Files => format!(
-            "no pod {name} that uses a device is in the input: it is not there, or has no claim"
+            "no {called} that uses a device is{place} in the input: it is not there, or has no claim"
         ),
     };
     let mut failure = Failure::new(ExitStatus::Failed, text);
     let claims = reading.snapshot.claims.iter().filter(|claim| {
         let mut users = claim.reserved_for.iter();
-        claim.name.namespace == name.namespace
-            && users.any(|user| &*user.resource == "pods" && user.name == name.name)
+        namespace.is_none_or(|namespace| claim.name.namespace == *namespace)
+            && users.any(|user| &*user.resource == "pods" && user.name == *name)
     });
     let claims: Vec<String> = claims.map(|claim| claim.name.to_string()).collect();
     if !claims.is_empty() {
@@ -78,7 +121,10 @@ pub fn no_such_pod(name: &NamespacedName, reading: &Reading) -> Failure {
             claims.join(", ")
         ));
     }
-    let similar = nearest(&name.to_string(), users(reading));
+    let similar = match namespace {
+        Some(namespace) => nearest(&format!("{namespace}/{name}"), users(reading)),
+        None => nearest(name.as_str(), bare(users(reading).into_iter()).into_keys()),
+    };
     if !similar.is_empty() {
         failure = failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
@@ -198,4 +244,86 @@ pub fn refuse_rules_beside(subjects: &Subjects, is_supposed: bool) -> Result<(),
         .hint("`kubectl devicetaint preview` says whom a taint would hit"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    fn parsed(line: &str) -> Result<(Vec<String>, Vec<String>), String> {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let subjects = Subjects::parse(&arguments, None).map_err(|failure| failure.to_string())?;
+        let named = subjects.named.iter().map(|subject| match subject {
+            Subject::Pod(name) => format!("pod {name}"),
+            Subject::PodSomewhere(name) => format!("some pod {name}"),
+            Subject::Device(id) => format!("device {id}"),
+            Subject::Rule(name) => format!("rule {name}"),
+            Subject::Either(name) => format!("either {name}"),
+        });
+        Ok((named.collect(), subjects.rest))
+    }
+
+    #[test]
+    fn a_type_before_a_name_may_be_a_word_of_its_own() {
+        for (line, named, rest) in [
+            ("pod mig-a", vec!["some pod mig-a"], vec![]),
+            (
+                "po a b rule/c",
+                vec!["some pod a", "some pod b", "rule c"],
+                vec![],
+            ),
+            (
+                "pod a gpu.example.com/n/* k:NoExecute",
+                vec!["some pod a"],
+                vec!["gpu.example.com/n/*", "k:NoExecute"],
+            ),
+            ("pods ml/a", vec!["pod ml/a"], vec![]),
+            ("devicetaintrule drain", vec!["rule drain"], vec![]),
+            (
+                "device gpu.example.com/n/0 gpu.example.com/n/1 k:None",
+                vec!["device gpu.example.com/n/0"],
+                vec!["gpu.example.com/n/1", "k:None"],
+            ),
+            (
+                "podium gpu.example.com",
+                vec!["either podium"],
+                vec!["gpu.example.com"],
+            ),
+        ] {
+            let strings = |all: Vec<&str>| all.into_iter().map(str::to_owned).collect();
+            assert_eq!(parsed(line), Ok((strings(named), strings(rest))), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_explained_is_refused_with_the_way_out() {
+        for (line, part) in [
+            ("node/worker-1", "is a node"),
+            ("node worker-1", "is a node"),
+            ("claim/ml/gpus", "is a resourceclaim"),
+            ("deployment.apps/web", "is a deployment"),
+            ("pod", "of which name"),
+            ("rule pod/a", "of which name"),
+            ("gpu.example.com/node-7", "two segments"),
+        ] {
+            let refused = parsed(line).expect_err(line);
+            assert!(refused.contains(part), "{line}: {refused}");
+        }
+        let arguments = ["node/worker-1".to_owned()];
+        let refused = Subjects::parse(&arguments, None).expect_err("a node");
+        let hints = refused.hints().join(" ");
+        for part in ["devices --node worker-1`", "explain pod/node/worker-1`"] {
+            assert!(hints.contains(part), "{part}: {hints}");
+        }
+    }
+
+    #[test]
+    fn a_pod_that_is_nowhere_is_told_without_a_namespace_that_is_none() {
+        let reading = testing::reading();
+        let told = no_such_pod(None, &"nope".into(), &reading).to_string();
+        assert!(told.contains("pod nope") && !told.contains('*'), "{told}");
+        let told = no_such_pod(Some(&"ml".into()), &"nope".into(), &reading).to_string();
+        assert!(told.contains("pod ml/nope"), "{told}");
+    }
 }

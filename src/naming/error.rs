@@ -33,6 +33,14 @@ pub enum NamingError {
         /// What it has to be.
         problem: String,
     },
+    /// A type that kubectl knows, of which nothing is explained.
+    #[error("{argument:?} is a {kind}, and explained are pods, devices and rules")]
+    NotExplained {
+        /// The argument.
+        argument: String,
+        /// The type, as kubectl calls one of it.
+        kind: &'static str,
+    },
     /// No effect.
     #[error(
         "taint {argument:?} has no effect: write KEY[=VALUE]:EFFECT with None, NoSchedule or NoExecute"

@@ -22,11 +22,11 @@ impl Subject {
     /// Reads `pod/NAME`, `pod/NAMESPACE/NAME`, `device/DRIVER/POOL/DEVICE` or `rule/NAME`, with the types
     /// that kubectl takes for them.
     ///
-    /// Nothing where the argument has no such type.
+    /// Nothing where the argument has no type.
     ///
     /// # Errors
     ///
-    /// A type with what can be no name of it.
+    /// A type with what can be no name of it; a type of which nothing is explained.
     pub fn typed(text: &str) -> Option<Result<Self, NamingError>> {
         let (kind, name) = text.split_once('/')?;
         let kind = kind.to_ascii_lowercase();
@@ -34,11 +34,21 @@ impl Subject {
             "pod" | "pods" | "po" => Some(pod(name, text)),
             "device" | "devices" => Some(one_device(name)),
             "rule" | "rules" => Some(rule::parse_name(name).map(Self::Rule)),
-            _ => {
-                let name = rule::parse_name(text).ok()?;
-                Some(Ok(Self::Rule(name)))
-            }
+            _ => match (rule::parse_name(text), other_type(&kind)) {
+                (Ok(name), _) => Some(Ok(Self::Rule(name))),
+                (Err(_), Some(kind)) => Some(Err(NamingError::NotExplained {
+                    argument: text.to_owned(),
+                    kind,
+                })),
+                (Err(_), None) => None,
+            },
         }
+    }
+
+    /// Whether the word is a type that `kubectl get` takes before a name.
+    #[must_use]
+    pub fn is_type(word: &str) -> bool {
+        Self::typed(&format!("{word}/name")).is_some()
     }
 
     /// As [`Subject::typed`], and what names print that have no type: `NAMESPACE/NAME` is a pod,
@@ -53,10 +63,48 @@ impl Subject {
         }
         match text.split('/').count() {
             1 => Ok(Self::Either(rule::parse_name(text)?)),
+            // A namespace has no dots, and a driver has.
+            2 if text.find('.') < text.find('/') && text.contains('.') => one_device(text),
             2 => pod(text, text),
             _ => one_device(text),
         }
     }
+}
+
+/// Types of kubectl that are near to what is explained, with their short names; and what kubectl calls one.
+const OTHER_TYPES: [(&[&str], &str); 12] = [
+    (&["node", "nodes", "no"], "node"),
+    (
+        &["claim", "claims", "resourceclaim", "resourceclaims"],
+        "resourceclaim",
+    ),
+    (
+        &["resourceclaimtemplate", "resourceclaimtemplates"],
+        "resourceclaimtemplate",
+    ),
+    (
+        &["slice", "slices", "resourceslice", "resourceslices"],
+        "resourceslice",
+    ),
+    (
+        &["class", "classes", "deviceclass", "deviceclasses"],
+        "deviceclass",
+    ),
+    (&["namespace", "namespaces", "ns"], "namespace"),
+    (&["deployment", "deployments", "deploy"], "deployment"),
+    (&["replicaset", "replicasets", "rs"], "replicaset"),
+    (&["statefulset", "statefulsets", "sts"], "statefulset"),
+    (&["daemonset", "daemonsets", "ds"], "daemonset"),
+    (&["job", "jobs"], "job"),
+    (&["cronjob", "cronjobs", "cj"], "cronjob"),
+];
+
+/// What kubectl calls one of a type of which nothing is explained, with its group or without.
+fn other_type(kind: &str) -> Option<&'static str> {
+    let name = kind.split('.').next()?;
+    let mut types = OTHER_TYPES.iter();
+    let found = types.find(|(names, _)| names.contains(&name));
+    found.map(|(_, kind)| *kind)
 }
 
 fn pod(name: &str, whole: &str) -> Result<Subject, NamingError> {
@@ -137,10 +185,32 @@ mod tests {
             ("device/gpu.example.com", "wrong"),
             ("gpu.example.com/node-7/*", "wrong"),
             ("rule/a/b", "wrong"),
+            ("node/worker-1", "wrong"),
+            ("deployments.apps/web", "wrong"),
+            ("claim/ml/gpus", "wrong"),
+            ("gpu.example.com/node-7", "wrong"),
+            ("pod/node/worker-1", "pod node/worker-1"),
             ("", "wrong"),
             ("a%2fb/x", "wrong"),
         ] {
             assert_eq!(told(text), meant, "{text}");
         }
+    }
+
+    #[test]
+    fn what_kubectl_takes_for_a_type_is_told_from_a_namespace() {
+        for (word, is_type) in [
+            ("pod", true),
+            ("PODS", true),
+            ("devicetaintrule.resource.k8s.io", true),
+            ("sts", true),
+            ("training", false),
+            ("gpu.example.com", false),
+        ] {
+            assert_eq!(Subject::is_type(word), is_type, "{word}");
+        }
+        let refused = Subject::parse("Deployment/web").map_err(|error| error.to_string());
+        let told = "\"Deployment/web\" is a deployment, and explained are pods, devices and rules";
+        assert_eq!(refused, Err(told.to_owned()));
     }
 }

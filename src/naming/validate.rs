@@ -128,6 +128,7 @@ fn of_the_whole(error: NamingError, whole: &str) -> NamingError {
         other @ (NamingError::TwoSegments { .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Everything { .. }
+        | NamingError::NotExplained { .. }
         | NamingError::NoEffect { .. }
         | NamingError::UnknownEffect { .. }) => other,
     }

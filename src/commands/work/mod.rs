@@ -25,5 +25,6 @@ pub(crate) mod role;
 pub(crate) mod scene;
 pub(crate) mod source;
 mod spectator;
+pub(crate) mod supposed;
 pub(crate) mod wait;
 pub(crate) mod wanted;

@@ -245,6 +245,7 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
             | NamingError::EmptySegment { .. }
             | NamingError::Everything { .. }
             | NamingError::Invalid { .. }
+            | NamingError::NotExplained { .. }
             | NamingError::NoEffect { .. }
             | NamingError::UnknownEffect { .. } => None,
         };

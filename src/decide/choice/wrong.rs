@@ -26,6 +26,10 @@ pub fn wrong_name(error: NamingError) -> Failure {
             nearest: Some(effect),
             ..
         } => Some(format!("did you mean {effect}?")),
+        NamingError::NotExplained { argument, kind } => {
+            let ways = ways_to(kind, argument).into_iter();
+            return ways.fold(Failure::usage(error), Failure::hint);
+        }
         NamingError::UnknownEffect { nearest: None, .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Invalid { .. }
@@ -41,4 +45,40 @@ pub fn meant_as_hardware(arguments: &[String], failure: Failure) -> Failure {
         Some(meant) => failure.hint(format!("did you mean the hardware {}?", word(&meant))),
         None => failure,
     }
+}
+
+/// How to get to know something about an object of another type, which was typed as TYPE/NAME; and what to
+/// type for a pod in a namespace that is called like the type.
+fn ways_to(kind: &str, argument: &str) -> Vec<String> {
+    let (of_type, name) = argument.split_once('/').unwrap_or((argument, ""));
+    let meant = word(name);
+    let way = match kind {
+        "node" => format!(
+            "its devices, and whom a taint on them would hit: `kubectl devicetaint devices --node {meant}`, \
+             `kubectl devicetaint preview --node {meant}`"
+        ),
+        "resourceclaim" => format!(
+            "its pods, and whom a taint on its devices would hit: `kubectl devicetaint preview --claim {meant}`"
+        ),
+        "deviceclass" => format!("what it selects: `kubectl devicetaint devices --class {meant}`"),
+        "resourceslice" => {
+            "devices, of which one can be explained: `kubectl devicetaint devices`".to_owned()
+        }
+        "resourceclaimtemplate" => {
+            "a pod for which it generates a claim: `kubectl devicetaint explain pod/NAME`"
+                .to_owned()
+        }
+        "namespace" => {
+            format!("its pods by their labels: `kubectl devicetaint explain -l LABELS -n {meant}`")
+        }
+        _ => "its pods by their labels: `kubectl devicetaint explain -l LABELS -n NAMESPACE`"
+            .to_owned(),
+    };
+    let mut ways = vec![way];
+    if !name.contains('/') && !of_type.contains('.') {
+        ways.push(format!(
+            "a pod {name} in a namespace {of_type}: `kubectl devicetaint explain pod/{argument}`"
+        ));
+    }
+    ways
 }

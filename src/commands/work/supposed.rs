@@ -1,0 +1,67 @@
+//! A taint that is asked about, in what was looked at.
+
+use super::look::Look;
+use crate::commands::context::Context;
+use crate::decide::choice::{Choice, refuse_wide};
+use crate::engine::ConsideredTaint;
+use crate::error::Failure;
+use crate::model::DeviceTaintRule;
+
+/// What becomes of names that match no device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// They are a mistake, unless nobody can know what there is.
+    Refused,
+    /// They may be: somebody has said so.
+    Accepted,
+}
+
+impl From<bool> for Missing {
+    /// By `--allow-missing`.
+    fn from(is_allowed: bool) -> Self {
+        if is_allowed {
+            Self::Accepted
+        } else {
+            Self::Refused
+        }
+    }
+}
+
+/// A look with what the question needs, and what was chosen in it.
+pub(crate) struct Supposed {
+    /// What was looked at, and what there is to say of the choice.
+    pub(crate) look: Look,
+    /// The choice, with devices by their names.
+    pub(crate) choice: Choice,
+    /// The taints that it comes to.
+    pub(crate) considered: Vec<ConsideredTaint>,
+}
+
+impl Supposed {
+    /// What `choice` comes to in what was looked at, for which these manifests were read.
+    pub(crate) async fn new(
+        look: Look,
+        choice: &Choice,
+        manifests: &[DeviceTaintRule],
+        missing: Missing,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let mut look = look.with_attributes_for(choice.picker()).await?;
+        refuse_wide(manifests, &look.semantics)?;
+        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+        for note in notes {
+            context.printer.note(&note);
+        }
+        let rule = |name: &str| look.rule(name);
+        let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
+        if missing == Missing::Refused {
+            look.refuse_missing(&considered)?;
+        }
+        look.reading.warnings.extend(choice.warning());
+        Ok(Self {
+            look,
+            choice,
+            considered,
+        })
+    }
+}
