@@ -46,6 +46,15 @@ pub(super) struct Refusal {
     pub(super) selector: usize,
 }
 
+/// An expression of which nobody can say whether it chooses a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// Which it is.
+    pub(super) at: Refusal,
+    /// What is wrong with it.
+    pub(super) why: Unknown,
+}
+
 /// How many devices a choice needs on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needed {
@@ -80,6 +89,12 @@ pub(super) enum Halt {
 impl From<String> for Halt {
     fn from(why: String) -> Self {
         Self::Unknown(why.into())
+    }
+}
+
+impl From<Unknown> for Halt {
+    fn from(why: Unknown) -> Self {
+        Self::Unknown(why)
     }
 }
 
@@ -179,12 +194,29 @@ impl Choice<'_> {
     /// Whether the device fits class and expressions.
     ///
     /// Upstream: `selectorsMatch`.
-    pub(super) fn fits(&self, place: u32, scene: &Scene<'_>) -> Result<bool, String> {
-        self.refusal(place, scene).map(|refusal| refusal.is_none())
+    pub(super) fn fits(&self, place: u32, scene: &Scene<'_>) -> Result<bool, Unknown> {
+        let refusal = self.refusal(place, scene);
+        let refusal = refusal.map_err(|trouble| self.told(&trouble))?;
+        Ok(refusal.is_none())
+    }
+
+    /// What is wrong, and with whose expression.
+    pub(super) fn told(&self, trouble: &Trouble) -> Unknown {
+        trouble.why.reworded(|why| match trouble.at.whose {
+            Whose::Class => format!(
+                "a selector of device class {} fails: {why}",
+                self.terms.class
+            ),
+            Whose::Request => format!("a selector of a request fails: {why}"),
+        })
     }
 
     /// The first expression that does not choose the device, if there is one.
-    pub(super) fn refusal(&self, place: u32, scene: &Scene<'_>) -> Result<Option<Refusal>, String> {
+    pub(super) fn refusal(
+        &self,
+        place: u32,
+        scene: &Scene<'_>,
+    ) -> Result<Option<Refusal>, Trouble> {
         let at = scene.at(place);
         let mut of_class = 0_usize;
         for (number, (expression, whose)) in self.expressions.iter().enumerate() {
@@ -197,18 +229,12 @@ impl Choice<'_> {
                 }
                 Whose::Request => number.saturating_sub(of_class),
             };
-            let is_selected = answer.map_err(|why| match whose {
-                Whose::Class => format!(
-                    "a selector of device class {} fails: {why}",
-                    self.terms.class
-                ),
-                Whose::Request => format!("a selector of a request fails: {why}"),
-            })?;
-            if !is_selected {
-                return Ok(Some(Refusal {
-                    whose: *whose,
-                    selector,
-                }));
+            let at = Refusal {
+                whose: *whose,
+                selector,
+            };
+            if !answer.map_err(|why| Trouble { at, why })? {
+                return Ok(Some(at));
             }
         }
         Ok(None)

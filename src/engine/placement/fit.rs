@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use foldhash::HashMap;
 
+use super::sight::Unknown;
 use crate::engine::expression::{DeviceExpression, ExpressionError};
 use crate::model::{Device, DriverName};
 
@@ -19,7 +20,7 @@ pub(super) struct Expression(u32);
 pub(super) struct Fits<'a> {
     places: RefCell<HashMap<&'a str, Expression>>,
     compiled: RefCell<Vec<Result<DeviceExpression, ExpressionError>>>,
-    answers: RefCell<HashMap<(Expression, u32), Result<bool, String>>>,
+    answers: RefCell<HashMap<(Expression, u32), Result<bool, Unknown>>>,
     evaluated: Cell<u32>,
 }
 
@@ -45,24 +46,37 @@ impl<'a> Fits<'a> {
         &self,
         expression: Expression,
         (place, driver, device): (u32, &DriverName, &Device),
-    ) -> Result<bool, String> {
+    ) -> Result<bool, Unknown> {
         if let Some(known) = self.answers.borrow().get(&(expression, place)) {
             return known.clone();
         }
         let evaluated = self.evaluated.get().saturating_add(1);
         if evaluated > EVALUATIONS {
-            return Err("there are too many devices and expressions to look at".to_owned());
+            let why = "there are too many devices and expressions to look at";
+            return Err(why.to_owned().into());
         }
         self.evaluated.set(evaluated);
         let answer = match &self.compiled.borrow()[expression.0 as usize] {
             Ok(compiled) => compiled
                 .matches(driver, device)
-                .map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+                .map_err(|error| unknown(&error)),
+            Err(error) => Err(unknown(error)),
         };
         self.answers
             .borrow_mut()
             .insert((expression, place), answer.clone());
         answer
+    }
+}
+
+fn unknown(error: &ExpressionError) -> Unknown {
+    let why = error.to_string();
+    match error {
+        ExpressionError::Runtime { .. } => Unknown::failure(why),
+        ExpressionError::TooLong { .. }
+        | ExpressionError::Compile { .. }
+        | ExpressionError::Unsupported { .. }
+        | ExpressionError::Redacted
+        | ExpressionError::Unpublished => why.into(),
     }
 }

@@ -32,7 +32,11 @@
 //! | How many claims can be placed together, at the most? | `together` |
 //! | How much of the same class stays allocatable? | `available` |
 //! | Which pools does the allocator pass over for now? | `unfinished` |
-//! | What is there for a claim that waits, and what keeps it from the rest? | [`mod@prospect`] |
+//! | Which claim waits, and is there a place for it? | `waiting` |
+//! | What speaks against each device for it? | `survey` |
+//! | What keeps it waiting? | `blame` |
+//! | What is there for it, all in all? | [`mod@prospect`] |
+//! | Who could get a device next? | [`mod@suitors`] |
 //! | Whose is a taint that keeps a device back? | `owner` |
 //! | Who else sits on the same hardware? | [`mod@siblings`] |
 //! | What can nobody get although nobody holds it? | [`kept_back()`] |
@@ -42,6 +46,7 @@
 
 mod available;
 mod beyond;
+mod blame;
 mod candidates;
 mod capacity;
 mod constraint;
@@ -61,23 +66,28 @@ mod scene;
 mod search;
 pub mod siblings;
 pub mod sight;
+pub mod suitors;
+mod survey;
 mod together;
 mod unfinished;
 mod usage;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
 
 pub use available::Available;
 pub use beyond::Beyond;
+pub use blame::Blame;
 pub use kept_back::kept_back;
 pub use office::replacement;
 pub use outlook::{Alone, ClaimOutlook, Replacement, RequestOutlook};
 pub use owner::TaintOwner;
-pub use prospect::{
-    Blame, ChoiceProspect, Exclusion, Prospect, Suitor, Waiting, is_placeable, prospect, suitors,
-};
+pub use prospect::{Prospect, prospect};
 pub use siblings::{Sibling, siblings};
 pub use sight::{Range, Sight, Unknown};
+pub use suitors::{Suitor, suitors};
+pub use survey::{ChoiceProspect, Exclusion};
 pub use together::Together;
 pub use unfinished::UnfinishedPool;
+pub use waiting::{Waiting, is_placeable};

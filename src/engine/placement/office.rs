@@ -171,6 +171,23 @@ impl<'s, 'a> Office<'s, 'a> {
         }
     }
 
+    /// With which expressions the allocator fails for a claim that holds nothing, on one node or another.
+    pub(super) fn failures(&mut self, claim: &'a ResourceClaim) -> BTreeSet<Unknown> {
+        let Some(spec) = claim.spec.as_deref() else {
+            return BTreeSet::new();
+        };
+        let place = self.group(spec);
+        let views = 0..self.scene.views.len();
+        let known = views.filter(|view| !self.scene.views[*view].is_doubtful);
+        let known: Vec<usize> = known.collect();
+        let outcomes = known.into_iter().map(|view| self.outcome(place, view));
+        let failures = outcomes.filter_map(|outcome| match outcome {
+            Err(Halt::Unknown(why)) => why.is_failure().then_some(why),
+            Ok(_) | Err(Halt::No | Halt::Conflict | Halt::TooMany) => None,
+        });
+        failures.collect()
+    }
+
     fn known_group(&self, claim: &ResourceClaim) -> Option<usize> {
         let spec = claim.spec.as_deref()?;
         let place = self.groups.iter().position(|group| group.spec == spec)?;
@@ -321,6 +338,7 @@ impl<'s, 'a> Office<'s, 'a> {
             spec: group.spec,
             demands,
             steps: &steps,
+            must: None,
         });
         let taken = allowed.saturating_sub(steps.get());
         self.steps.set(self.steps.get().saturating_sub(taken));

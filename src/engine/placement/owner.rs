@@ -1,6 +1,6 @@
 //! Whose is a taint that keeps a device from a claim?
 
-use crate::model::{DeviceId, ObjectName};
+use crate::model::{DeviceId, ObjectName, Taint};
 
 /// Whose a taint is that keeps a device back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,6 +9,6 @@ pub enum TaintOwner {
     Rule(ObjectName),
     /// One that was asked about and that no rule has, by its place.
     Supposed(usize),
-    /// The driver's, on this device.
-    Driver(DeviceId),
+    /// The driver's on this device, of which it may have several.
+    Driver(DeviceId, Box<Taint>),
 }

@@ -1,5 +1,7 @@
 //! Which devices are there, tainted how, and what is known of them?
 
+use std::collections::BTreeSet;
+
 use foldhash::HashMap;
 
 use super::fit::Fits;
@@ -30,23 +32,33 @@ pub(super) struct DeviceAt<'a> {
 /// Who has set a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Setter {
-    /// The driver of the device.
-    Driver,
+    /// The driver of the device, by the place of the taint among those that it has set.
+    Driver(u32),
     /// A rule, by its place among the considered taints and the rules beside them.
     Rule(u32),
 }
 
 /// Taints that are taken for gone, to find out what they keep away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lift {
-    /// None of them.
-    Nothing,
-    /// That of a rule.
-    Rule(u32),
-    /// The driver's on one device, by its identity.
-    Driver(u32),
+    /// These, or none of them.
+    Those(BTreeSet<Lifted>),
     /// All.
     Everything,
+}
+
+/// A taint that is taken for gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lifted {
+    /// That of a rule.
+    Rule(u32),
+    /// One of the driver on one device, by its identity, and the place of the taint.
+    Driver(u32, u32),
+}
+
+impl Lift {
+    /// All taints are there.
+    pub(super) const NOTHING: Self = Self::Those(BTreeSet::new());
 }
 
 /// A cluster as the allocator sees it, once the considered taints are there.
@@ -100,7 +112,7 @@ impl<'a> Scene<'a> {
             fits: Fits::default(),
             sight,
             doubts: Vec::new(),
-            lift: Lift::Nothing,
+            lift: Lift::NOTHING,
             rules: names,
             identities: HashMap::default(),
             classes: snapshot
@@ -137,8 +149,8 @@ impl<'a> Scene<'a> {
             let taint = rules.rule(*place).taint.clone();
             (taint, Setter::Rule(*place))
         });
-        let of_driver = device.taints.iter();
-        let of_driver = of_driver.map(|taint| (taint.clone(), Setter::Driver));
+        let of_driver = device.taints.iter().zip(0_u32..);
+        let of_driver = of_driver.map(|(taint, place)| (taint.clone(), Setter::Driver(place)));
         self.devices.push(DeviceAt {
             slice,
             device,
@@ -203,24 +215,34 @@ impl<'a> Scene<'a> {
     }
 
     fn is_lifted(&self, identity: u32, setter: Setter) -> bool {
-        match (self.lift, setter) {
-            (Lift::Nothing, _) => false,
-            (Lift::Everything, _) => true,
-            (Lift::Rule(lifted), Setter::Rule(place)) => lifted == place,
-            (Lift::Driver(lifted), Setter::Driver) => lifted == identity,
-            (Lift::Rule(_), Setter::Driver) | (Lift::Driver(_), Setter::Rule(_)) => false,
+        match &self.lift {
+            Lift::Those(taints) => taints.contains(&match setter {
+                Setter::Driver(place) => Lifted::Driver(identity, place),
+                Setter::Rule(place) => Lifted::Rule(place),
+            }),
+            Lift::Everything => true,
         }
     }
 
     /// What has to be taken for gone so that a taint is; absent where it is not there.
-    pub(super) fn lift_of(&self, owner: &TaintOwner) -> Option<Lift> {
+    pub(super) fn lifted(&self, owner: &TaintOwner) -> Option<Lifted> {
         match owner {
-            TaintOwner::Driver(device) => self.identity(device).map(Lift::Driver),
-            TaintOwner::Supposed(place) => u32::try_from(*place).ok().map(Lift::Rule),
+            TaintOwner::Driver(device, taint) => {
+                let identity = self.identity(device)?;
+                let devices = self.devices.iter().filter(|at| at.identity == identity);
+                let mut taints = devices.flat_map(|at| &at.taints);
+                taints.find_map(|(known, setter)| match setter {
+                    Setter::Driver(place) => {
+                        (*known == **taint).then_some(Lifted::Driver(identity, *place))
+                    }
+                    Setter::Rule(_) => None,
+                })
+            }
+            TaintOwner::Supposed(place) => u32::try_from(*place).ok().map(Lifted::Rule),
             TaintOwner::Rule(name) => {
                 let mut rules = (0_u32..).zip(&self.rules);
                 let found = rules.find(|(_, rule)| rule.as_ref() == Some(name));
-                found.map(|(place, _)| Lift::Rule(place))
+                found.map(|(place, _)| Lifted::Rule(place))
             }
         }
     }

@@ -25,6 +25,19 @@ pub(super) struct Task<'s, 'a> {
     pub(super) demands: &'s [Demand<'a>],
     /// How many more steps may be taken; every search takes some.
     pub(super) steps: &'s Cell<u64>,
+    /// A device that has to be among those that are chosen.
+    pub(super) must: Option<Must>,
+}
+
+/// A device for a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Must {
+    /// The request, by its place.
+    pub(super) request: usize,
+    /// Which choice of it, by its place.
+    pub(super) choice: usize,
+    /// The device, by its place.
+    pub(super) device: u32,
 }
 
 /// The devices that were chosen so far.
@@ -107,6 +120,9 @@ impl<'s, 'a> Search<'s, 'a> {
             pool: 0,
             device: 0,
         };
+        if let Some(must) = self.task.must.filter(|must| must.request == request) {
+            return self.choose(start(must.choice));
+        }
         let [choice] = demand.choices.as_slice() else {
             return self.first_available(demand.choices.len(), start);
         };
@@ -139,10 +155,19 @@ impl<'s, 'a> Search<'s, 'a> {
     fn choose(&mut self, at: At) -> Result<bool, Halt> {
         let task = self.task;
         let needed = &self.needed[at.request][at.choice];
-        let (count, must) = match needed {
-            Needed::Some(count) => (*count, None),
+        let first = task
+            .must
+            .filter(|must| must.request == at.request && at.done == 0);
+        let (count, must, first) = match needed {
+            Needed::Some(count) => (*count, None, first),
             Needed::All(devices) if devices.is_empty() => return Ok(false),
-            Needed::All(devices) => (devices.len(), devices.get(at.done).copied()),
+            Needed::All(devices) => {
+                let has = |must: Must| devices.iter().any(|(_, place)| *place == must.device);
+                if !first.is_none_or(has) {
+                    return Ok(false);
+                }
+                (devices.len(), devices.get(at.done).copied(), None)
+            }
         };
         if at.done >= count {
             return self.request(at.request.saturating_add(1));
@@ -150,8 +175,11 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.results.saturating_add(count.saturating_sub(at.done)) > MOST_DEVICES {
             return Err(Halt::TooMany);
         }
+        if let Some(first) = first {
+            return self.begin_with(at, first.device);
+        }
         if let Some((number, place)) = must {
-            return self.with(At { pool: number, ..at }, place, Force::Must);
+            return self.with(at, (number, place), Force::Must);
         }
         for number in at.pool..task.view.pools.len() {
             let pool = &task.view.pools[number];
@@ -169,7 +197,7 @@ impl<'s, 'a> Search<'s, 'a> {
                     device: device.saturating_add(1),
                     ..at
                 };
-                if self.with(next, *place, Force::May)? {
+                if self.with(next, (number, *place), Force::May)? {
                     return Ok(true);
                 }
             }
@@ -177,10 +205,25 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(false)
     }
 
-    /// Chooses the device at `place`, if it can be chosen, and goes on.
-    fn with(&mut self, at: At, place: u32, force: Force) -> Result<bool, Halt> {
+    /// Chooses the device at `place` as the first of its request, and all that come after it.
+    fn begin_with(&mut self, at: At, place: u32) -> Result<bool, Halt> {
+        let pools = self.task.view.pools.iter();
+        let mut usable = pools
+            .enumerate()
+            .filter(|(_, pool)| pool.standing == Standing::Usable);
+        let found = usable.find(|(_, pool)| pool.devices.contains(&place));
+        match found {
+            Some((number, _)) if self.is_candidate(at, place)? => {
+                self.with(at, (number, place), Force::May)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
+    /// Chooses the device in that pool and at that place, if it can be chosen, and goes on at `at`.
+    fn with(&mut self, at: At, device: (usize, u32), force: Force) -> Result<bool, Halt> {
         self.step()?;
-        let Some(chosen) = self.take(at, place, force)? else {
+        let Some(chosen) = self.take(at, device, force)? else {
             return Ok(false);
         };
         let answer = self.choose(At {
@@ -247,14 +290,19 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Upstream: `allocateDevice`.
-    fn take(&mut self, at: At, place: u32, force: Force) -> Result<Option<Chosen<'s, 'a>>, Halt> {
+    fn take(
+        &mut self,
+        at: At,
+        (pool, place): (usize, u32),
+        force: Force,
+    ) -> Result<Option<Chosen<'s, 'a>>, Halt> {
         let Task {
             scene, view, usage, ..
         } = self.task;
         let terms = self.choice(at).terms;
         let found = scene.at(place);
         let mut chosen = Chosen {
-            pool: &view.pools[at.pool],
+            pool: &view.pools[pool],
             device: found.device,
             identity: found.identity,
             is_shared: found.device.allow_multiple_allocations,

@@ -33,7 +33,18 @@ impl Sight {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unknown {
     why: String,
-    is_unread: bool,
+    ground: Ground,
+}
+
+/// What it comes from that something is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ground {
+    /// It was not read.
+    Unread,
+    /// An expression fails, in Kubernetes just as here, where the scheduler gives up with an error.
+    Failure,
+    /// Something else about what was read.
+    Other,
 }
 
 impl Unknown {
@@ -41,14 +52,37 @@ impl Unknown {
     pub(super) fn unread(why: &str) -> Self {
         Self {
             why: why.to_owned(),
-            is_unread: true,
+            ground: Ground::Unread,
+        }
+    }
+
+    /// Since an expression fails, in Kubernetes just as here.
+    pub(super) fn failure(why: String) -> Self {
+        Self {
+            why,
+            ground: Ground::Failure,
+        }
+    }
+
+    /// What is not known for this reason, told in other words.
+    pub(super) fn reworded(&self, words: impl FnOnce(&str) -> String) -> Self {
+        Self {
+            why: words(&self.why),
+            ground: self.ground,
         }
     }
 
     /// Whether that is because something was not read, and not because of what was.
     #[must_use]
     pub fn is_unread(&self) -> bool {
-        self.is_unread
+        self.ground == Ground::Unread
+    }
+
+    /// Whether that is because an expression fails, in Kubernetes just as here: the scheduler gives up
+    /// the whole attempt with an error.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.ground == Ground::Failure
     }
 }
 
@@ -56,7 +90,7 @@ impl From<String> for Unknown {
     fn from(why: String) -> Self {
         Self {
             why,
-            is_unread: false,
+            ground: Ground::Other,
         }
     }
 }

@@ -1,8 +1,7 @@
-//! What does a request ask for, in words?
+//! What does a request ask for, in words, and where does it stand?
 
-use super::change::terms_path;
 use super::step::{About, FieldSource, Step};
-use crate::model::{DeviceAmount, DeviceRequest, RequestTerms, ResourceClaim, Wish};
+use crate::model::{ClaimSpec, DeviceAmount, DeviceRequest, RequestTerms, ResourceClaim, Wish};
 use crate::report::table::counted;
 
 /// What a request asks for.
@@ -21,8 +20,7 @@ pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &Device
             request.name
         ),
     };
-    let path = terms_path(&request.wish, place, |_| None)
-        .unwrap_or_else(|| format!(".spec.devices.requests[{place}]"));
+    let path = terms_path(&request.wish, place, None);
     let source = FieldSource::new("ResourceClaim", &claim.name, path);
     Step::new(About::Request, text, source)
 }
@@ -37,4 +35,34 @@ fn wanted(terms: &RequestTerms) -> String {
         DeviceAmount::Unknown(mode) => format!("devices by mode {mode}"),
     };
     format!("{devices} of class {}", terms.class)
+}
+
+/// Where a request stands in its claim: its terms, those of the alternative of which it has several, or,
+/// where that is not said, all of it.
+pub(super) fn terms_path(wish: &Wish, place: usize, alternative: Option<usize>) -> String {
+    let path = format!(".spec.devices.requests[{place}]");
+    match (wish, alternative) {
+        (Wish::Exactly(_), _) => format!("{path}.exactly"),
+        (Wish::FirstAvailable(_), Some(alternative)) => {
+            format!("{path}.firstAvailable[{alternative}]")
+        }
+        (Wish::FirstAvailable(_), None) | (Wish::Unknown, _) => path,
+    }
+}
+
+/// What a request is called, as REQUEST or REQUEST/ALTERNATIVE, and its terms.
+pub(super) fn terms_of(
+    spec: &ClaimSpec,
+    place: usize,
+    alternative: Option<usize>,
+) -> Option<(String, &RequestTerms)> {
+    let request = spec.requests.get(place)?;
+    match (&request.wish, alternative) {
+        (Wish::Exactly(terms), _) => Some((request.name.to_string(), terms)),
+        (Wish::FirstAvailable(all), Some(alternative)) => {
+            let (name, terms) = all.get(alternative)?;
+            Some((format!("{}/{name}", request.name), terms))
+        }
+        (Wish::FirstAvailable(_), None) | (Wish::Unknown, _) => None,
+    }
 }

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::asked::terms_path;
 use super::step::{About, FieldSource, Step};
 use super::verdict::{ExplainedVerdict, told};
 use crate::engine::explain::change::{RequestToleration, rule_of};
-use crate::engine::explain::{Alteration, Chain, Change, Inquiry};
+use crate::engine::explain::{Chain, Change, Fate, Inquiry};
 use crate::engine::placement::TaintOwner;
 use crate::model::{NamespacedName, Operator, Toleration, Wish};
 
@@ -109,12 +110,17 @@ impl ExplainedToleration {
 }
 
 impl SingleChange {
-    pub(super) fn new(alteration: &Alteration, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> Self {
-        let made = of(&alteration.change, chain, inquiry);
+    /// The change, with which, alone or with others, that becomes of the pod.
+    pub(super) fn new(
+        change: &Change,
+        fate: Fate,
+        chain: &Chain<'_>,
+        inquiry: &Inquiry<'_>,
+    ) -> Self {
         Self {
-            verdict: Some(ExplainedVerdict::new(alteration.fate)),
-            then: told(alteration.fate, chain.pod, inquiry.now),
-            ..made
+            verdict: Some(ExplainedVerdict::new(fate)),
+            then: told(fate, chain.pod, inquiry.now),
+            ..of(change, chain, inquiry)
         }
     }
 
@@ -137,8 +143,8 @@ impl SingleChange {
                 rule: None,
                 ..rule("")
             },
-            TaintOwner::Driver(device) => Self {
-                text: format!("without the driver's taint on {device}"),
+            TaintOwner::Driver(device, taint) => Self {
+                text: format!("without the driver's taint {taint} on {device}"),
                 source: at,
                 rule: None,
                 device: Some(device.to_string()),
@@ -164,6 +170,15 @@ impl SingleChange {
             toleration: Some(ExplainedToleration::from(toleration)),
             ..Self::default()
         }
+    }
+
+    /// The changes as steps that are made together, and what that comes to.
+    pub(super) fn steps(together: &[Self]) -> Vec<Step> {
+        let each = together.iter();
+        let each = each.map(|one| Step::new(About::Change, &*one.text, one.source.clone()));
+        let then = together.first();
+        let then = then.map(|one| Step::new(About::Note, format!("then: {}", one.then), None));
+        each.chain(then).collect()
     }
 
     /// The change as a step, with the lines of a toleration that comes.
@@ -201,13 +216,19 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
             source: of_rule(""),
             ..named("without-taint", format!("without {whose}"))
         },
-        Change::WithNoExecute(_) => SingleChange {
-            source: of_rule(".spec.taint.effect"),
-            ..named(
-                "with-no-execute",
-                format!("with effect NoExecute of {whose}"),
-            )
-        },
+        Change::WithNoExecute(_) => {
+            // With this plugin it is so in every version.
+            let renewed = if rule.is_some() && !inquiry.semantics.server_renews_time_added {
+                " from now on, timeAdded with it"
+            } else {
+                ""
+            };
+            let text = format!("with effect NoExecute of {whose}{renewed}");
+            SingleChange {
+                source: of_rule(".spec.taint.effect"),
+                ..named("with-no-execute", text)
+            }
+        }
         Change::WithoutDriverTaint { device, taint } => SingleChange {
             device: Some(device.to_string()),
             taint: Some(taint.to_string()),
@@ -265,13 +286,10 @@ fn with_toleration(
     wanted: &RequestToleration,
     chain: &Chain<'_>,
 ) -> SingleChange {
-    let path = request_path(wanted, chain).unwrap_or_else(|| ".spec.devices.requests".to_owned());
+    let path = request_path(wanted, chain).map(|path| format!("{path}.tolerations"));
+    let path = path.unwrap_or_else(|| ".spec.devices.requests".to_owned());
     SingleChange {
-        source: FieldSource::new(
-            "ResourceClaim",
-            &wanted.claim,
-            format!("{path}.tolerations"),
-        ),
+        source: FieldSource::new("ResourceClaim", &wanted.claim, path),
         claim: Some(wanted.claim.to_string()),
         request: Some(wanted.request.to_string()),
         toleration: Some(ExplainedToleration::from(&wanted.toleration)),
@@ -289,28 +307,13 @@ fn request_path(wanted: &RequestToleration, chain: &Chain<'_>) -> Option<String>
     };
     let requests = &claim.spec.as_deref()?.requests;
     let place = requests.iter().position(|request| *request.name == *name)?;
-    terms_path(&requests.get(place)?.wish, place, |all| {
-        all.iter().position(|one| Some(&**one) == alternative)
-    })
-}
-
-/// Where the terms of a request stand, of whose alternatives `chosen` takes one by their names.
-pub(super) fn terms_path(
-    wish: &Wish,
-    place: usize,
-    chosen: impl Fn(&[std::sync::Arc<str>]) -> Option<usize>,
-) -> Option<String> {
-    let path = format!(".spec.devices.requests[{place}]");
-    match wish {
-        Wish::Exactly(_) => Some(format!("{path}.exactly")),
-        Wish::FirstAvailable(all) => {
-            let names: Vec<_> = all
-                .iter()
-                .map(|(name, _)| std::sync::Arc::clone(name))
-                .collect();
-            let chosen = chosen(&names)?;
-            Some(format!("{path}.firstAvailable[{chosen}]"))
-        }
-        Wish::Unknown => None,
-    }
+    let wish = &requests.get(place)?.wish;
+    let alternative = match wish {
+        Wish::FirstAvailable(all) => all
+            .iter()
+            .position(|(name, _)| Some(&**name) == alternative),
+        Wish::Exactly(_) | Wish::Unknown => None,
+    };
+    let is_told = alternative.is_some() || matches!(wish, Wish::Exactly(_));
+    is_told.then(|| terms_path(wish, place, alternative))
 }

@@ -1,5 +1,8 @@
 //! Who uses a device, what taints it, who could get it next?
 
+use std::collections::BTreeSet;
+
+use super::asked::{terms_of, terms_path};
 use super::origin::{origin, published, since};
 use super::pod::fate_of;
 use super::step::{About, FieldSource, Step};
@@ -56,10 +59,7 @@ pub fn explain_device(
             0 => "no taint".to_owned(),
             count => counted(count, "taint"),
         },
-        match suitors.len() {
-            0 => "no claim that waits fits it".to_owned(),
-            count => format!("{} that could get it", counted(count, "waiting request")),
-        }
+        queue(&suitors)
     );
     let place = |weighed: &Weighed<'_>| (weighed.place, publication);
     let tainted = taints.iter().map(|weighed| {
@@ -85,14 +85,9 @@ pub fn explain_device(
         .chain(teller.siblings())
         .chain(suitors.iter().map(|suitor| suitor_step(suitor)));
     Some(Explained {
-        subject: SubjectKind::Device,
-        name: id.to_string(),
         answer,
-        verdict: None,
-        blame: None,
         steps: steps.collect(),
-        changes: Vec::new(),
-        requests: Vec::new(),
+        ..Explained::of(SubjectKind::Device, id.to_string())
     })
 }
 
@@ -239,46 +234,69 @@ impl<'t> Teller<'t> {
     }
 }
 
+/// How many requests wait for such a device, and how many of them could have it now.
+fn queue(suitors: &[Suitor<'_>]) -> String {
+    let requests = |is_meant: &dyn Fn(&Suitor<'_>) -> bool| {
+        let meant = suitors.iter().filter(|suitor| is_meant(suitor));
+        let requests: BTreeSet<_> = meant
+            .map(|suitor| (&suitor.claim.name, suitor.request))
+            .collect();
+        requests.len()
+    };
+    match (
+        requests(&|_| true),
+        requests(&|suitor| suitor.exclusions.is_empty()),
+    ) {
+        (0, _) => "no request that waits could ever get it".to_owned(),
+        (1, 0) => "1 request waits that it would fit, and cannot get it now".to_owned(),
+        (1, _) => "1 request waits that could get it now".to_owned(),
+        (all, 0) => format!("{all} requests wait that it would fit, and cannot get it now"),
+        (all, now) => {
+            format!("{all} requests wait that it would fit, {now} of which could get it now")
+        }
+    }
+}
+
 /// Who could get it next, and what speaks against that for now.
 fn suitor_step(suitor: &Suitor<'_>) -> Step {
+    let claim = suitor.claim;
     let against: Vec<String> = suitor.exclusions.iter().map(against).collect();
     let could = if against.is_empty() {
-        "could get it".to_owned()
+        "could get it now".to_owned()
     } else {
-        format!("could get it, but {}", against.join(", "))
+        format!("would fit it, but {}", against.join(", "))
     };
-    let requests = suitor.claim.spec.iter().flat_map(|spec| &spec.requests);
-    let name = requests
-        .skip(suitor.request)
-        .map(|request| &*request.name)
-        .next();
-    let text = format!(
-        "request {} of waiting claim {} {could}",
-        name.unwrap_or_default(),
-        suitor.claim.name
-    );
-    let mut path = format!(".spec.devices.requests[{}]", suitor.request);
-    if let Some(alternative) = suitor.alternative {
-        path.push_str(&format!(".firstAvailable[{alternative}]"));
-    }
-    let source = FieldSource::new("ResourceClaim", &suitor.claim.name, path);
+    let spec = claim.spec.as_deref();
+    let asked = spec.and_then(|spec| {
+        let (name, _) = terms_of(spec, suitor.request, suitor.alternative)?;
+        let wish = &spec.requests.get(suitor.request)?.wish;
+        Some((name, terms_path(wish, suitor.request, suitor.alternative)))
+    });
+    let (name, path) = asked.unwrap_or_default();
+    let text = format!("request {name} of waiting claim {} {could}", claim.name);
+    let source = FieldSource::new("ResourceClaim", &claim.name, path);
     Step::new(About::Suitor, text, source).holding(suitor.exclusions.is_empty())
 }
 
 fn against(exclusion: &Exclusion) -> String {
     match exclusion {
         Exclusion::Class(_) | Exclusion::Selector(_) => "a selector does not choose it".to_owned(),
-        Exclusion::Node => "no node that counts can use it".to_owned(),
+        Exclusion::ClassFails(_, why) | Exclusion::SelectorFails(_, why) => {
+            format!("a selector fails for it: {why}")
+        }
+        Exclusion::Node => "it is for no node that is there".to_owned(),
         Exclusion::Tainted(taint, owner) => {
             let owner = match owner {
                 TaintOwner::Rule(name) => format!("rule {name}"),
                 TaintOwner::Supposed(_) => "the question".to_owned(),
-                TaintOwner::Driver(_) => "the driver".to_owned(),
+                TaintOwner::Driver(..) => "the driver".to_owned(),
             };
             format!("it does not tolerate {taint} of {owner}")
         }
         Exclusion::Held(_) => "another claim holds it".to_owned(),
         Exclusion::Amount => "too little is left of it".to_owned(),
+        Exclusion::TooSmall => "it never has so much".to_owned(),
+        Exclusion::Company => "what else the claim needs beside it is not free".to_owned(),
         Exclusion::Incomplete => "its pool is not published whole".to_owned(),
         Exclusion::Invalid => "its pool contradicts itself".to_owned(),
         Exclusion::Unknown(why) => format!("nobody knows: {why}"),

@@ -5,7 +5,7 @@
 //! | What is said, and where does it stand? | [`step`] |
 //! | What is there to say of everything that was asked about? | [`view`] |
 //! | What leads to a pod's verdict? | [`pod`] |
-//! | What does a request ask for, in words? | `asked` |
+//! | What does a request ask for, in words, and where does it stand? | `asked` |
 //! | What does a toleration make of a taint, in words? | `toleration` |
 //! | What becomes of it, in words? | `verdict` |
 //! | Which single change would alter that? | [`change`] |
@@ -34,5 +34,5 @@ pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
 pub use rule::explain_rule;
 pub use step::{About, FieldSource, Step};
 pub use verdict::{ExplainedVerdict, VerdictCode};
-pub use view::{Explained, Explanation, SubjectKind};
+pub use view::{Explained, Explanation, RuleEviction, SubjectKind};
 pub use waiting::{BlameCode, Excluded, WaitingRequest};

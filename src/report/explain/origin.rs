@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::step::FieldSource;
 use crate::engine::explain::{Inquiry, Publication};
 use crate::engine::{ConsideredTaint, Origin};
-use crate::model::{DeviceId, Snapshot, Taint};
+use crate::model::{Device, DeviceId, ResourceSlice, Snapshot, Taint};
 use crate::report::time::human_duration;
 
 /// Whose a taint is, in words, and where it stands; `place` is that of a driver's taint on its device.
@@ -64,6 +64,27 @@ fn of_rule(
 
 /// Where a device is published, in the newest generation of its pool.
 pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldSource> {
+    let (slice, place, _) = find(id, snapshot)?;
+    let path = format!(".spec.devices[{place}]");
+    FieldSource::new("ResourceSlice", &slice.name, path)
+}
+
+/// Where a taint that the driver has set stands on a device that it publishes.
+pub(super) fn published_taint(
+    id: &DeviceId,
+    taint: &Taint,
+    snapshot: &Snapshot,
+) -> Option<FieldSource> {
+    let (slice, place, device) = find(id, snapshot)?;
+    let taint = device.taints.iter().position(|known| known == taint)?;
+    let path = format!(".spec.devices[{place}].taints[{taint}]");
+    FieldSource::new("ResourceSlice", &slice.name, path)
+}
+
+fn find<'a>(
+    id: &DeviceId,
+    snapshot: &'a Snapshot,
+) -> Option<(&'a ResourceSlice, usize, &'a Device)> {
     let slices = snapshot
         .slices
         .iter()
@@ -71,13 +92,9 @@ pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldSourc
     let newest = slices.clone().map(|slice| slice.pool.generation).max();
     let mut current = slices.filter(|slice| Some(slice.pool.generation) == newest);
     current.find_map(|slice| {
-        let mut devices = slice.devices.iter();
-        let place = devices.position(|device| device.name == id.device)?;
-        FieldSource::new(
-            "ResourceSlice",
-            &slice.name,
-            format!(".spec.devices[{place}]"),
-        )
+        let mut devices = slice.devices.iter().enumerate();
+        let (place, device) = devices.find(|(_, device)| device.name == id.device)?;
+        Some((slice, place, device))
     })
 }
 

@@ -10,15 +10,45 @@ use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
-    Chain, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed, alterations,
-    neighbourhood,
+    Chain, Change, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed,
+    alterations, neighbourhood, together,
 };
 use crate::engine::tolerate::Deadline;
 use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
-use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
+use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim, Snapshot};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
 use crate::report::metadata::Basis;
+
+/// What is asked about one pod: what is around it, and which taints there are.
+pub(super) struct Around {
+    snapshot: Snapshot,
+    taints: Vec<ConsideredTaint>,
+    supposed: usize,
+}
+
+impl Around {
+    /// What is around `pod`: as things are, or with the taints that are asked about.
+    pub(super) fn new(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Self {
+        let snapshot = neighbourhood(&basis.reading.snapshot, pod);
+        Self {
+            taints: taints_of(&snapshot, supposed, basis.now),
+            supposed: supposed.len(),
+            snapshot,
+        }
+    }
+
+    /// The question about it.
+    pub(super) fn inquiry<'a>(&'a self, basis: &Basis<'a>) -> Inquiry<'a> {
+        Inquiry {
+            snapshot: &self.snapshot,
+            supposed: self.supposed,
+            taints: &self.taints,
+            now: basis.now,
+            semantics: basis.semantics,
+        }
+    }
+}
 
 /// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
 /// be evaluated.
@@ -28,15 +58,8 @@ pub fn explain_pod(
     supposed: &[ConsideredTaint],
     basis: &Basis<'_>,
 ) -> (Explained, Vec<Gap>) {
-    let around = neighbourhood(&basis.reading.snapshot, pod);
-    let taints = taints_of(&around, supposed, basis.now);
-    let inquiry = Inquiry {
-        snapshot: &around,
-        supposed: supposed.len(),
-        taints: &taints,
-        now: basis.now,
-        semantics: basis.semantics,
-    };
+    let around = Around::new(pod, supposed, basis);
+    let inquiry = around.inquiry(basis);
     let chain = Chain::new(pod, &inquiry);
     let teller = Teller {
         inquiry: &inquiry,
@@ -45,47 +68,64 @@ pub fn explain_pod(
     };
     let fate = inquiry.fate(pod, &chain);
     let waits = waiting::of(&chain, supposed, basis);
-    let is_known = teller.knows(fate);
-    let verdict = if is_known {
+    let verdict = if teller.knows(fate) {
         ExplainedVerdict::new(fate)
     } else {
         ExplainedVerdict::UNKNOWN
     };
-    let altering = alterations(&inquiry, &chain).into_iter();
-    let altering = altering.filter(|_| is_known);
-    let mut changes: Vec<SingleChange> = altering
-        .map(|alteration| SingleChange::new(&alteration, &chain, &inquiry))
-        .collect();
-    changes.extend(waits.iter().flat_map(|waits| waits.changes.clone()));
+    let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
+        (Vec::new(), Vec::new())
+    } else {
+        changes(&chain, &inquiry)
+    };
     let links = chain.links.iter();
     let steps = links
         .map(|link| teller.link(link, waits.as_ref()))
         .collect();
+    let answer = teller.answer(fate, &verdict, waits.as_ref());
+    let blame = waits.as_ref().map(|waits| waits.code);
+    let mut requests = Vec::new();
+    if let Some(waits) = waits {
+        changes.extend(waits.changes);
+        together.extend(waits.together);
+        requests = waits.requests;
+    }
     let explained = Explained {
-        subject: SubjectKind::Pod,
-        name: arguments(pod.name.namespace.as_str(), pod.name.name.as_str()),
-        answer: teller.answer(fate, &verdict, waits.as_ref()),
+        answer,
         verdict: Some(verdict),
-        blame: waits.as_ref().map(|waits| waits.code),
+        blame,
         steps,
         changes,
-        requests: waits.map(|waits| waits.requests).unwrap_or_default(),
+        together,
+        requests,
+        ..Explained::of(SubjectKind::Pod, named(&pod.name))
     };
     (explained, chain.gaps.clone())
 }
 
+/// What would alter what becomes of the pod: each by itself, or only all together.
+fn changes(chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
+    let altering = alterations(inquiry, chain);
+    let together = together(inquiry, chain, &altering);
+    let told = |change: &Change, fate| SingleChange::new(change, fate, chain, inquiry);
+    let single = altering.iter().map(|one| told(&one.change, one.fate));
+    let together = together.iter().flat_map(|(changes, fate)| {
+        let changes = changes.iter();
+        changes.map(|change| told(change, *fate))
+    });
+    (single.collect(), together.collect())
+}
+
 /// What becomes of a pod, by the taints that are asked about or else by all that are there.
 pub(super) fn fate_of(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Fate {
-    let around = neighbourhood(&basis.reading.snapshot, pod);
-    let taints = taints_of(&around, supposed, basis.now);
-    let inquiry = Inquiry {
-        snapshot: &around,
-        supposed: supposed.len(),
-        taints: &taints,
-        now: basis.now,
-        semantics: basis.semantics,
-    };
+    let around = Around::new(pod, supposed, basis);
+    let inquiry = around.inquiry(basis);
     inquiry.fate(pod, &Chain::new(pod, &inquiry))
+}
+
+/// A pod as `-o name` prints it.
+fn named(name: &NamespacedName) -> String {
+    arguments(name.namespace.as_str(), name.name.as_str())
 }
 
 /// What can still be said of a pod that may not be read: the claims that are reserved for its name.
@@ -122,14 +162,10 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
     let source = FieldSource::new("Pod", name, "");
     steps.insert(0, Step::new(About::Missing, missing, source));
     Explained {
-        subject: SubjectKind::Pod,
-        name: arguments(name.namespace.as_str(), name.name.as_str()),
         answer: "what becomes of it is not known: the pod may not be read".to_owned(),
         verdict: Some(ExplainedVerdict::UNKNOWN),
-        blame: None,
         steps,
-        changes: Vec::new(),
-        requests: Vec::new(),
+        ..Explained::of(SubjectKind::Pod, named(name))
     }
 }
 
@@ -139,14 +175,10 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let text = "it refers to no claim, so that it uses no device";
     let source = FieldSource::new("Pod", name, ".spec.resourceClaims");
     Explained {
-        subject: SubjectKind::Pod,
-        name: arguments(name.namespace.as_str(), name.name.as_str()),
         answer: "stays: it uses no device, so that no taint concerns it".to_owned(),
         verdict: Some(ExplainedVerdict::new(Fate::Untouched)),
-        blame: None,
         steps: vec![Step::new(About::Missing, text, source).holding(false)],
-        changes: Vec::new(),
-        requests: Vec::new(),
+        ..Explained::of(SubjectKind::Pod, named(name))
     }
 }
 
@@ -187,7 +219,7 @@ impl Teller<'_, '_> {
         }
         let told = told(fate, self.chain.pod, now);
         if let Some(waits) = waits {
-            return format!("waits for devices: {}", waits.blame);
+            return waits.blame.clone();
         }
         let mut links = self.chain.links.iter();
         let is_early = self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none());
@@ -442,12 +474,8 @@ impl Teller<'_, '_> {
             };
             steps.push(Step::new(About::Toleration, text, source).holding(false));
         }
-        let evicts = weighed
-            .ruling
-            .map(|ruling| ruling.deadline != Deadline::Never);
-        let evicts = evicts.unwrap_or(false) && weighed.acts;
         Step::new(About::Taint, text, source)
-            .holding(evicts)
+            .holding(weighed.evicts())
             .with(steps)
     }
 }

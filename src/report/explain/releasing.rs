@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::asked::{terms_of, terms_path};
 use super::change::SingleChange;
-use super::origin::published;
+use super::origin::published_taint;
 use crate::engine::explain::Wanted;
 use crate::engine::placement::{Blame, Exclusion, Prospect, TaintOwner, Waiting, is_placeable};
 use crate::model::{NamespacedName, ResourceClaim, Snapshot, Taint, Toleration, Wish};
@@ -13,81 +14,92 @@ use crate::model::{NamespacedName, ResourceClaim, Snapshot, Taint, Toleration, W
 const TRIED: usize = 8;
 
 /// The changes each of which would give the pod devices: without one of the taints that are to blame, or
-/// with a toleration of it in one request. Tolerations were tried.
+/// with a toleration in one request, which was tried; and where only several taints together are to blame,
+/// those that have to go.
 pub(super) fn changes(
     found: &Prospect,
     wanted: &Wanted,
     question: &Waiting<'_>,
-) -> Vec<SingleChange> {
-    let Blame::Taints(owners) = &found.blame else {
-        return Vec::new();
-    };
-    let mut changes = Vec::new();
+) -> (Vec<SingleChange>, Vec<SingleChange>) {
+    let (mut single, mut together) = (Vec::new(), Vec::new());
     let mut tried = BTreeSet::new();
-    for owner in owners {
-        let Some((_, taint)) = blocking(found, owner).first().copied() else {
+    for owner in to_blame(&found.blame) {
+        let blocking = blocking(found, owner);
+        let Some((_, taint)) = blocking.first().copied() else {
             continue;
         };
         let at = match owner {
-            TaintOwner::Driver(device) => published(device, question.snapshot),
+            TaintOwner::Driver(device, taint) => published_taint(device, taint, question.snapshot),
             TaintOwner::Rule(_) | TaintOwner::Supposed(_) => None,
         };
-        changes.push(SingleChange::releasing(owner, &taint.to_string(), at));
-        for (request, taint) in blocking(found, owner) {
+        let gone = SingleChange::releasing(owner, &taint.to_string(), at);
+        if matches!(found.blame, Blame::Together(_)) {
+            together.push(gone);
+        } else {
+            single.push(gone);
+        }
+        for (place, taint) in blocking {
             let toleration = Toleration::covering(taint);
-            if tried.len() >= TRIED || !tried.insert((request, toleration.clone())) {
+            if tried.len() >= TRIED || !tried.insert((place, toleration.clone())) {
                 continue;
             }
             let mut claim = wanted.claim.clone();
-            add(&mut claim, request, &toleration);
+            add(&mut claim, place, &toleration);
             let changed = Waiting {
                 claim: &claim,
                 ..*question
             };
             if is_placeable(&changed)
-                && let Some((claim, place)) = wanted.origins.get(request)
+                && let Some((name, request)) = request_of(question.snapshot, wanted, place)
             {
-                let request = request_of(question.snapshot, claim, *place);
-                changes.push(SingleChange::tolerating(claim, request, &toleration));
+                single.push(SingleChange::tolerating(name, request, &toleration));
             }
         }
     }
-    changes
+    if !single.is_empty() {
+        together.clear();
+    }
+    (single, together)
 }
 
-/// For which requests a taint of that owner keeps devices out, by their places, and which it is.
-fn blocking<'f>(found: &'f Prospect, wanted: &TaintOwner) -> Vec<(usize, &'f Taint)> {
+/// Whose taints they are.
+fn to_blame(blame: &Blame) -> &[TaintOwner] {
+    match blame {
+        Blame::Taints(owners) | Blame::Together(owners) => owners,
+        Blame::Elsewhere
+        | Blame::Devices
+        | Blame::NoClass(_)
+        | Blame::Fails(_)
+        | Blame::Unknown(_) => &[],
+    }
+}
+
+/// A request, and which alternative of it, by their places.
+type Place = (usize, Option<usize>);
+
+/// For which requests a taint of that owner keeps devices out, and which it is.
+fn blocking<'f>(found: &'f Prospect, wanted: &TaintOwner) -> Vec<(Place, &'f Taint)> {
     let mut blocking = Vec::new();
     for choice in &found.choices {
         let exclusions = choice.excluded.iter().flat_map(|(_, all)| all);
-        let mut taints = exclusions.filter_map(|exclusion| match exclusion {
-            Exclusion::Tainted(taint, owner) if owner == wanted => Some(taint),
-            Exclusion::Tainted(..)
-            | Exclusion::Class(_)
-            | Exclusion::Selector(_)
-            | Exclusion::Node
-            | Exclusion::Held(_)
-            | Exclusion::Amount
-            | Exclusion::Incomplete
-            | Exclusion::Invalid
-            | Exclusion::Unknown(_) => None,
-        });
-        blocking.extend(taints.next().map(|taint| (choice.request, taint)));
+        let taints = exclusions.filter_map(Exclusion::taint);
+        let mut own = taints.filter(|(_, owner)| *owner == wanted);
+        let place = (choice.request, choice.alternative);
+        blocking.extend(own.next().map(|(taint, _)| (place, taint)));
     }
     blocking.sort();
-    blocking.dedup();
     blocking
 }
 
-/// Adds the toleration to a request, in each of its alternatives.
-fn add(claim: &mut ResourceClaim, request: usize, toleration: &Toleration) {
+/// Adds the toleration to a request, or to one alternative of it.
+fn add(claim: &mut ResourceClaim, (request, alternative): Place, toleration: &Toleration) {
     let specs = claim.spec.iter_mut().map(Arc::make_mut);
     let requests = specs.flat_map(|spec| &mut spec.requests);
     for request in requests.skip(request).take(1) {
         match &mut request.wish {
             Wish::Exactly(terms) => terms.tolerations.push(toleration.clone()),
             Wish::FirstAvailable(all) => {
-                for (_, terms) in all {
+                if let Some((_, terms)) = alternative.and_then(|place| all.get_mut(place)) {
                     terms.tolerations.push(toleration.clone());
                 }
             }
@@ -96,57 +108,88 @@ fn add(claim: &mut ResourceClaim, request: usize, toleration: &Toleration) {
     }
 }
 
-/// The request, and where its tolerations stand.
-fn request_of(snapshot: &Snapshot, claim: &NamespacedName, place: usize) -> (String, String) {
+/// The claim; the request of it as REQUEST or REQUEST/ALTERNATIVE, and where its tolerations stand.
+fn request_of<'w>(
+    snapshot: &Snapshot,
+    wanted: &'w Wanted,
+    (request, alternative): Place,
+) -> Option<(&'w NamespacedName, (String, String))> {
+    let (name, place) = wanted.origins.get(request)?;
     let mut claims = snapshot.claims.iter();
-    let found = claims.find(|known| known.name == *claim);
-    let spec = found.and_then(|claim| claim.spec.as_deref());
-    let request = spec.and_then(|spec| spec.requests.get(place));
-    let path = format!(".spec.devices.requests[{place}]");
-    let path = match request.map(|request| &request.wish) {
-        Some(Wish::Exactly(_)) => format!("{path}.exactly.tolerations"),
-        Some(Wish::FirstAvailable(_)) => format!("{path}.firstAvailable[*].tolerations"),
-        Some(Wish::Unknown) | None => path,
-    };
-    (
-        request.map_or_else(String::new, |request| request.name.to_string()),
-        path,
-    )
+    let claim = claims.find(|known| known.name == *name)?;
+    let spec = claim.spec.as_deref()?;
+    let (called, _) = terms_of(spec, *place, alternative)?;
+    let path = terms_path(&spec.requests.get(*place)?.wish, *place, alternative);
+    Some((name, (called, format!("{path}.tolerations"))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ClaimSpec, DeviceRequest};
+    use crate::model::{ClaimSpec, DeviceAmount, DeviceRequest, RequestTerms};
     use crate::report::testing;
 
+    fn terms() -> RequestTerms {
+        RequestTerms {
+            class: "gpu".into(),
+            expressions: Vec::new(),
+            amount: DeviceAmount::Exactly(1),
+            admin_access: false,
+            tolerations: Vec::new(),
+            capacity: Default::default(),
+            is_more: false,
+        }
+    }
+
     #[test]
-    fn a_toleration_is_for_every_alternative_of_a_request() {
+    fn a_toleration_is_for_one_alternative_of_a_request_and_stands_there() {
         let request = |name: &str, wish| DeviceRequest {
             name: name.into(),
             wish,
         };
         let name = testing::name("ml", "claim");
+        let alternatives = ["a", "b"].map(|name| (name.into(), terms()));
+        let claim = ResourceClaim {
+            name: name.clone(),
+            uid: "claim".into(),
+            controller: None,
+            spec: Some(Arc::new(ClaimSpec {
+                requests: vec![
+                    request("one", Wish::Exactly(terms())),
+                    request("any", Wish::FirstAvailable(alternatives.into())),
+                    request("odd", Wish::Unknown),
+                ],
+                constraints: Vec::new(),
+            })),
+            allocation: None,
+            reserved_for: Vec::new(),
+        };
+        let wanted = Wanted {
+            claim: claim.clone(),
+            origins: (0..3).map(|place| (name.clone(), place)).collect(),
+            nodes: Vec::new(),
+        };
         let snapshot = Snapshot {
-            claims: vec![ResourceClaim {
-                name: name.clone(),
-                uid: "claim".into(),
-                controller: None,
-                spec: Some(Arc::new(ClaimSpec {
-                    requests: vec![
-                        request("any", Wish::FirstAvailable(Vec::new())),
-                        request("odd", Wish::Unknown),
-                    ],
-                    constraints: Vec::new(),
-                })),
-                allocation: None,
-                reserved_for: Vec::new(),
-            }],
+            claims: vec![claim],
             ..Snapshot::default()
         };
-        let told = |place| request_of(&snapshot, &name, place);
-        let path = ".spec.devices.requests[0].firstAvailable[*].tolerations";
-        assert_eq!(told(0), ("any".to_owned(), path.to_owned()));
-        assert_eq!(told(1).1, ".spec.devices.requests[1]");
+        let told = |place| request_of(&snapshot, &wanted, place).map(|(_, told)| told);
+        let at = |request: &str, path: &str| {
+            let path = format!(".spec.devices.requests{path}.tolerations");
+            Some((request.to_owned(), path))
+        };
+        assert_eq!(told((0, None)), at("one", "[0].exactly"));
+        assert_eq!(told((1, Some(1))), at("any/b", "[1].firstAvailable[1]"));
+        assert_eq!(told((2, None)), None);
+
+        let mut claim = wanted.claim.clone();
+        let toleration = Toleration::covering(&testing::TAINT);
+        add(&mut claim, (1, Some(1)), &toleration);
+        let spec = claim.spec.expect("its spec");
+        let Wish::FirstAvailable(all) = &spec.requests[1].wish else {
+            panic!("alternatives");
+        };
+        assert_eq!(all[0].1.tolerations, []);
+        assert_eq!(all[1].1.tolerations, [toleration]);
     }
 }

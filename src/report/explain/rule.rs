@@ -3,15 +3,19 @@
 use super::origin::{published, since};
 use super::step::{About, FieldSource, Step};
 use super::verdict::told;
-use super::view::{Explained, SubjectKind};
+use super::view::{Explained, RuleEviction, SubjectKind};
 use crate::engine::explain::Fate;
 use crate::engine::life::Evicting;
 use crate::engine::{ConsideredTaint, DeviceImpact, Impact, PodImpact, Verdict, selection};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Gap};
+use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
+use crate::report::count::Count;
+use crate::report::knowledge::{Knowledge, Subject};
 use crate::report::life::NO_CONDITION;
 use crate::report::metadata::Basis;
 use crate::report::table::counted;
+use crate::report::time::Time;
 
 /// What the rule selects and why, what the controller says of it, and what each selected device does;
 /// and what could not be evaluated.
@@ -36,32 +40,69 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         .into_iter()
         .chain([teller.taint(), teller.condition()])
         .chain(devices);
-    let count = |impact: &Impact<'_>| impact.rules.first().map_or(0, |rule| rule.counts.pods);
-    let selected = counted(impact.devices.len(), "device");
+    let selected = known(impact.devices.len(), Subject::Selected, &impact, basis);
+    let selected = worded(selected, "device");
+    let pods = |impact: &Impact<'_>, verb: &str| pods(impact, verb, basis);
     let answer = match &rule.taint.effect {
-        Effect::NoExecute => format!(
-            "selects {selected}, and evicts {}",
-            counted(count(&impact), "pod")
-        ),
+        Effect::NoExecute => format!("selects {selected}, and {}", pods(&impact, "evicts")),
         Effect::None => format!(
-            "selects {selected}, and does nothing; with NoExecute it would evict {}",
-            counted(count(&would), "pod")
+            "selects {selected}, and does nothing; with NoExecute it {}",
+            pods(&would, "would evict")
         ),
         Effect::NoSchedule | Effect::Unknown(_) => {
             format!("selects {selected}, and evicts nobody")
         }
     };
     let explained = Explained {
-        subject: SubjectKind::Rule,
-        name: qualified(rule.name.as_str()),
         answer,
-        verdict: None,
-        blame: None,
         steps: steps.collect(),
-        changes: Vec::new(),
-        requests: Vec::new(),
+        evictions: evictions(&impact),
+        ..Explained::of(SubjectKind::Rule, qualified(rule.name.as_str()))
     };
     (explained, impact.gaps.clone())
+}
+
+/// Whom it evicts, and when.
+fn evictions(impact: &Impact<'_>) -> Vec<RuleEviction> {
+    let evicted = impact.pods.iter().filter_map(|pod| match pod.verdict {
+        Verdict::Evicted { at } => Some((&pod.pod.name, at)),
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
+    });
+    let evicted = evicted.map(|(name, at)| RuleEviction {
+        pod: arguments(name.namespace.as_str(), name.name.as_str()),
+        at: Time(at),
+    });
+    evicted.collect()
+}
+
+/// Whom the only rule of `impact` evicts, as far as that is known, and who is on the way out already.
+fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
+    let (pods, terminating) = impact
+        .rules
+        .first()
+        .map_or((0, 0), |rule| (rule.counts.pods, rule.terminating));
+    let pods = known(pods, Subject::Pods, impact, basis);
+    let evicts = format!("{verb} {}", worded(pods, "pod"));
+    match terminating {
+        0 => evicts,
+        1 => format!("{evicts}; 1 pod is terminating already"),
+        more => format!("{evicts}; {more} pods are terminating already"),
+    }
+}
+
+/// What is known of a number that was counted in `impact`.
+fn known(number: usize, subject: Subject, impact: &Impact<'_>, basis: &Basis<'_>) -> Count {
+    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
+    Knowledge::new(gaps, basis.semantics).count(subject, number)
+}
+
+/// So many of them, as far as that is known.
+fn worded(count: Count, noun: &str) -> String {
+    match count.exact() {
+        Some(number) => counted(number, noun),
+        None if count.is_unknown() => format!("an unknown number of {noun}s"),
+        None => format!("{count} {noun}s"),
+    }
 }
 
 struct Teller<'t, 'a> {
@@ -95,9 +136,11 @@ impl Teller<'_, '_> {
         let mut steps = Vec::new();
         let mut add = |text: String, path: &str, so_far: &DeviceSelector| {
             let found = self.selected(so_far);
-            let text = format!("{text}: {}", counted(found, "device"));
+            let found = known(found, Subject::Selected, self.impact, self.basis);
+            let text = format!("{text}: {}", worded(found, "device"));
             let step = Step::new(About::Selector, text, self.at(path));
-            steps.push(step.holding(found > 0));
+            let is_known = found.is_some() || found.is_none();
+            steps.push(step.holding(is_known.then_some(found.is_some())));
         };
         if let Some(driver) = &selector.driver {
             so_far.driver = Some(driver.clone());
@@ -244,5 +287,85 @@ impl Teller<'_, '_> {
         let source = FieldSource::new("Pod", &impact.pod.name, "");
         let evicts = matches!(impact.verdict, Verdict::Evicted { .. });
         Step::new(About::Pod, text, source).holding(evicts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        ClaimSource, ConsumerReference, Deletion, Kind, Pod, PodClaim, Reading, ResourceClaim,
+        RuleMetadata,
+    };
+    use crate::report::testing;
+
+    /// A pod with a device, its claim, and a rule about that.
+    fn reading(change: impl FnOnce(&mut Pod)) -> Reading {
+        let considered = testing::considered(Some("drain"));
+        let mut pod = testing::pod("ml", "train-0");
+        let mut claim: ResourceClaim = testing::claim(&pod);
+        claim.reserved_for = vec![ConsumerReference {
+            api_group: "".into(),
+            resource: "pods".into(),
+            name: pod.name.name.clone(),
+            uid: pod.uid.clone(),
+        }];
+        pod.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim(claim.name.name.clone()),
+        }];
+        change(&mut pod);
+        let mut reading = testing::reading();
+        reading.snapshot.pods = vec![pod];
+        reading.snapshot.claims = vec![claim];
+        reading.snapshot.rules = vec![DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: considered.selector,
+            taint: considered.taint,
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }];
+        reading
+    }
+
+    fn explained(reading: &Reading) -> Explained {
+        let basis = Basis {
+            reading,
+            semantics: &testing::semantics(37),
+            now: testing::now(),
+        };
+        explain_rule(&reading.snapshot.rules[0], &basis).0
+    }
+
+    #[test]
+    fn who_is_on_the_way_out_is_told_beside_whom_the_rule_evicts() {
+        let running = explained(&reading(|_| {}));
+        assert_eq!(running.answer, "selects 1 device, and evicts 1 pod");
+        let leaving = explained(&reading(|pod| {
+            pod.deletion = Some(Deletion {
+                at: testing::after(20),
+                grace_period_seconds: Some(30),
+                finalizers: Vec::new(),
+            });
+        }));
+        let told = "selects 1 device, and evicts 0 pods; 1 pod is terminating already";
+        assert_eq!(leaving.answer, told);
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_called_nobody() {
+        let mut unread = reading(|_| {});
+        unread.snapshot.pods.clear();
+        unread.snapshot.claims.clear();
+        let kinds = [Kind::Pod, Kind::ResourceClaim, Kind::ResourceSlice];
+        unread.gaps = kinds.map(|kind| Gap::of(kind, "denied")).into();
+        let told = explained(&unread);
+        let answer = "selects an unknown number of devices, and evicts an unknown number of pods";
+        assert_eq!(told.answer, answer);
+        assert_eq!(told.steps[0].holds, None);
     }
 }

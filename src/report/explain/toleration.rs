@@ -13,7 +13,10 @@ pub(super) fn told(toleration: &Toleration, differences: &[Difference], decides:
         .iter()
         .map(|difference| different(*difference, toleration))
         .collect();
-    format!("toleration {toleration} does not: {}", fields.join(", "))
+    format!(
+        "toleration {toleration} does not cover it: {}",
+        fields.join(", ")
+    )
 }
 
 fn different(difference: Difference, toleration: &Toleration) -> String {

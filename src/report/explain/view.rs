@@ -1,7 +1,9 @@
 //! What is there to say of everything that was asked about?
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,9 @@ use crate::model::Gap;
 use crate::report::answer::{Answer, beside};
 use crate::report::knowledge::Knowledge;
 use crate::report::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
-use crate::report::table::{Heading, Section, Shown, Tone, View, counted};
+use crate::report::moments;
+use crate::report::table::{Chart, Heading, Section, Shown, Tone, View, counted};
+use crate::report::time::Time;
 
 /// Why it is so: pods, devices and rules, link by link.
 ///
@@ -68,8 +72,26 @@ pub struct Explained {
     /// Single changes each of which would alter that, those first that decide whether the pod is
     /// evicted; for pods only.
     pub changes: Vec<SingleChange>,
+    /// Where no single change spares a pod that is evicted, or gives devices to one that waits: the
+    /// fewest taints that all have to go for that. Empty for all others, and where too many are to blame
+    /// to tell.
+    #[serde(default)]
+    pub together: Vec<SingleChange>,
     /// What there is for each request of a pod that waits for devices; empty for all others.
     pub requests: Vec<WaitingRequest>,
+    /// Whom a rule evicts as it is, and when, by their names; empty for pods and devices.
+    #[serde(default)]
+    pub evictions: Vec<RuleEviction>,
+}
+
+/// A pod that a rule evicts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleEviction {
+    /// The pod, as `-o name` prints it.
+    pub pod: String,
+    /// When it is evicted, perhaps in the past, which means at once.
+    pub at: Time,
 }
 
 impl Explanation {
@@ -105,6 +127,33 @@ impl Explained {
         })
     }
 
+    /// What it is and what it is called, of which nothing is said yet.
+    pub(super) fn of(subject: SubjectKind, name: String) -> Self {
+        Self {
+            subject,
+            name,
+            answer: String::new(),
+            verdict: None,
+            blame: None,
+            steps: Vec::new(),
+            changes: Vec::new(),
+            together: Vec::new(),
+            requests: Vec::new(),
+            evictions: Vec::new(),
+        }
+    }
+
+    /// Which pods are evicted, and when.
+    fn evicted(&self) -> Vec<(&str, Timestamp)> {
+        let own = self.verdict.as_ref().and_then(|verdict| verdict.at);
+        let own = own.map(|at| (self.name.as_str(), at.0));
+        let others = self
+            .evictions
+            .iter()
+            .map(|one| (one.pod.as_str(), one.at.0));
+        own.into_iter().chain(others).collect()
+    }
+
     /// The answer and how it comes about; in a page below this title.
     fn sections(&self, title: Option<&str>) -> Vec<Section> {
         let headline = format!("{}: {}", self.name, self.answer);
@@ -119,7 +168,25 @@ impl Explained {
             Section::chain(lines(&self.steps, 0)).captioned("How that comes about"),
             Section::chain(lines(&changes, 0))
                 .titled("What would alter that, one by one".to_owned()),
+            Section::chain(lines(&SingleChange::steps(&self.together), 0))
+                .titled("What would alter that, all of it together".to_owned()),
         ]
+    }
+}
+
+impl Explanation {
+    /// When the pods are evicted that are explained, and those of the rules that are; a pod of several of
+    /// them is evicted once.
+    fn picture(&self) -> Option<Chart> {
+        let mut earliest: BTreeMap<&str, Timestamp> = BTreeMap::new();
+        for (pod, at) in self.subjects.iter().flat_map(Explained::evicted) {
+            let known = earliest.entry(pod).or_insert(at);
+            *known = at.min(*known);
+        }
+        let evicted: Vec<Timestamp> = earliest.into_values().collect();
+        let now = self.metadata.observed_at.0;
+        let note = self.incomplete.first().map_or("", |_| moments::PARTIAL);
+        moments::picture(&evicted, "pod", note, now)
     }
 }
 
@@ -132,6 +199,8 @@ impl View for Explanation {
             let title = is_one_of_many.then_some(subject.name.as_str());
             subject.sections(title)
         }));
+        let picture = Section::charts(self.picture().into_iter().collect());
+        sections.push(picture.captioned("Timeline of the evictions"));
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -294,17 +363,12 @@ mod tests {
     #[test]
     fn only_a_pod_that_is_known_to_stay_and_does_not_wait_is_well() {
         let explained = |code: Option<VerdictCode>, blame| Explained {
-            subject: SubjectKind::Pod,
-            name: "pod/a -n b".to_owned(),
-            answer: String::new(),
             verdict: code.map(|code| ExplainedVerdict {
                 code,
                 ..ExplainedVerdict::UNKNOWN
             }),
             blame,
-            steps: Vec::new(),
-            changes: Vec::new(),
-            requests: Vec::new(),
+            ..Explained::of(SubjectKind::Pod, "pod/a -n b".to_owned())
         };
         for (code, blame, tone) in [
             (Some(VerdictCode::Evicted), None, Some(Tone::Bad)),
@@ -322,5 +386,30 @@ mod tests {
         ] {
             assert_eq!(explained(code, blame).tone(), tone, "{code:?}");
         }
+    }
+
+    #[test]
+    fn a_page_shows_each_pod_once_where_it_is_evicted_first() {
+        let mut explanation = explained(&[]);
+        assert_eq!(explanation.picture(), None, "it stays");
+        let at = |seconds| Time(testing::after(seconds));
+        explanation.subjects[0].verdict = Some(ExplainedVerdict {
+            code: VerdictCode::Evicted,
+            reason: None,
+            at: Some(at(600)),
+        });
+        let eviction = |pod: &str, seconds| RuleEviction {
+            pod: pod.to_owned(),
+            at: at(seconds),
+        };
+        let same = explanation.subjects[0].name.clone();
+        explanation.subjects.push(Explained {
+            evictions: vec![eviction(&same, 900), eviction("pod/b -n ml", 60)],
+            ..Explained::of(SubjectKind::Rule, "rule".to_owned())
+        });
+        let picture = explanation.picture().expect("two are evicted");
+        let moments = picture.moments.iter();
+        let moments: Vec<_> = moments.map(|one| (one.seconds, one.number)).collect();
+        assert_eq!(moments, [(60, 1), (600, 1)]);
     }
 }

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::change::{SingleChange, terms_path};
-use super::origin::published;
+use super::asked::{terms_of, terms_path};
+use super::change::SingleChange;
+use super::origin::{published, published_taint};
 use super::releasing::changes;
 use super::step::{About, FieldSource, Step};
 use crate::engine::ConsideredTaint;
 use crate::engine::explain::{Chain, Wanted};
 use crate::engine::placement::{Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect};
-use crate::model::{
-    ClaimSpec, DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot, Wish,
-};
+use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
 use crate::report::impact::replacements::sight;
 use crate::report::metadata::Basis;
 use crate::report::table::counted;
@@ -46,13 +45,14 @@ pub struct WaitingRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
-    /// Which: class, selector, node, taint, held, amount, incomplete-pool, invalid-pool, unknown.
+    /// Which: class, selector, fails, node, taint, held, amount, too-small, incomplete-pool,
+    /// invalid-pool, unknown.
     pub reason: String,
     /// What keeps them away, in words.
     pub text: String,
     /// Where that stands; null where it stands in each device's own objects.
     pub source: Option<FieldSource>,
-    /// The expression that said no, for class and selector; null for others.
+    /// The expression that said no, for class and selector, or that fails; null for others.
     pub expression: Option<String>,
     /// The taint, as KEY[=VALUE]:EFFECT; null for other reasons.
     pub taint: Option<String>,
@@ -75,12 +75,14 @@ pub enum BlameCode {
     Elsewhere,
     /// Any one of the taints that are among the changes.
     Taint,
-    /// Several taints together.
+    /// Several taints together, which is why none is among the changes.
     Taints,
     /// Devices, of which no node has enough, with taints or without.
     Devices,
     /// A device class that is not there.
     Class,
+    /// An expression that fails, at which the scheduler gives up with an error.
+    Fails,
     /// Nobody knows.
     Unknown,
 }
@@ -90,9 +92,10 @@ impl From<&Blame> for BlameCode {
         match blame {
             Blame::Elsewhere => Self::Elsewhere,
             Blame::Taints(_) => Self::Taint,
-            Blame::AllTaints => Self::Taints,
+            Blame::Together(_) => Self::Taints,
             Blame::Devices => Self::Devices,
             Blame::NoClass(_) => Self::Class,
+            Blame::Fails(_) => Self::Fails,
             Blame::Unknown(_) => Self::Unknown,
         }
     }
@@ -102,12 +105,14 @@ impl From<&Blame> for BlameCode {
 pub(super) struct Waits {
     /// What keeps it.
     pub(super) code: BlameCode,
-    /// What keeps it, in words.
+    /// What the pod does, and what keeps it, in words.
     pub(super) blame: String,
     /// What there is for each request.
     pub(super) requests: Vec<WaitingRequest>,
     /// The changes each of which would give it devices.
     pub(super) changes: Vec<SingleChange>,
+    /// Those that would only together.
+    pub(super) together: Vec<SingleChange>,
     /// For each of the requests its claim and where it stands there.
     places: Vec<(NamespacedName, String)>,
 }
@@ -127,9 +132,10 @@ pub(super) fn of(
     let Some(wanted) = Wanted::of(chain, snapshot) else {
         return Some(Waits {
             code: BlameCode::Unknown,
-            blame: "what its claims ask for is not known".to_owned(),
+            blame: "waits for devices: what its claims ask for is not known".to_owned(),
             requests: Vec::new(),
             changes: Vec::new(),
+            together: Vec::new(),
             places: Vec::new(),
         });
     };
@@ -144,8 +150,10 @@ pub(super) fn of(
     let view = |choice: &ChoiceProspect| told(choice, &wanted, snapshot);
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
+    let (changes, together) = changes(&found, &wanted, &question);
     Some(Waits {
-        changes: changes(&found, &wanted, &question),
+        changes,
+        together,
         code: BlameCode::from(&found.blame),
         blame: blame(&found.blame),
         requests,
@@ -171,10 +179,12 @@ impl WaitingRequest {
         };
         let text = format!("request {}: {needs} of class {}", self.request, self.class);
         let usable = match self.usable.as_slice() {
-            [] => "no device could serve it".to_owned(),
+            [] => "no device fits and is free".to_owned(),
             names => format!(
-                "{} could serve it: {}",
+                "{} {} and {} free: {}",
                 counted(names.len(), "device"),
+                plural(names.len(), "fits", "fit"),
+                plural(names.len(), "is", "are"),
                 some(names)
             ),
         };
@@ -191,13 +201,13 @@ impl WaitingRequest {
 
 impl Excluded {
     fn step(&self) -> Step {
-        let alone = match self.alone {
-            alone if alone == self.devices => String::new(),
-            0 => ", but not it alone".to_owned(),
-            alone => format!(", {alone} of them alone"),
+        let others = match self.devices.saturating_sub(self.alone) {
+            0 => String::new(),
+            others if others == self.devices => ", among other reasons".to_owned(),
+            others => format!(", {others} of them for other reasons too"),
         };
         let text = format!(
-            "{} {}{alone}: {}",
+            "{} {}{others}: {}",
             counted(self.devices, "device"),
             self.text,
             some(&self.names)
@@ -220,37 +230,58 @@ fn some(names: &[String]) -> String {
     }
 }
 
+/// One of two words by how many there are.
+fn plural(number: usize, one: &'static str, many: &'static str) -> &'static str {
+    if number == 1 { one } else { many }
+}
+
+/// What keeps the pod, in words that say first whether it is a taint.
 fn blame(blame: &Blame) -> String {
+    let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        Blame::Elsewhere => "some node has all that it needs, so that no taint is to blame; the \
-                             scheduler has not come to it, or something else keeps it from the node"
+        Blame::Elsewhere => "waits, and not for want of devices: a node has all that it asks for; \
+                             the scheduler has not come to it yet, or something else keeps it from \
+                             that node, which its events tell"
             .to_owned(),
-        Blame::Taints(owners) => {
-            let owners: Vec<String> = owners.iter().map(owner).collect();
-            format!(
-                "{} to blame, without {} there would be enough",
-                match owners.as_slice() {
-                    [only] => format!("{only} is"),
-                    several => format!("each of {} is", several.join(", ")),
-                },
-                if owners.len() == 1 {
-                    "it"
-                } else {
-                    "any of them"
-                }
-            )
-        }
-        Blame::AllTaints => {
-            "several taints together are to blame: without all of them there would be enough"
+        Blame::Taints(owners) => match owners.as_slice() {
+            [only] => format!(
+                "waits for devices: {} keeps them from it; without that taint a node has enough",
+                owner(only)
+            ),
+            several => format!(
+                "waits for devices: taints keep them from it; a node has enough as soon as any one \
+                 of these is gone: {}",
+                listed(several)
+            ),
+        },
+        Blame::Together(owners) if owners.is_empty() => {
+            "waits for devices: taints keep them from it, and a node has enough without all of them; \
+             which of them have to go are too many to try"
                 .to_owned()
         }
-        Blame::Devices => {
-            "no taint is to blame: no node has all that it needs, with taints or without".to_owned()
+        Blame::Together(owners) => format!(
+            "waits for devices: taints keep them from it; a node has enough once these {} are all \
+             gone: {}",
+            owners.len(),
+            listed(owners)
+        ),
+        Blame::Devices => "waits for devices: no node has enough that fit and are free, and it would \
+                           be so without any taint"
+            .to_owned(),
+        Blame::NoClass(class) => {
+            format!("waits for devices: there is no device class {class} until somebody makes it")
         }
-        Blame::NoClass(class) => format!("there is no device class {class}"),
+        Blame::Fails(why) => {
+            let why: Vec<String> = why.iter().map(ToString::to_string).collect();
+            format!(
+                "waits for devices: the scheduler gives up with an error each time that it comes to \
+                 an expression: {}",
+                why.join("; ")
+            )
+        }
         Blame::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("what keeps it is not known: {}", why.join("; "))
+            format!("waits for devices, and why is not known: {}", why.join("; "))
         }
     }
 }
@@ -260,7 +291,7 @@ fn owner(owner: &TaintOwner) -> String {
     match owner {
         TaintOwner::Rule(name) => format!("the taint of rule {name}"),
         TaintOwner::Supposed(_) => "the taint that is asked about".to_owned(),
-        TaintOwner::Driver(device) => format!("the driver's taint on {device}"),
+        TaintOwner::Driver(device, taint) => format!("the driver's taint {taint} on {device}"),
     }
 }
 
@@ -284,20 +315,29 @@ fn told(
     let request = spec.requests.get(*place)?;
     let asked = Asked {
         claim: claim.clone(),
-        path: terms_path(&request.wish, *place, |_| choice.alternative)?,
+        path: terms_path(&request.wish, *place, choice.alternative),
         terms,
         class: snapshot
             .classes
             .iter()
             .find(|class| class.name == terms.class),
     };
-    type Found<'f> = (usize, usize, Vec<String>, Option<&'f DeviceId>);
+    type Found<'f> = (
+        usize,
+        usize,
+        Vec<String>,
+        Option<(&'f DeviceId, &'f Exclusion)>,
+    );
+    let stands = |(id, exclusion): (&DeviceId, &Exclusion)| match exclusion.taint() {
+        Some((taint, TaintOwner::Driver(..))) => published_taint(id, taint, snapshot),
+        Some((_, TaintOwner::Rule(_) | TaintOwner::Supposed(_))) | None => published(id, snapshot),
+    };
     let mut reasons: BTreeMap<Reason, Found<'_>> = BTreeMap::new();
     for (device, exclusions) in &choice.excluded {
         for exclusion in exclusions {
             let found = reasons.entry(reason(exclusion)).or_default();
             let (devices, alone, names, first) = found;
-            first.get_or_insert(device);
+            first.get_or_insert((device, exclusion));
             *devices = devices.saturating_add(1);
             *alone = alone.saturating_add(usize::from(exclusions.len() == 1));
             if names.len() < LISTED {
@@ -308,10 +348,9 @@ fn told(
     let mut excluded: Vec<Excluded> = reasons
         .into_iter()
         .map(|(reason, (devices, alone, names, first))| Excluded {
-            devices,
             alone,
             names,
-            ..asked.excluded(reason, first.and_then(|id| published(id, snapshot)))
+            ..asked.excluded(reason, devices, first.and_then(stands))
         })
         .collect();
     excluded.sort_by_key(|one| std::cmp::Reverse((one.alone, one.devices)));
@@ -326,22 +365,6 @@ fn told(
     Some((view, (asked.claim, asked.path)))
 }
 
-fn terms_of(
-    spec: &ClaimSpec,
-    place: usize,
-    alternative: Option<usize>,
-) -> Option<(String, &RequestTerms)> {
-    let request = spec.requests.get(place)?;
-    match (&request.wish, alternative) {
-        (Wish::Exactly(terms), _) => Some((request.name.to_string(), terms)),
-        (Wish::FirstAvailable(all), Some(alternative)) => {
-            let (name, terms) = all.get(alternative)?;
-            Some((format!("{}/{name}", request.name), terms))
-        }
-        (Wish::FirstAvailable(_), None) | (Wish::Unknown, _) => None,
-    }
-}
-
 /// A reason that several devices have in common.
 type Reason = (
     &'static str,
@@ -353,6 +376,9 @@ type Reason = (
 
 fn reason(exclusion: &Exclusion) -> Reason {
     let plain = |code: &'static str| (code, None, String::new(), String::new(), None);
+    let failing = |code: &'static str, place: usize, why: &String| {
+        (code, Some(place), String::new(), why.clone(), None)
+    };
     match exclusion {
         Exclusion::Class(place) => ("class", Some(*place), String::new(), String::new(), None),
         Exclusion::Selector(place) => {
@@ -362,13 +388,17 @@ fn reason(exclusion: &Exclusion) -> Reason {
         Exclusion::Tainted(taint, owner) => {
             let owner = match owner {
                 // Those of a driver are much the same on every device.
-                TaintOwner::Driver(_) => None,
+                TaintOwner::Driver(..) => None,
                 TaintOwner::Rule(_) | TaintOwner::Supposed(_) => Some(owner.clone()),
             };
             ("taint", None, taint.to_string(), String::new(), owner)
         }
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
+        Exclusion::TooSmall => plain("too-small"),
+        Exclusion::Company => plain("company"),
+        Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
+        Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
         Exclusion::Incomplete => plain("incomplete-pool"),
         Exclusion::Invalid => plain("invalid-pool"),
         Exclusion::Unknown(why) => ("unknown", None, String::new(), why.clone(), None),
@@ -376,82 +406,176 @@ fn reason(exclusion: &Exclusion) -> Reason {
 }
 
 impl Asked<'_> {
-    /// The reason in words, and where it stands.
+    /// The expression at that place, of the class or of the request, and where it stands.
+    fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldSource>) {
+        if code.starts_with("class") {
+            let class = &self.terms.class;
+            let path = format!(".spec.selectors[{place}].cel.expression");
+            let expressions = self.class.map(|class| &class.expressions);
+            return (
+                expressions.and_then(|all| all.get(place).cloned()),
+                FieldSource::new("DeviceClass", class, path),
+            );
+        }
+        let path = format!("{}.selectors[{place}].cel.expression", self.path);
+        (
+            self.terms.expressions.get(place).map(ToString::to_string),
+            FieldSource::new("ResourceClaim", &self.claim, path),
+        )
+    }
+
+    /// The reason for which so many devices are out in words, and where it stands.
     fn excluded(
         &self,
         (code, place, taint, why, owner): Reason,
+        devices: usize,
         published: Option<FieldSource>,
     ) -> Excluded {
         let class = &self.terms.class;
-        let place = place.unwrap_or_default();
-        let rule = match &owner {
-            Some(TaintOwner::Rule(name)) => Some(name.to_string()),
-            Some(TaintOwner::Supposed(_) | TaintOwner::Driver(_)) | None => None,
-        };
+        let verb = |one, many| plural(devices, one, many);
+        let (is, has) = (verb("is", "are"), verb("has", "have"));
+        let (expression, stands) = self.expression(code, place.unwrap_or_default());
+        let plain = |text: String| (text, None, None);
         let (text, source, expression) = match code {
             "class" => {
-                let path = format!(".spec.selectors[{place}].cel.expression");
-                let expressions = self.class.map(|class| &class.expressions);
-                (
-                    format!("out: class {class} does not choose them"),
-                    FieldSource::new("DeviceClass", class, path),
-                    expressions.and_then(|all| all.get(place).cloned()),
-                )
+                let does = verb("does", "do");
+                (format!("{does} not fit class {class}"), stands, expression)
             }
             "selector" => {
-                let path = format!("{}.selectors[{place}].cel.expression", self.path);
-                (
-                    "out: a selector of the request does not choose them".to_owned(),
-                    FieldSource::new("ResourceClaim", &self.claim, path),
-                    self.terms.expressions.get(place).map(ToString::to_string),
-                )
+                let does = verb("does", "do");
+                let text = format!("{does} not fit a selector of the request");
+                (text, stands, expression)
+            }
+            "class-fails" | "selector-fails" => {
+                let makes = verb("makes", "make");
+                let whose = if code == "class-fails" {
+                    format!("class {class}")
+                } else {
+                    "the request".to_owned()
+                };
+                let text = format!(
+                    "{makes} a selector of {whose} fail, at which the scheduler gives up ({why})"
+                );
+                (text, stands, expression)
             }
             "taint" => {
-                let (whose, source) = match (&rule, &owner) {
-                    (Some(rule), _) => (
-                        format!("rule {rule}"),
-                        FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
-                    ),
-                    (None, Some(_)) => ("the question".to_owned(), FieldSource::question()),
-                    (None, None) => ("their driver".to_owned(), published),
-                };
-                let tolerations = &self.terms.tolerations;
-                let tolerated = if tolerations.is_empty() {
-                    "the request tolerates none"
-                } else {
-                    "the request does not tolerate it"
-                };
-                (
-                    format!("kept out by taint {taint} of {whose}, {tolerated}"),
-                    source,
-                    None,
-                )
+                let (whose, source) = setter(owner.as_ref(), devices, published);
+                let text = format!(
+                    "{is} kept out by taint {taint} of {whose}, which the request does not tolerate"
+                );
+                (text, source, None)
             }
-            "node" => (
-                "out: no node that counts can use them".to_owned(),
-                published,
-                None,
-            ),
-            "held" => ("held by other claims".to_owned(), None, None),
-            "amount" => ("of which too little is left".to_owned(), None, None),
-            "incomplete-pool" => (
-                "in pools that are not published whole".to_owned(),
-                None,
-                None,
-            ),
-            "invalid-pool" => ("in pools that contradict themselves".to_owned(), None, None),
-            _ => (format!("of which nobody knows: {why}"), None, None),
+            "node" => {
+                let text = format!("{is} for nodes that are not there, or where the pod cannot go");
+                (text, published, None)
+            }
+            "held" => plain(format!("{is} held by other claims")),
+            "amount" => plain(format!("{has} too little left")),
+            "too-small" => plain(format!("{has} less in all than the request asks for")),
+            "incomplete-pool" => plain(format!(
+                "{is} in pools that are not published whole, which the scheduler passes over"
+            )),
+            "invalid-pool" => plain(format!(
+                "{is} in pools that contradict themselves, which the scheduler passes over"
+            )),
+            _ => plain(format!("may fit, which nobody can tell: {why}")),
+        };
+        let rule = match &owner {
+            Some(TaintOwner::Rule(name)) => Some(name.to_string()),
+            Some(TaintOwner::Supposed(_) | TaintOwner::Driver(..)) | None => None,
+        };
+        let reason = match code {
+            "class-fails" | "selector-fails" => "fails",
+            other => other,
         };
         Excluded {
-            reason: code.to_owned(),
+            reason: reason.to_owned(),
             text,
             source,
             expression,
             taint: Some(taint).filter(|taint| !taint.is_empty()),
             rule,
-            devices: 0,
+            devices,
             alone: 0,
             names: Vec::new(),
         }
+    }
+}
+
+/// Whose a taint is, and where it stands; `published` is where one of the devices does.
+fn setter(
+    owner: Option<&TaintOwner>,
+    devices: usize,
+    published: Option<FieldSource>,
+) -> (String, Option<FieldSource>) {
+    match owner {
+        Some(TaintOwner::Rule(rule)) => (
+            format!("rule {rule}"),
+            FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
+        ),
+        Some(TaintOwner::Supposed(_)) => ("the question".to_owned(), FieldSource::question()),
+        Some(TaintOwner::Driver(..)) | None => {
+            let driver = plural(devices, "its driver", "their driver");
+            (driver.to_owned(), published)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn what_keeps_a_pod_is_said_in_words_that_tell_what_to_do() {
+        let rule = |name: &str| TaintOwner::Rule(name.into());
+        let driver = TaintOwner::Driver(testing::device("gpu-0"), testing::TAINT.clone().into());
+        for (blame, told) in [
+            (
+                Blame::Taints(vec![rule("a")]),
+                "waits for devices: the taint of rule a keeps them from it; without that taint a node has enough",
+            ),
+            (
+                Blame::Taints(vec![rule("a"), driver.clone()]),
+                "waits for devices: taints keep them from it; a node has enough as soon as any one of these is gone: the taint of rule a, the driver's taint {taint} on gpu.example.com/node-7/gpu-0",
+            ),
+            (
+                Blame::Together(vec![rule("a"), driver]),
+                "waits for devices: taints keep them from it; a node has enough once these 2 are all gone: the taint of rule a, the driver's taint {taint} on gpu.example.com/node-7/gpu-0",
+            ),
+            (
+                Blame::Devices,
+                "waits for devices: no node has enough that fit and are free, and it would be so without any taint",
+            ),
+            (
+                Blame::NoClass("gone".into()),
+                "waits for devices: there is no device class gone until somebody makes it",
+            ),
+        ] {
+            let told = told.replace("{taint}", &testing::TAINT.to_string());
+            assert_eq!(self::blame(&blame), told);
+        }
+    }
+
+    #[test]
+    fn a_reason_that_is_not_the_only_one_is_told_as_that() {
+        let line = |devices, alone| {
+            let excluded = Excluded {
+                reason: "held".to_owned(),
+                text: format!("{} held", plural(devices, "is", "are")),
+                source: None,
+                expression: None,
+                taint: None,
+                rule: None,
+                devices,
+                alone,
+                names: vec!["x".to_owned()],
+            };
+            excluded.step().text
+        };
+        assert_eq!(line(1, 1), "1 device is held: x");
+        assert_eq!(line(2, 0), "2 devices are held, among other reasons: x");
+        let some = "3 devices are held, 2 of them for other reasons too: x";
+        assert_eq!(line(3, 1), some);
     }
 }

@@ -23,6 +23,8 @@ struct Tally {
     excluded: usize,
     changes: usize,
     to_blame: usize,
+    sets: usize,
+    failures: usize,
 }
 
 /// Explains a pod that waits in each of `number` clusters of a seed.
@@ -40,13 +42,15 @@ pub fn wait(seed: u64, number: u64) {
         excluded,
         changes,
         to_blame,
+        sets,
+        failures,
     } = tally;
     assert!(
         usable > 0 && excluded > 0 && changes > 0,
         "nothing to compare"
     );
     say(&format!(
-        "explain: of {pods} pods that wait in clusters of seed {seed}, the allocator could use exactly the {usable} devices that are called usable and none of {excluded} others; of {to_blame} taints that are to blame {changes} changes place the claim"
+        "explain: of {pods} pods that wait in clusters of seed {seed}, the allocator could use exactly the {usable} devices that are called usable and none of {excluded} others; of {to_blame} taints that are to blame {changes} changes place the claim, {sets} sets of taints do so together and with none of them left, and {failures} times the allocator fails as is said"
     ));
 }
 
@@ -108,13 +112,23 @@ impl Tally {
         let explained = explained(&made);
         let ask = |made: &Cluster, oracle: &mut Oracle| {
             let request = with_slices(made, &made.slices);
-            is_placed(&oracle.ask(&[request])[0])
+            oracle.ask(&[request]).remove(0)
         };
-        let is_placed = ask(&made, oracle);
+        let answer = ask(&made, oracle);
+        let is_placed = is_placed(&answer);
+        let ask = |made: &Cluster, oracle: &mut Oracle| self::is_placed(&ask(made, oracle));
         let yaml = || serde_yaml::to_string(&made.list()).expect("YAML");
         match explained.blame.expect("it waits") {
             BlameCode::Elsewhere => assert!(is_placed, "{seed}: {explained:#?}\n{}", yaml()),
             BlameCode::Unknown => {}
+            BlameCode::Fails => {
+                self.failures += 1;
+                assert!(
+                    fails(&answer),
+                    "{seed}: {answer:#}\n{explained:#?}\n{}",
+                    yaml()
+                );
+            }
             BlameCode::Class | BlameCode::Devices | BlameCode::Taint | BlameCode::Taints => {
                 assert!(!is_placed, "{seed}: {explained:#?}\n{}", yaml());
             }
@@ -122,6 +136,29 @@ impl Tally {
         if explained.blame == Some(BlameCode::Taint) {
             self.to_blame += 1;
             assert!(!explained.changes.is_empty(), "{seed}: {explained:#?}");
+        }
+        let together = explained.together.as_slice();
+        if !together.is_empty() {
+            self.sets += 1;
+            let without = |all: &[SingleChange], oracle: &mut Oracle| {
+                let mut changed = cluster(seed);
+                waits(&mut changed, Wants::AsItComes);
+                for change in all {
+                    make(change, &mut changed);
+                }
+                ask(&changed, oracle)
+            };
+            assert!(
+                without(together, oracle),
+                "{seed}: {together:#?}\n{}",
+                yaml()
+            );
+            for left in 0..together.len() {
+                let mut fewer = together.to_vec();
+                let kept = fewer.remove(left);
+                let helps = without(&fewer, oracle);
+                assert!(!helps, "{seed}: {kept:#?} may stay\n{}", yaml());
+            }
         }
         for change in &explained.changes {
             let mut changed = cluster(seed);
@@ -325,6 +362,22 @@ fn is_placed(answer: &Value) -> bool {
         .any(|answer| answer == "placed")
 }
 
+/// Whether the allocator fails on some node because of an expression.
+fn fails(answer: &Value) -> bool {
+    let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
+    let mut answers = nodes.expect("nodes").values().filter_map(Value::as_str);
+    answers.any(|answer| answer.starts_with("error") && answer.contains("CEL runtime error"))
+}
+
+/// A taint as KEY[=VALUE]:EFFECT.
+fn spelled(taint: &Value) -> String {
+    let field = |name: &str| taint[name].as_str().unwrap_or_default();
+    match field("value") {
+        "" => format!("{}:{}", field("key"), field("effect")),
+        value => format!("{}={value}:{}", field("key"), field("effect")),
+    }
+}
+
 fn is_out(request: &WaitingRequest, device: &str, reasons: &[&str]) -> bool {
     let excluded = request.excluded.iter();
     let mut excluded = excluded.filter(|one| reasons.contains(&one.reason.as_str()));
@@ -358,27 +411,33 @@ fn make(change: &SingleChange, made: &mut Cluster) {
                 .into_iter()
                 .filter_map(|slice| slice["spec"]["devices"].as_array_mut());
             for device in devices.flatten().filter(|device| device["name"] == *name) {
-                device.as_object_mut().expect("a device").remove("taints");
+                let taints = device["taints"].as_array_mut().expect("taints");
+                taints.retain(|taint| Some(spelled(taint)) != change.taint);
             }
         }
         ("with-toleration", None, None) => {
             let wanted = serde_json::to_value(&change.toleration).expect("JSON");
             let requests = made.claims[0]["spec"]["devices"]["requests"].as_array_mut();
             let mut requests = requests.expect("requests").iter_mut();
-            let request = requests.find(|one| one["name"] == json!(change.request));
-            let request = request.expect("the request");
-            let add = |terms: &mut Value| {
-                let mut all = terms["tolerations"].as_array().cloned().unwrap_or_default();
-                all.push(wanted.clone());
-                terms["tolerations"] = json!(all);
+            let name = change.request.as_deref().expect("a request");
+            let (name, alternative) = match name.split_once('/') {
+                Some((name, alternative)) => (name, Some(alternative)),
+                None => (name, None),
             };
-            if request.get("exactly").is_some() {
-                add(&mut request["exactly"]);
-            }
-            let alternatives = request
-                .get_mut("firstAvailable")
-                .and_then(Value::as_array_mut);
-            alternatives.into_iter().flatten().for_each(add);
+            let request = requests.find(|one| one["name"] == name);
+            let request = request.expect("the request");
+            let terms = match alternative {
+                None => &mut request["exactly"],
+                Some(alternative) => {
+                    let all = request["firstAvailable"].as_array_mut();
+                    let mut all = all.expect("alternatives").iter_mut();
+                    let found = all.find(|one| one["name"] == alternative);
+                    found.expect("the alternative")
+                }
+            };
+            let mut all = terms["tolerations"].as_array().cloned().unwrap_or_default();
+            all.push(wanted);
+            terms["tolerations"] = json!(all);
         }
         other => panic!("no such change: {other:?}"),
     }

@@ -1,0 +1,220 @@
+//! Who could get a device next?
+
+use std::cell::Cell;
+
+use super::demand::{Demand, Halt, demands};
+use super::scene::{Lift, Scene};
+use super::search::{self, Must, Task};
+use super::sight::Sight;
+use super::survey::{Exclusion, Survey};
+use super::usage::{Holdings, Usage};
+use crate::engine::{ConsideredTaint, Semantics};
+use crate::model::{ClaimSpec, DeviceId, ResourceClaim, Snapshot};
+
+/// So many steps are taken for all of them; who needs more may fit.
+const STEPS: u64 = 1_000_000;
+
+/// A claim that could get a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suitor<'a> {
+    /// The claim, which holds nothing yet.
+    pub claim: &'a ResourceClaim,
+    /// Which of its requests the device would serve, by its place.
+    pub request: usize,
+    /// Which alternative of it, where it has some.
+    pub alternative: Option<usize>,
+    /// What speaks against it for now.
+    pub exclusions: Vec<Exclusion>,
+}
+
+/// The claims that wait and that the device fits, those first that could have it at once.
+///
+/// It fits where the allocator could choose it for the request if nobody held anything and nothing were
+/// tainted.
+#[must_use]
+pub fn suitors<'a>(
+    snapshot: &'a Snapshot,
+    device: &DeviceId,
+    considered: &[ConsideredTaint],
+    known: (&Semantics, Sight),
+) -> Vec<Suitor<'a>> {
+    let mut scene = Scene::among(snapshot, considered, known, |_| true);
+    let waiting = snapshot
+        .claims
+        .iter()
+        .filter(|claim| claim.allocation.is_none());
+    let asking = waiting.filter_map(|claim| {
+        let spec = claim.spec.as_deref()?;
+        Some((claim, spec, demands(spec, &scene).ok()?))
+    });
+    let asking: Vec<_> = asking.collect();
+    let mut found: Vec<(Suitor<'a>, Question<'_, 'a>)> = Vec::new();
+    let survey = Survey::new(snapshot, &scene);
+    let Some(place) = survey.find(device) else {
+        return Vec::new();
+    };
+    for (claim, spec, demands) in &asking {
+        for (request, demand) in demands.iter().enumerate() {
+            for (number, choice) in demand.choices.iter().enumerate() {
+                let exclusions = survey.exclusions(choice, place);
+                if exclusions.iter().any(Exclusion::is_lasting) {
+                    continue;
+                }
+                let suitor = Suitor {
+                    claim,
+                    request,
+                    alternative: choice.alternative.map(|_| number),
+                    exclusions,
+                };
+                let must = Must {
+                    request,
+                    choice: number,
+                    device: place,
+                };
+                found.push((
+                    suitor,
+                    Question {
+                        spec,
+                        demands,
+                        must,
+                    },
+                ));
+            }
+        }
+    }
+    let steps = Cell::new(STEPS);
+    let nothing = Holdings::default();
+    let all = Holdings::of(&snapshot.claims, |id| scene.identity(id));
+    scene.lift = Lift::Everything;
+    found.retain(|(_, question)| question.fits(&scene, &nothing, &steps));
+    scene.lift = Lift::NOTHING;
+    let suitors = found.into_iter().map(|(mut suitor, question)| {
+        if suitor.exclusions.is_empty() && !question.fits(&scene, &all, &steps) {
+            suitor.exclusions.push(Exclusion::Company);
+        }
+        suitor
+    });
+    let mut suitors: Vec<_> = suitors.collect();
+    suitors.sort_by_key(|suitor| (!suitor.exclusions.is_empty(), &suitor.claim.name));
+    suitors
+}
+
+/// Can the claim be placed somewhere with the device for one of its requests?
+struct Question<'q, 'a> {
+    spec: &'a ClaimSpec,
+    demands: &'q [Demand<'a>],
+    must: Must,
+}
+
+impl<'a> Question<'_, 'a> {
+    /// Whether it can, or nobody knows, where claims hold `all`.
+    fn fits(&self, scene: &Scene<'a>, all: &Holdings<'a>, steps: &Cell<u64>) -> bool {
+        let nothing = Holdings::default();
+        let mut views = scene.views.iter().filter(|view| {
+            let mut pools = view.pools.iter();
+            pools.any(|pool| pool.devices.contains(&self.must.device))
+        });
+        views.any(|view| {
+            let answer = search::is_placeable(Task {
+                scene,
+                view,
+                usage: Usage { all, own: &nothing },
+                spec: self.spec,
+                demands: self.demands,
+                steps,
+                must: Some(self.must),
+            });
+            match answer {
+                Ok(true) | Err(Halt::Unknown(_)) => true,
+                Ok(false) | Err(Halt::No | Halt::Conflict | Halt::TooMany) => view.is_doubtful,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::placement::tests::{asks, id, name, terms, world};
+    use crate::model::{DeviceSelector, RequestTerms, Taint};
+
+    fn with_waiting(mut snapshot: Snapshot, terms: RequestTerms) -> Snapshot {
+        snapshot.claims.push(ResourceClaim {
+            name: name("waiting"),
+            uid: "waiting".into(),
+            controller: None,
+            spec: Some(Arc::new(asks(terms))),
+            allocation: None,
+            reserved_for: Vec::new(),
+        });
+        snapshot
+    }
+
+    /// What speaks against the device for those who fit it.
+    fn against(
+        snapshot: &Snapshot,
+        device: &str,
+        considered: &[ConsideredTaint],
+    ) -> Vec<Vec<Exclusion>> {
+        let semantics = Semantics::newest();
+        let known = (&semantics, Sight::COMPLETE);
+        let found = suitors(snapshot, &id(device), considered, known);
+        found.into_iter().map(|one| one.exclusions).collect()
+    }
+
+    #[test]
+    fn those_who_wait_for_a_device_are_found_and_what_speaks_against_them() {
+        let snapshot = with_waiting(world(), terms(1));
+        let taint = Taint {
+            key: "drain".to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".into(),
+            time_added: None,
+        };
+        let considered = [ConsideredTaint {
+            rule: None,
+            selector: Some(DeviceSelector {
+                pool: Some("a".into()),
+                ..DeviceSelector::default()
+            }),
+            taint,
+        }];
+        assert_eq!(against(&snapshot, "2", &considered), [vec![]]);
+        let tainted = against(&snapshot, "0", &considered);
+        assert!(matches!(tainted[0].as_slice(), [Exclusion::Tainted(_, _)]));
+    }
+
+    #[test]
+    fn who_cannot_fit_a_device_in_the_end_does_not_wait_for_it() {
+        let mut failing = terms(1);
+        let fails = "device.attributes['gpu.example.com'].model == 'a'";
+        failing.expressions.push(fails.into());
+        let mut large = terms(1);
+        large.capacity.insert("memory".into(), "10Gi".into());
+        for (why, terms, fits) in [
+            ("it asks for one", terms(1), true),
+            ("its node has one, and it asks for two", terms(2), false),
+            ("the scheduler fails on it", failing, false),
+            ("it has no such capacity", large, false),
+        ] {
+            let found = against(&with_waiting(world(), terms), "2", &[]);
+            assert_eq!(!found.is_empty(), fits, "{why}");
+        }
+        let mut nowhere = with_waiting(world(), terms(1));
+        nowhere.nodes.retain(|node| node.name.as_str() != "b");
+        assert!(against(&nowhere, "2", &[]).is_empty(), "its node is gone");
+    }
+
+    #[test]
+    fn a_device_is_not_to_be_had_now_while_what_else_is_needed_is_not_free() {
+        let held = world().with_claim("held", &["1"], asks(terms(1)));
+        let snapshot = with_waiting(held, terms(2));
+        assert_eq!(against(&snapshot, "0", &[]), [vec![Exclusion::Company]]);
+        let holders = Exclusion::Held(vec![name("held")]);
+        assert_eq!(against(&snapshot, "1", &[]), [vec![holders]]);
+        let free = with_waiting(world(), terms(2));
+        assert_eq!(against(&free, "0", &[]), [vec![]]);
+    }
+}

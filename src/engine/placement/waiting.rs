@@ -1,0 +1,52 @@
+//! Which claim waits, and is there a place for it?
+
+use super::nodes::NodeFacts;
+use super::office::Office;
+use super::outlook::Alone;
+use super::scene::Scene;
+use super::sight::Sight;
+use super::usage::Holdings;
+use crate::engine::{ConsideredTaint, Semantics};
+use crate::model::{NodeName, ResourceClaim, Snapshot};
+
+/// A claim that waits for devices.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<'a> {
+    /// What is there.
+    pub snapshot: &'a Snapshot,
+    /// The claim; it holds nothing. Several claims of one pod can be written as one.
+    pub claim: &'a ResourceClaim,
+    /// Nodes that all have to be the one on which it is placed, since something else is there already.
+    pub nodes: &'a [NodeName],
+    /// Taints that are asked about, beside those that are there.
+    pub considered: &'a [ConsideredTaint],
+    /// How that version of Kubernetes behaves, and what was read.
+    pub known: (&'a Semantics, Sight),
+}
+
+/// Whether there is a node with all that the claim needs; where nobody knows, there is none that is known.
+#[must_use]
+pub fn is_placeable<'a>(waiting: &Waiting<'a>) -> bool {
+    let scene = waiting.scene();
+    let all = Holdings::of(&waiting.snapshot.claims, |id| scene.identity(id));
+    alone(waiting, &scene, &all) == Alone::Placeable
+}
+
+impl<'a> Waiting<'a> {
+    /// Seen from the nodes on which the claim may be placed.
+    pub(super) fn scene(&self) -> Scene<'a> {
+        let is_meant = |node: &NodeFacts<'a>| self.is_meant(node.name);
+        Scene::among(self.snapshot, self.considered, self.known, is_meant)
+    }
+
+    fn is_meant(&self, name: Option<&str>) -> bool {
+        let mut nodes = self.nodes.iter();
+        nodes.all(|node| name.is_none_or(|name| name == node.as_str()))
+    }
+}
+
+/// What becomes of the claim as the scene is.
+pub(super) fn alone<'a>(waiting: &Waiting<'a>, scene: &Scene<'a>, all: &Holdings<'a>) -> Alone {
+    let mut office = Office::new(scene, all);
+    office.outlook(waiting.claim).alone
+}
