@@ -131,7 +131,8 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     } else {
         Detail::Terms
     };
-    let mut look = Look::open_for(&args.source.source(), context, detail).await?;
+    let look = Look::open_for(&args.source.source(), context, detail).await?;
+    let mut look = look.identifying(&args.picks.identity_attributes);
     let mut supposed = Vec::new();
     if let Some(choice) = choice {
         let missing = args.allow_missing.into();

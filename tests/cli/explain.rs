@@ -51,7 +51,7 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
 #[test]
 fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @r#"
-    pod/llm-2 -n training: waits for devices: the driver's taint on gpu.example.com/node-4/gpu-2 is to blame, without it there would be enough
+    pod/llm-2 -n training: waits for devices: the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2 keeps them from it; without that taint a node has enough
 
       claim llm-2-gpus-dfxl7, generated from a template
           (Pod training/llm-2: .spec.resourceClaims[0])
@@ -60,38 +60,39 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
           request gpus: 4 devices of class h200.example.com
               (ResourceClaim training/llm-2-gpus-dfxl7:
                   .spec.devices.requests[0].exactly)
-            9 devices could serve it: gpu.example.com/node-2/gpu-0,
+            9 devices fit and are free: gpu.example.com/node-2/gpu-0,
                 gpu.example.com/node-2/gpu-1, gpu.example.com/node-2/gpu-2 (+6)
-            26 devices out: class h200.example.com does not choose them:
+            26 devices do not fit class h200.example.com:
                 gpu.example.com/node-10/gpu-0, gpu.example.com/node-10/gpu-1,
                 gpu.example.com/node-10/gpu-2 (+23)
                 (DeviceClass h200.example.com: .spec.selectors[0].cel.expression)
               device.driver == "gpu.example.com" &&
                   device.attributes["gpu.example.com"].model == "H200"
-            10 devices held by other claims: gpu.example.com/node-1/gpu-0,
+            10 devices are held by other claims: gpu.example.com/node-1/gpu-0,
                 gpu.example.com/node-1/gpu-1, gpu.example.com/node-1/gpu-2 (+7)
-            1 device kept out by taint
-                gpu.example.com/ecc-errors=uncorrectable:NoSchedule of their driver,
-                the request does not tolerate it: gpu.example.com/node-4/gpu-2
-                (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2])
+            1 device is kept out by taint
+                gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
+                which the request does not tolerate: gpu.example.com/node-4/gpu-2
+                (ResourceSlice node-4-gpu.example.com-k9q5r:
+                    .spec.devices[2].taints[0])
           request nic: 1 device of class nic.example.com
               (ResourceClaim training/llm-2-gpus-dfxl7:
                   .spec.devices.requests[1].exactly)
-            4 devices could serve it: nic.example.com/fabric/node-1/vf-1,
+            4 devices fit and are free: nic.example.com/fabric/node-1/vf-1,
                 nic.example.com/fabric/node-3/vf-1,
                 nic.example.com/fabric/node-4/vf-0 (+1)
-            40 devices out: class nic.example.com does not choose them:
+            40 devices do not fit class nic.example.com:
                 gpu.example.com/node-1/gpu-0, gpu.example.com/node-1/gpu-1,
                 gpu.example.com/node-1/gpu-2 (+37)
                 (DeviceClass nic.example.com: .spec.selectors[0].cel.expression)
               device.driver == "nic.example.com"
-            2 devices held by other claims: nic.example.com/fabric/node-1/vf-0,
+            2 devices are held by other claims: nic.example.com/fabric/node-1/vf-0,
                 nic.example.com/fabric/node-3/vf-0
 
     What would alter that, one by one:
-      without the driver's taint on gpu.example.com/node-4/gpu-2: there would be
-          devices for it
-          (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2])
+      without the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule
+          on gpu.example.com/node-4/gpu-2: there would be devices for it
+          (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2].taints[0])
       with one more toleration in request gpus of a new claim: there would be
           devices for it
           (ResourceClaim training/llm-2-gpus-dfxl7:
@@ -107,7 +108,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
-    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no claim that waits fits it
+    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no request that waits could ever get it
 
       published for node node-9, generation 2 of pool node-9 counts
           (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1])
@@ -301,7 +302,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/classless"), @"
-    pod/classless -n ml: waits for devices: there is no device class gone
+    pod/classless -n ml: waits for devices: there is no device class gone until somebody makes it
 
       claim waiting (Pod ml/classless: .spec.resourceClaims[0])
         never allocated: it holds no device
