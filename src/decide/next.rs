@@ -53,7 +53,7 @@ pub enum Absent {
 pub struct Looked<'a> {
     /// Which devices are meant, as it was typed.
     pub typed: &'a Choice,
-    /// The same by their names.
+    /// These devices by their names.
     pub resolved: &'a Choice,
     /// The manifests that were given, each with the object as it is written.
     pub manifests: &'a [(DeviceTaintRule, Value)],
