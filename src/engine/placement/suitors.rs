@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use super::demand::{Demand, Halt, demands};
+use super::office::Office;
 use super::scene::{Lift, Scene};
 use super::search::{self, Must, Task};
 use super::sight::Sight;
@@ -88,7 +89,11 @@ pub fn suitors<'a>(
     scene.lift = Lift::Everything;
     found.retain(|(_, question)| question.fits(&scene, &nothing, &steps));
     scene.lift = Lift::NOTHING;
+    let mut office = Office::new(&scene, &all);
     let suitors = found.into_iter().map(|(mut suitor, question)| {
+        let failures = office.failures(suitor.claim).into_iter();
+        let failing = failures.map(|why| Exclusion::Failing(why.to_string()));
+        suitor.exclusions.extend(failing);
         if suitor.exclusions.is_empty() && !question.fits(&scene, &all, &steps) {
             suitor.exclusions.push(Exclusion::Company);
         }
@@ -205,6 +210,21 @@ mod tests {
         let mut nowhere = with_waiting(world(), terms(1));
         nowhere.nodes.retain(|node| node.name.as_str() != "b");
         assert!(against(&nowhere, "2", &[]).is_empty(), "its node is gone");
+    }
+
+    #[test]
+    fn nobody_could_have_a_device_now_for_whom_the_scheduler_fails_at_another() {
+        let mut snapshot = world();
+        let model = crate::model::AttributeValue::String("a".into());
+        snapshot.slices[1].devices[0].attributes = [("model".into(), model)].into_iter().collect();
+        let mut failing = terms(1);
+        let fails = "device.attributes['gpu.example.com'].model == 'a'";
+        failing.expressions.push(fails.into());
+        let found = against(&with_waiting(snapshot, failing), "2", &[]);
+        assert!(
+            matches!(found[0].as_slice(), [Exclusion::Failing(_)]),
+            "{found:?}"
+        );
     }
 
     #[test]

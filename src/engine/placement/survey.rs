@@ -48,6 +48,8 @@ pub enum Exclusion {
     TooSmall,
     /// What else the claim needs beside it is not free.
     Company,
+    /// The scheduler gives the claim up with this error, which comes from another device.
+    Failing(String),
     /// A selector of the device class fails for it, by its place, with this error: the scheduler gives
     /// up every attempt in which it comes to that device.
     ClassFails(usize, String),
@@ -74,6 +76,7 @@ impl Exclusion {
             | Self::Amount
             | Self::TooSmall
             | Self::Company
+            | Self::Failing(_)
             | Self::ClassFails(..)
             | Self::SelectorFails(..)
             | Self::Incomplete
@@ -95,6 +98,7 @@ impl Exclusion {
             | Self::Held(_)
             | Self::Amount
             | Self::Company
+            | Self::Failing(_)
             | Self::Incomplete
             | Self::Invalid
             | Self::Unknown(_) => false,

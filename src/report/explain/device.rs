@@ -296,6 +296,7 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::Held(_) => "another claim holds it".to_owned(),
         Exclusion::Amount => "too little is left of it".to_owned(),
         Exclusion::TooSmall => "it never has so much".to_owned(),
+        Exclusion::Failing(why) => format!("the scheduler gives up with an error: {why}"),
         Exclusion::Company => "what else the claim needs beside it is not free".to_owned(),
         Exclusion::Incomplete => "its pool is not published whole".to_owned(),
         Exclusion::Invalid => "its pool contradicts itself".to_owned(),

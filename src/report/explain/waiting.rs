@@ -397,6 +397,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
         Exclusion::Amount => plain("amount"),
         Exclusion::TooSmall => plain("too-small"),
         Exclusion::Company => plain("company"),
+        Exclusion::Failing(why) => ("failing", None, String::new(), why.clone(), None),
         Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
         Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
         Exclusion::Incomplete => plain("incomplete-pool"),
