@@ -354,7 +354,7 @@ impl Picker {
         let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
         if errors.clone().all(is_unpublished) {
             return failure
-                .hint("say of which driver, as --driver DRIVER, or leave them out: --skip-errors");
+                .hint("say of which driver, as 'DRIVER/*/*', or leave them out: --skip-errors");
         }
         if !errors.all(ExpressionError::is_of_the_device) {
             return failure.hint("ask for it in another way");
