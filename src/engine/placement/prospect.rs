@@ -37,7 +37,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::placement::tests::{asks, id, name, terms, world};
+    use crate::engine::placement::tests::{asks, id, name, overdrawn, terms, world};
     use crate::engine::placement::{Blame, Exclusion, Sight, TaintOwner};
     use crate::engine::{ConsideredTaint, Semantics};
     use crate::model::{
@@ -306,6 +306,10 @@ mod tests {
         let found = asked(&snapshot, asks(large), &[], &[]);
         assert_eq!(found.choices[0].usable, [id("1")]);
         let expected = [id("0"), id("2")].map(|id| (id, vec![Exclusion::TooSmall]));
+        assert_eq!(found.choices[0].excluded, expected);
+        let found = asked(&overdrawn(), asks(terms(1)), &[], &[]);
+        assert_eq!(found.choices[0].usable, [id("0")], "a further share");
+        let expected = [(id("1"), vec![Exclusion::TooSmall])];
         assert_eq!(found.choices[0].excluded, expected);
     }
 }

@@ -30,8 +30,8 @@ pub struct Suitor<'a> {
 
 /// The claims that wait and that the device fits, those first that could have it at once.
 ///
-/// It fits where the allocator could choose it for the request if nobody held anything and nothing were
-/// tainted.
+/// It fits where the allocator could choose it for the request if nothing were tainted, and nobody held
+/// anything or everybody what they hold.
 #[must_use]
 pub fn suitors<'a>(
     snapshot: &'a Snapshot,
@@ -87,7 +87,11 @@ pub fn suitors<'a>(
     let nothing = Holdings::default();
     let all = Holdings::of(&snapshot.claims, |id| scene.identity(id));
     scene.lift = Lift::Everything;
-    found.retain(|(_, question)| question.fits(&scene, &nothing, &steps));
+    // A further share of a device in use may be had that nobody could have first.
+    found.retain(|(_, question)| {
+        let mut held = [&nothing, &all].into_iter();
+        held.any(|held| question.fits(&scene, held, &steps))
+    });
     scene.lift = Lift::NOTHING;
     let mut office = Office::new(&scene, &all);
     let suitors = found.into_iter().map(|(mut suitor, question)| {
@@ -142,7 +146,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::engine::placement::tests::{asks, id, name, terms, world};
+    use crate::engine::placement::tests::{asks, id, name, overdrawn, terms, world};
     use crate::model::{DeviceSelector, RequestTerms, Taint};
 
     fn with_waiting(mut snapshot: Snapshot, terms: RequestTerms) -> Snapshot {
@@ -210,6 +214,13 @@ mod tests {
         let mut nowhere = with_waiting(world(), terms(1));
         nowhere.nodes.retain(|node| node.name.as_str() != "b");
         assert!(against(&nowhere, "2", &[]).is_empty(), "its node is gone");
+    }
+
+    #[test]
+    fn a_further_share_of_a_device_in_use_fits_that_nobody_could_have_first() {
+        let snapshot = with_waiting(overdrawn(), terms(1));
+        assert_eq!(against(&snapshot, "0", &[]), [vec![]]);
+        assert!(against(&snapshot, "1", &[]).is_empty());
     }
 
     #[test]

@@ -276,16 +276,16 @@ impl<'s, 'a> Survey<'s, 'a> {
             all,
             own: &self.nothing,
         };
-        if is_free(choice, at, usage(&self.nothing), self.scene) == Answer::No {
-            return Some(Exclusion::TooSmall);
-        }
-        let usage = usage(&self.all);
-        match is_free(choice, at, usage, self.scene) {
+        let is_free = |usage| is_free(choice, at, usage, self.scene);
+        let (nobody, usage) = (usage(&self.nothing), usage(&self.all));
+        match is_free(usage) {
             Answer::Yes => None,
             Answer::Perhaps => {
                 let why = "how much of it is left cannot be worked out";
                 Some(Exclusion::Unknown(why.to_owned()))
             }
+            // A further share of a device in use may be had that nobody could have first.
+            Answer::No if is_free(nobody) == Answer::No => Some(Exclusion::TooSmall),
             Answer::No => {
                 let identity = self.scene.at(at.1).identity;
                 let is_held = !choice.terms.admin_access && usage.is_held(identity);

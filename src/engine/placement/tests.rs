@@ -421,7 +421,7 @@ fn devices_have_to_be_alike_where_the_claim_asks_for_that() {
 }
 
 /// Devices `0` and `1` are halves of one card.
-fn halves() -> Snapshot {
+pub(super) fn halves() -> Snapshot {
     let mut snapshot = world();
     let counters = |much: &str| BTreeMap::from([("memory".into(), much.into())]);
     for device in &mut snapshot.slices[0].devices {
@@ -448,6 +448,18 @@ fn halves() -> Snapshot {
     }
     snapshot.slices.push(shared);
     snapshot.slices.remove(1);
+    snapshot
+}
+
+/// Halves of which the card has enough for none, and one of them is shared already.
+pub(super) fn overdrawn() -> Snapshot {
+    let mut snapshot = halves().with_claim("held", &["0"], asks(terms(1)));
+    let terms = snapshot.slices[1].terms.as_mut().expect("counters");
+    let counters = &mut terms.counters[0].counters;
+    counters.insert("memory".into(), "10Gi".into());
+    snapshot.slices[0].devices[0].allow_multiple_allocations = true;
+    let allocation = snapshot.claims[0].allocation.as_mut().expect("devices");
+    allocation.results[0].share_id = Some("share".to_owned());
     snapshot
 }
 
