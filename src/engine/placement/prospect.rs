@@ -41,8 +41,9 @@ mod tests {
     use crate::engine::placement::{Blame, Exclusion, Sight, TaintOwner};
     use crate::engine::{ConsideredTaint, Semantics};
     use crate::model::{
-        ClaimSpec, DeviceSelector, Effect, NodeName, Operator, ResourceClaim, Snapshot, Taint,
-        Toleration, Uid,
+        AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
+        DeviceSelector, Effect, NodeName, Operator, RequestTerms, ResourceClaim, Snapshot, Taint,
+        Toleration, Uid, Wish,
     };
 
     fn waiting(spec: ClaimSpec) -> ResourceClaim {
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(*out, [Exclusion::ClassFails(1, error.clone())]);
 
         // Where the allocator comes to a device that has it first, and needs no other, it does not fail.
-        let model = crate::model::AttributeValue::String("a".into());
+        let model = AttributeValue::String("a".into());
         snapshot.slices[0].devices[0].attributes = [("model".into(), model)].into_iter().collect();
         let of_request = |count| {
             let mut picky = terms(count);
@@ -311,5 +312,40 @@ mod tests {
         assert_eq!(found.choices[0].usable, [id("0")], "a further share");
         let expected = [(id("1"), vec![Exclusion::TooSmall])];
         assert_eq!(found.choices[0].excluded, expected);
+    }
+
+    #[test]
+    fn a_constraint_that_all_devices_of_a_node_break_ends_the_search_before_their_capacity_does() {
+        let mut snapshot = world();
+        snapshot.slices.truncate(1);
+        let numa = AttributeValue::Int(1);
+        for (place, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
+            device.allow_multiple_allocations = true;
+            device.capacity = [("memory".into(), "8Gi".into())].into_iter().collect();
+            if place > 0 {
+                device.attributes = [("numa".into(), numa.clone())].into_iter().collect();
+            }
+        }
+        let all = RequestTerms {
+            amount: DeviceAmount::All,
+            ..terms(1)
+        };
+        let alternatives = [("all".into(), all), ("one".into(), terms(1))];
+        let spec = ClaimSpec {
+            requests: vec![DeviceRequest {
+                name: "r".into(),
+                wish: Wish::FirstAvailable(alternatives.into()),
+            }],
+            constraints: vec![DeviceConstraint {
+                requests: Vec::new(),
+                rule: ConstraintRule::Same("gpu.example.com/numa".into()),
+            }],
+        };
+        // The first device is used up, and lacks the attribute.
+        let snapshot = snapshot
+            .with_claim("used", &["0"], asks(terms(1)))
+            .share(0, "8Gi");
+        let found = asked(&snapshot, spec, &[], &[]);
+        assert_eq!(found.blame, Blame::Devices);
     }
 }

@@ -313,9 +313,6 @@ impl<'s, 'a> Search<'s, 'a> {
         if is_held || is_taken || scene.is_blocked(place, &terms.tolerations) {
             return Ok(None);
         }
-        let Some(portion) = self.portion(at, place)? else {
-            return Ok(None);
-        };
         // A further share of a device in use pays no counters again.
         let is_paid = chosen.is_shared
             && (usage.is_shared(chosen.identity) || self.shared.contains_key(&chosen.identity));
@@ -342,6 +339,17 @@ impl<'s, 'a> Search<'s, 'a> {
                 Force::Must => Err(Halt::Conflict),
             };
         }
+        // Constraints come first: they end the search where all devices of a node are asked for.
+        let Some(portion) = self.portion(at, place)? else {
+            let request = self.for_request(at);
+            for constraint in &mut self.constraints {
+                constraint.remove(request);
+            }
+            if chosen.has_counters {
+                self.remaining.give_back(chosen.pool, chosen.device);
+            }
+            return Ok(None);
+        };
         if chosen.is_shared {
             self.shared
                 .entry(chosen.identity)

@@ -154,7 +154,7 @@ impl Snapshot {
         self
     }
 
-    fn share(mut self, claim: usize, memory: &str) -> Self {
+    pub(super) fn share(mut self, claim: usize, memory: &str) -> Self {
         let allocation = self.claims[claim].allocation.as_mut().expect("allocated");
         allocation.results[0].share_id = Some(format!("share-{claim}"));
         let consumed = BTreeMap::from([("memory".into(), memory.into())]);
