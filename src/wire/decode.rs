@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
+use super::culprit::FieldsError;
 use super::detail::Detail;
 use super::object::ToObject;
 use super::versions::Layout;
-
-/// What is wrong with the fields of an object, and with which.
-pub(super) type FieldsError = serde_path_to_error::Error<serde_json::Error>;
 
 /// What the objects of a kind are decoded into.
 pub(super) trait Decode: ToObject + Sized {

@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_path_to_error::{Path, Segment};
 
 use super::context::Context;
-use super::decode::{Decode, FieldsError};
+use super::culprit::{self, FieldsError};
+use super::decode::Decode;
 use super::detail::Detail;
 use super::error::FieldError;
 use super::object::{Object, ToObject};
@@ -49,7 +49,7 @@ pub(super) struct Described<T> {
 
 impl<T: Description> Decode for Described<T> {
     fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
-        let read: Metadata = serde_path_to_error::deserialize(fields)?;
+        let read: Metadata = culprit::decode(fields)?;
         Ok(Self {
             metadata: read.metadata.unwrap_or_default(),
             fields: fields.clone(),
@@ -79,13 +79,13 @@ impl<T: Description> ToObject for Described<T> {
     ) -> Result<Option<Object>, FieldError> {
         let mut object = Cow::Borrowed(&self.fields);
         for _ in 0..MOST {
-            let error = match serde_path_to_error::deserialize::<_, T>(object.as_ref()) {
+            let error = match culprit::decode::<T>(&object) {
                 Ok(described) => return described.to_fact(metadata, context),
                 Err(error) => error,
             };
-            let path = error.path().to_string();
-            let wrong = FieldError::new(&path, error.inner().to_string());
-            let Some(Value::String(text)) = find(object.to_mut(), error.path()) else {
+            let path = error.path();
+            let wrong = FieldError::new(&path, error.problem);
+            let Some(Value::String(text)) = culprit::at(object.to_mut(), &error.way) else {
                 return Err(wrong);
             };
             *text = Time::replaced(text, &path, context).ok_or(wrong)?;
@@ -93,19 +93,6 @@ impl<T: Description> ToObject for Described<T> {
         let problem = "has too many times that cannot be represented".to_owned();
         Err(FieldError::new("it", problem))
     }
-}
-
-/// The value at `path`.
-fn find<'a>(object: &'a mut Value, path: &Path) -> Option<&'a mut Value> {
-    let mut value = object;
-    for segment in path {
-        value = match segment {
-            Segment::Map { key } => value.get_mut(key)?,
-            Segment::Seq { index } => value.get_mut(index)?,
-            Segment::Enum { .. } | Segment::Unknown => return None,
-        };
-    }
-    Some(value)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::Error;
 use serde_json::Value;
-use serde_path_to_error::Segment;
 
-use super::decode::FieldsError;
+use super::culprit::FieldsError;
 use super::error::DecodeError;
 use super::locate::Step;
 use super::meta::ListMeta;
@@ -96,7 +95,7 @@ pub(super) struct Misfit {
 
 impl Misfit {
     /// What `error` says about the fields of an object.
-    pub(super) fn new(kind: Kind, fields: &Value, error: &FieldsError) -> Self {
+    pub(super) fn new(kind: Kind, fields: &Value, error: FieldsError) -> Self {
         let text = |key| {
             let value = fields.get("metadata")?.get(key)?;
             value.as_str().filter(|text| !text.is_empty())
@@ -105,17 +104,12 @@ impl Misfit {
             Some(namespace) => format!("{namespace}/{name}"),
             None => name.to_owned(),
         });
-        let step = |segment: &Segment| match segment {
-            Segment::Map { key } => Some(Step::Key(key.clone())),
-            Segment::Seq { index } => Some(Step::Index(*index)),
-            Segment::Enum { .. } | Segment::Unknown => None,
-        };
         Self {
             kind,
             name,
-            field: error.path().to_string(),
-            way: error.path().iter().map_while(step).collect(),
-            problem: error.inner().to_string(),
+            field: error.path(),
+            way: error.way,
+            problem: error.problem,
         }
     }
 

@@ -24,6 +24,7 @@ mod class;
 mod container;
 mod context;
 mod counter;
+mod culprit;
 mod decode;
 mod described;
 mod detail;

@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::budget::PodDisruptionBudget;
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
-use super::decode::{Decode, FieldsError};
+use super::culprit::{self, FieldsError};
+use super::decode::Decode;
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::event::Event;
@@ -29,7 +30,7 @@ macro_rules! plain {
     ($($shape:ident),*) => {
         $(impl Decode for $shape {
             fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
-                serde_path_to_error::deserialize(fields)
+                culprit::decode(fields)
             }
 
             fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
@@ -49,10 +50,9 @@ plain!(DeviceTaintRule, DeviceClass, Pod);
 impl Decode for ResourceClaim {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
         match layout {
-            Layout::Usual => serde_path_to_error::deserialize(fields),
+            Layout::Usual => culprit::decode(fields),
             Layout::Basic => {
-                serde_path_to_error::deserialize::<_, claim_v1beta1::ResourceClaim>(fields)
-                    .map(Self::from)
+                culprit::decode::<claim_v1beta1::ResourceClaim>(fields).map(Self::from)
             }
         }
     }
@@ -78,10 +78,9 @@ impl Decode for ResourceClaim {
 impl Decode for ResourceSlice {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
         match layout {
-            Layout::Usual => serde_path_to_error::deserialize(fields),
+            Layout::Usual => culprit::decode(fields),
             Layout::Basic => {
-                serde_path_to_error::deserialize::<_, slice_v1beta1::ResourceSlice>(fields)
-                    .map(Self::from)
+                culprit::decode::<slice_v1beta1::ResourceSlice>(fields).map(Self::from)
             }
         }
     }

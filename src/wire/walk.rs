@@ -237,7 +237,7 @@ impl Found {
     ) -> Result<(), E> {
         let decoded = WireObject::from_fields(version, &object);
         let decoded = decoded.map_err(|error| {
-            let misfit = Misfit::new(version.kind, &object, &error);
+            let misfit = Misfit::new(version.kind, &object, error);
             let told = E::custom(&misfit.problem);
             self.failure = Some(Failure::Misfit(misfit));
             told
