@@ -49,6 +49,7 @@ mod request;
 mod rule;
 mod selector;
 mod shape;
+mod shared;
 mod slice;
 mod slice_names;
 mod slice_v1beta1;

@@ -1,6 +1,7 @@
 //! From the wire to facts, one object at a time.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,8 +9,11 @@ use serde_json::Value;
 use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
+use super::shared::SharedSpecs;
 use crate::model::kind::for_each_kind;
-use crate::model::{self, Kind, NamespacedName, NodeName, ObjectName, Snapshot, Warning};
+use crate::model::{
+    self, ClaimSpec, Kind, NamespacedName, NodeName, ObjectName, Snapshot, Warning,
+};
 
 macro_rules! objects {
     ($(
@@ -142,6 +146,25 @@ pub struct Item {
     pub written: Option<Box<Value>>,
 }
 
+impl Item {
+    /// What the claim asks for, where it is one and that is known.
+    pub(super) fn asks_for(&self) -> Option<&Arc<ClaimSpec>> {
+        if let Object::ResourceClaim(claim) = &self.object {
+            claim.spec.as_ref()
+        } else {
+            None
+        }
+    }
+
+    /// The claim, with what it asks for.
+    pub(super) fn asking_for(mut self, spec: Arc<ClaimSpec>) -> Self {
+        if let Object::ResourceClaim(claim) = &mut self.object {
+            claim.spec = Some(spec);
+        }
+        self
+    }
+}
+
 /// A wire object that can become a fact.
 pub(super) trait ToObject {
     /// Who it is.
@@ -159,6 +182,7 @@ pub(super) trait ToObject {
 #[derive(Debug, Default)]
 pub(super) struct Converter {
     context: Context,
+    specs: SharedSpecs,
 }
 
 impl Converter {
@@ -188,6 +212,11 @@ impl Converter {
             resource_version: metadata.resource_version.clone().unwrap_or_default(),
             written: None,
         }))
+    }
+
+    /// What claims ask for.
+    pub(super) fn specs(&mut self) -> &mut SharedSpecs {
+        &mut self.specs
     }
 
     /// Oddities of the objects so far; their order does not depend on that of the objects.

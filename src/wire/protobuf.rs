@@ -16,6 +16,7 @@ use super::field::{Field, Value, complete, malformed, read_field};
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
 use super::shape::WireObject;
+use super::shared::spec_of;
 use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
@@ -374,6 +375,27 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
 
 /// Decodes one object and turns it into a fact.
 pub(super) fn object(
+    converter: &mut Converter,
+    version: &Version,
+    detail: Detail,
+    bytes: &[u8],
+    position: impl Fn() -> String,
+) -> Result<Option<Item>, DecodeError> {
+    let Some(spec) = spec_of(version, detail, bytes) else {
+        return fact(converter, version, detail, bytes, position);
+    };
+    if let Some(known) = converter.specs().get(spec) {
+        let claim = fact(converter, version, Detail::Names, bytes, position)?;
+        return Ok(claim.map(|claim| claim.asking_for(known)));
+    }
+    let claim = fact(converter, version, detail, bytes, position)?;
+    if let Some(known) = claim.as_ref().and_then(Item::asks_for) {
+        converter.specs().note(spec, known);
+    }
+    Ok(claim)
+}
+
+fn fact(
     converter: &mut Converter,
     version: &Version,
     detail: Detail,

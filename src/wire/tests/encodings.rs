@@ -4,12 +4,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::strategy::any_object;
-use crate::wire::Detail;
-use crate::wire::ObjectMeta;
+use crate::model::Kind;
 use crate::wire::claim::ResourceClaim;
+use crate::wire::object::Converter;
 use crate::wire::pod::{Pod, PodSpec};
+use crate::wire::protobuf::object;
 use crate::wire::shape::WireObject;
 use crate::wire::testing::{encode, version_of};
+use crate::wire::{Detail, ObjectMeta, versions_of};
 
 /// Leaves out `null`, as Go does; an absent field and `null` must be the same.
 fn without_nulls(value: Value) -> Value {
@@ -49,6 +51,21 @@ proptest! {
             object
         };
         prop_assert_eq!(brief, expected);
+    }
+
+    /// What claims ask for in the same bytes is decoded once.
+    #[test]
+    fn claims_that_ask_for_the_same_are_as_each_is_alone(objects in prop::collection::vec(any_object(), 1..24)) {
+        let version = versions_of(Kind::ResourceClaim).next().expect("a version");
+        let claims = objects.iter().filter(|object| object.kind() == Kind::ResourceClaim);
+        let claims: Vec<Vec<u8>> = claims.map(encode).collect();
+        let mut together = Converter::default();
+        for claim in claims.iter().chain(&claims) {
+            let decoded = |converter: &mut Converter| {
+                object(converter, version, Detail::Terms, claim, || "a claim".to_owned())
+            };
+            prop_assert_eq!(decoded(&mut together), decoded(&mut Converter::default()));
+        }
     }
 
     #[test]
