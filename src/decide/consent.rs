@@ -159,6 +159,9 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     let hardware: Vec<String> = hardware.iter().map(ToString::to_string).collect();
     let refused = match (hardware.as_slice(), others.as_slice()) {
         ([], []) => return Ok(()),
+        ([], others) if others.iter().all(|found| found.is_of_a_digest()) => {
+            "the impact is not what --expect says".to_owned()
+        }
         ([], _) => "the impact is more than --expect says".to_owned(),
         (changed, _) => changed.join("; "),
     };

@@ -12,6 +12,7 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let mut sentences = vec![evicted(report)];
     sentences.extend(budgets(&report.summary));
     sentences.extend(unplaceable(&report.summary));
+    sentences.extend(perhaps_worse(report));
     sentences.extend(others(&report.summary));
     let tripped = report.guards.iter().filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
@@ -93,6 +94,21 @@ fn unplaceable(summary: &Summary) -> Option<String> {
     })
 }
 
+/// That pods may be hit harder than is said, where it is known who is evicted.
+fn perhaps_worse(report: &ImpactReport) -> Option<String> {
+    let summary = &report.summary;
+    let is_known = summary.in_danger().exact().is_some();
+    if is_known || summary.pods == 0 || summary.evicted().exact().is_none() {
+        return None;
+    }
+    let gaps = report.incomplete.iter();
+    let gaps: Vec<&str> = gaps.map(|gap| gap.what.as_str()).collect();
+    Some(format!(
+        "It may hurt more than is said here, for want of {}.",
+        gaps.join(", ")
+    ))
+}
+
 fn why_none(report: &ImpactReport) -> String {
     let mut effects: Vec<_> = report
         .taints
@@ -169,7 +185,24 @@ fn others(summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Gap, Kind};
     use crate::report::count::Count;
+    use crate::report::testing::Example;
+
+    #[test]
+    fn what_could_not_be_read_may_make_it_worse() {
+        let mut example = Example::new();
+        assert_eq!(perhaps_worse(&example.report()), None);
+        let denied = |kind| Gap::of(kind, "access denied");
+        example.reading.gaps.push(denied(Kind::PodDisruptionBudget));
+        assert_eq!(
+            perhaps_worse(&example.report()).as_deref(),
+            Some("It may hurt more than is said here, for want of poddisruptionbudgets.")
+        );
+        // Whoever is not known is told first.
+        example.reading.gaps.push(denied(Kind::Pod));
+        assert_eq!(perhaps_worse(&example.report()), None);
+    }
 
     #[test]
     fn claims_without_another_place_are_said_as_far_as_they_are_known() {

@@ -129,6 +129,20 @@ impl fmt::Display for Objection {
 }
 
 impl Objection {
+    /// Whether all that is known is that the two are not the same.
+    #[must_use]
+    pub fn is_of_a_digest(&self) -> bool {
+        match self {
+            Self::OtherDigest { .. } => true,
+            Self::Exchanged { .. }
+            | Self::OtherHardware { .. }
+            | Self::OtherTaints { .. }
+            | Self::NewPod { .. }
+            | Self::Earlier { .. }
+            | Self::LessKnown { .. } => false,
+        }
+    }
+
     /// Whether it is about what the devices are, and not about whom it hits.
     #[must_use]
     pub fn is_about_hardware(&self) -> bool {
