@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::devices::{Allocated, DeviceTable};
 use super::select::RuleIndex;
-use super::tolerate::{Deadline, deadline, tolerates, tolerates_eviction};
+use super::tolerate::{Deadline, deadline, tolerates};
 use super::{Cause, DeviceTaint, Origin};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
 
@@ -22,7 +22,7 @@ pub(crate) struct AffectedClaim<'a> {
     pub(crate) causes: Vec<Cause<'a>>,
     /// Whether a considered `NoExecute` taint is tolerated forever on some device.
     pub(crate) tolerated: bool,
-    /// Whether only a toleration without effect stands against a considered taint.
+    /// Whether the scheduler takes a considered taint as tolerated that evicts all the same.
     pub(crate) schedule_only: bool,
     /// Whether a considered taint selects a device where this version does not look.
     pub(crate) unpublished: bool,
@@ -117,7 +117,7 @@ impl<'a> AffectedClaim<'a> {
         match deadline(taint, &result.tolerations, now) {
             Deadline::Never => self.tolerated |= considered,
             Deadline::At(at) => {
-                self.schedule_only |= considered && only_schedulable(result, taint);
+                self.schedule_only |= considered && is_schedulable(result, taint);
                 let device = &result.device;
                 push(
                     &mut self.causes,
@@ -141,11 +141,9 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Whether the scheduler takes `taint` as tolerated, and the eviction controller does not.
-fn only_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
+/// Whether the scheduler takes `taint` as tolerated: it counts neither the effect that a toleration leaves
+/// out nor its seconds.
+fn is_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
     let mut tolerations = result.tolerations.iter();
-    tolerations
-        .clone()
-        .any(|toleration| tolerates(toleration, taint))
-        && !tolerations.any(|toleration| tolerates_eviction(toleration, taint))
+    tolerations.any(|toleration| tolerates(toleration, taint))
 }

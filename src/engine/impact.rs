@@ -107,8 +107,9 @@ pub struct PodImpact<'a> {
     pub causes: Vec<Cause<'a>>,
     /// The claims through which it uses a selected device, in the order of the pod's spec.
     pub claims: Vec<ClaimUse<'a>>,
-    /// Whether a claim of these tolerates a considered taint only by a toleration without effect:
-    /// good enough for the scheduler, not for the eviction controller.
+    /// Whether a claim of these tolerates a considered taint for the scheduler, and not for the eviction
+    /// controller, or not for long: by a toleration without effect, or by one with seconds. These count
+    /// from when the taint was added, so that a pod which is made again after them has none.
     pub tolerates_schedule_only: bool,
 }
 

@@ -176,8 +176,7 @@ impl Hazard {
             | Self::SiblingInUse
             | Self::NodeNotReady
             | Self::DriverDown
-            | Self::NodeMaintenance
-            | Self::ToleratesScheduleOnly => true,
+            | Self::NodeMaintenance => true,
             Self::PdbViolated
             | Self::PdbAmbiguous
             | Self::LastReplica
@@ -189,7 +188,8 @@ impl Hazard {
             | Self::DaemonSet
             | Self::Critical
             | Self::LocalData
-            | Self::LongGrace => false,
+            | Self::LongGrace
+            | Self::ToleratesScheduleOnly => false,
         }
     }
 
@@ -257,7 +257,7 @@ impl Hazard {
             }
             Self::TerminalStillReserved => "has ended already, and still holds the device",
             Self::ToleratesScheduleOnly => {
-                "its toleration has no effect: scheduled again and evicted again, forever"
+                "its toleration is good for the scheduler alone: scheduled and evicted, forever"
             }
             Self::ForeignTaint => "is also evicted by another rule or by a taint of the driver",
         }

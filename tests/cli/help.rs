@@ -200,8 +200,8 @@ fn hazards_are_explained() {
     sibling-in-use           others stay on the hardware that it leaves: partitions
                              or shares of it
     terminal-still-reserved  has ended already, and still holds the device
-    tolerates-schedule-only  its toleration has no effect: scheduled again and
-                             evicted again, forever
+    tolerates-schedule-only  its toleration is good for the scheduler alone:
+                             scheduled and evicted, forever
     foreign-taint            is also evicted by another rule or by a taint of the
                              driver
     [exit status: 0]

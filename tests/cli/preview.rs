@@ -20,11 +20,11 @@ fn one_device_is_asked_about_without_a_taint() {
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 
@@ -75,12 +75,12 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     Each is on node-7.
 
     What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods, and none would be left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 would do; no other device for claim embed-5f6b8c9d77-f6ln5-gpu-kq8sm: gpu needs 1, 0 would do
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 would do; has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+3)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+4)
     danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica (+3)
     danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica (+2)
     warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement (+4)
@@ -232,18 +232,18 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; then all 8 devices are free.
+    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then.
     Each is on node-3.
 
     What hurts most:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
-      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken; its toleration is good for the scheduler alone: scheduled and evicted, forever
+      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions; its toleration is good for the scheduler alone: scheduled and evicted, forever
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
-    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
-    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
@@ -251,9 +251,8 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     now        1 pod   ███████████████
     +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
-    +2m30s                                              2 devices
+    +2m30s                                              1 device
     +30m       1 pod   ███████████████
-    +90m                                                4 devices
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -348,7 +347,7 @@ fn existing_rule_is_asked_about_by_name() {
     It is on node-6 and uses gpu.example.com/node-6/gpu-0.
 
     What hurts most:
-      warning   Deployment/chat of serving: its toleration has no effect: scheduled again and evicted again, forever
+      warning   Deployment/chat of serving: its toleration is good for the scheduler alone: scheduled and evicted, forever
 
     SEVERITY   WHEN   POD                             WORKLOAD          WHY-IT-HURTS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only (+1)
@@ -371,7 +370,7 @@ fn several_rules_are_one_question() {
 
     What hurts most:
       warning   Job/fold of research: Job fold fails
-      warning   Deployment/chat of serving: its toleration has no effect: scheduled again and evicted again, forever
+      warning   Deployment/chat of serving: its toleration is good for the scheduler alone: scheduled and evicted, forever
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       WHY-IT-HURTS
     warning    +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-restart (+1)
@@ -400,18 +399,18 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; then all 8 devices are free.
+    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then.
     Each is on node-3.
 
     What hurts most:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
-      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken; its toleration is good for the scheduler alone: scheduled and evicted, forever
+      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions; its toleration is good for the scheduler alone: scheduled and evicted, forever
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
-    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+1)
-    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+2)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
@@ -419,9 +418,8 @@ fn manifest_is_asked_about_before_it_is_created() {
     now        1 pod   ███████████████
     +30s                                                2 devices
     +2m       2 pods   ██████████████████████████████
-    +2m30s                                              2 devices
+    +2m30s                                              1 device
     +30m       1 pod   ███████████████
-    +90m                                                4 devices
 
     The controller would say, for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -923,7 +921,7 @@ fn effect_none_is_looked_at_as_no_execute_and_that_is_said() {
     let run = preview("gpu.example.com/node-7/gpu-0 example.com/maintenance:None -o name");
     assert!(
         run.stderr
-            .contains("effect None evicts nobody: this is whom NoExecute would hit"),
+            .contains("without an effect, or with None, a rule evicts nobody: this is whom NoExecute would hit"),
         "{}",
         run.shown()
     );

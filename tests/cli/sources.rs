@@ -133,6 +133,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
+    It may hurt more than is said here, for want of resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
     The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
@@ -257,6 +258,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     d/p/x   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
+    It may hurt more than is said here, for want of poddisruptionbudgets, nodes, replacements.
     The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
     It is on n and uses d/p/x.
 

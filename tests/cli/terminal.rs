@@ -112,11 +112,13 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     What hurts most:
       danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1
-        would be taken; Deployment rerank has 1 ready pod, and none would be left
+        would be taken; Deployment rerank has 1 ready pod, and none would be left;
+        its toleration is good for the scheduler alone: scheduled and evicted,
+        forever
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+3)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+4)
     warning    now    research/notebook-anna           unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace (+1)
 
@@ -152,11 +154,11 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     What hurts most:
       danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1
-        ready pod, and none would be left
+        ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 
@@ -187,11 +189,12 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler
+        alone: scheduled and evicted, forever
       warning   research/notebook-anna: has no controller: nothing creates it again
 
     SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+3)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
 

@@ -79,7 +79,7 @@ fn unnamed() -> Warning {
 fn looked_at_as_no_execute() -> Warning {
     Warning {
         code: "previewed-as-no-execute",
-        message: "effect None evicts nobody: this is whom NoExecute would hit".to_owned(),
+        message: "without an effect, or with None, a rule evicts nobody: this is whom NoExecute would hit".to_owned(),
         fix: None,
     }
 }

@@ -50,12 +50,26 @@ fn toleration_without_effect_does_not_keep_a_pod() {
 }
 
 #[test]
-fn toleration_without_effect_beside_a_finite_one_is_not_a_loop() {
-    let world = World::default()
-        .claim("team/claim", &[GPU_0], &[":", ":NoExecute@60"])
-        .pod("team/pod", &["claim"]);
-    let taints = [considered(GPU_0, MAINTENANCE)];
-    assert!(!world.preview(&taints).pods[0].tolerates_schedule_only);
+fn the_seconds_of_a_toleration_count_for_eviction_and_not_for_the_scheduler() {
+    let returns = |tolerations: &[&str]| {
+        let world = World::default()
+            .claim("team/claim", &[GPU_0], tolerations)
+            .pod("team/pod", &["claim"]);
+        let taints = [considered(GPU_0, MAINTENANCE)];
+        world.preview(&taints).pods[0].tolerates_schedule_only
+    };
+    for tolerations in [&[":NoExecute@60"][..], &[":", ":NoExecute@60"]] {
+        assert!(returns(tolerations), "{tolerations:?}");
+    }
+    // Who tolerates it forever is not evicted, and who does not is not scheduled there again.
+    for tolerations in [
+        &[":NoExecute"][..],
+        &[":NoExecute@60", ":NoExecute"],
+        &[],
+        &[":NoSchedule"],
+    ] {
+        assert!(!returns(tolerations), "{tolerations:?}");
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub(super) struct Evidence<'a> {
     nodes: BTreeMap<&'a NodeName, &'a Node>,
     publishers: Publishers,
     published: BTreeSet<&'a DeviceId>,
+    owners: BTreeSet<&'a Uid>,
     now: Timestamp,
 }
 
@@ -71,7 +72,9 @@ impl<'a> Evidence<'a> {
         let nodes = reading.snapshot.nodes.iter();
         let names = impact.pods.iter().filter_map(|pod| pod.pod.node.clone());
         let published = impact.devices.iter().filter(|device| device.published);
+        let owners = reading.snapshot.workloads().into_iter();
         Self {
+            owners: owners.map(|(_, workload)| &workload.uid).collect(),
             publishers: Publishers::of(reading, &names.collect()),
             published: published.map(|device| &device.id).collect(),
             reading,
@@ -144,7 +147,13 @@ impl<'a> Evidence<'a> {
             Hazard::NodeNotReady => self.node_not_ready(pod),
             Hazard::DriverDown => self.driver_down(impact),
             Hazard::NodeMaintenance => self.node_maintenance(pod),
-            Hazard::Unmanaged => plain(pod.controller.is_none()),
+            Hazard::Unmanaged => match &pod.controller {
+                None => plain(true),
+                Some(owner) => self.is_gone(owner).then(|| {
+                    let Controller { kind, name, .. } = owner;
+                    format!("its {kind} {name} is gone: nothing creates it again")
+                }),
+            },
             Hazard::DaemonSet => {
                 let controller = pod.controller.as_ref();
                 plain(controller.is_some_and(|owner| &*owner.kind == "DaemonSet"))
@@ -155,8 +164,33 @@ impl<'a> Evidence<'a> {
                 let grace = pod.grace_period_seconds;
                 format!("has {grace}s to stop, and holds the device meanwhile")
             }),
-            Hazard::ToleratesScheduleOnly => plain(impact.tolerates_schedule_only),
+            Hazard::ToleratesScheduleOnly => {
+                plain(impact.tolerates_schedule_only && self.is_made_again(pod))
+            }
         }
+    }
+
+    /// Whether the pod comes back, as far as is known.
+    fn is_made_again(&self, pod: &Pod) -> bool {
+        let owner = pod.controller.as_ref();
+        owner.is_some_and(|owner| !self.is_gone(owner))
+            && match self.fates.get(&pod.uid) {
+                Some(JobFate::Fails | JobFate::IndexFails) => false,
+                Some(
+                    JobFate::StartsAgain
+                    | JobFate::Counts { .. }
+                    | JobFate::Depends(_)
+                    | JobFate::Unknown,
+                )
+                | None => true,
+            }
+    }
+
+    /// Whether a pod's controller is known not to be there. Another one of the same name makes its own.
+    fn is_gone(&self, owner: &Controller) -> bool {
+        let kind = owner.workload_kind();
+        kind.is_some_and(|kind| self.reading.known.contains(&kind))
+            && !self.owners.contains(&owner.uid)
     }
 
     fn refused(&self, pod: &Pod) -> Option<String> {
@@ -505,6 +539,34 @@ mod tests {
         ] {
             assert!(codes(testing::with_verdict(&pod, verdict)).is_empty());
         }
+    }
+
+    #[test]
+    fn a_pod_whose_controller_is_gone_is_made_by_nobody() {
+        let mut reading = calm();
+        let told = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
+        reading.snapshot.replica_sets.clear();
+        let expected = "its ReplicaSet train-6d is gone: nothing creates it again";
+        assert_eq!(
+            told(&reading),
+            [("unmanaged".to_owned(), expected.to_owned())]
+        );
+        let mut other = workload("train-6d", 5);
+        other.uid = "uid-of-another".into();
+        reading.snapshot.replica_sets = vec![ReplicaSet(other)];
+        assert_eq!(told(&reading)[0].0, "unmanaged");
+        // What was not read may be there.
+        reading.known.remove(&Kind::ReplicaSet);
+        assert_eq!(told(&reading), []);
+    }
+
+    #[test]
+    fn who_nobody_makes_again_does_not_come_back() {
+        let mut pod = pod();
+        pod.controller = None;
+        let mut impact = testing::evicted(&pod, 0);
+        impact.tolerates_schedule_only = true;
+        assert_eq!(codes(impact), ["unmanaged"]);
     }
 
     #[test]
