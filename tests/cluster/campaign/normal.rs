@@ -14,11 +14,11 @@ pub fn text(shown: &str) -> String {
 /// A row with its causes in one order: which of two is the earlier may differ by the second in which
 /// the rule was made.
 fn in_one_order(row: String) -> String {
-    let rule_first = row.strip_suffix(", this taint");
-    match rule_first.and_then(|row| row.rsplit_once(" rule ")) {
-        Some((front, rule)) => format!("{front} this taint, rule {rule}"),
-        None => row,
-    }
+    let rule_first = row.split_once(", this taint").and_then(|(row, behind)| {
+        let (front, rule) = row.rsplit_once(" rule ")?;
+        Some(format!("{front} this taint, rule {rule}{behind}"))
+    });
+    rule_first.unwrap_or(row)
 }
 
 /// `TIME` or `LONG` for a time or a duration, whatever stands around it.
