@@ -14,6 +14,7 @@ use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::wanted::Wanted;
+use crate::cluster::Detail;
 use crate::decide::choice::{
     self, Ambiguous, Picker, Picks, Shown, Typed, hardware_among, refuse_empty_names,
     refuse_unknown_attributes,
@@ -178,13 +179,15 @@ impl DevicesArgs {
         let is_alone = Picker::parse(&beside_it)?.is_none();
         let node = picks.node.clone().filter(|_| is_alone);
         let picker = Picker::parse(if is_alone { &beside_it } else { &picks })?;
-        let look = Look::open(&self.source.source(), context).await?;
-        let mut look = look.with_attributes_for(picker.as_ref()).await?;
         let columns = self.columns();
-        let has_attributes = picker.as_ref().is_some_and(Picker::needs_attributes);
-        if (!columns.is_empty() || self.free) && !has_attributes {
-            look = look.with_attributes(&[]).await?;
-        }
+        // Read at once: slices that are read again are another round of questions.
+        let wanted = if self.free || !columns.is_empty() {
+            Detail::Attributes
+        } else {
+            Detail::Names
+        };
+        let look = Look::open_for(&self.source.source(), context, wanted).await?;
+        let look = look.with_attributes_for(picker.as_ref()).await?;
         refuse_unknown_attributes(&columns.names, &look.reading)?;
         let picked = match &picker {
             Some(picker) => Some(picker.resolve(&look.reading, &shown.names(), &look.semantics)?),
