@@ -95,32 +95,18 @@ fn needed(all: usize, is_enough: impl Fn(usize) -> bool) -> usize {
     enough
 }
 
-/// The value at the end of the way.
-pub(super) fn at<'v>(fields: &'v mut Value, way: &[Step]) -> Option<&'v mut Value> {
-    let mut value = fields;
-    for step in way {
-        value = match step {
-            Step::Key(key) => value.get_mut(key)?,
-            Step::Index(index) => value.get_mut(index)?,
-        };
-    }
-    Some(value)
-}
-
-fn value<'v>(fields: &'v Value, way: &[Step]) -> Option<&'v Value> {
-    let mut value = fields;
-    for step in way {
-        value = match step {
-            Step::Key(key) => value.get(key)?,
-            Step::Index(index) => value.get(index)?,
-        };
-    }
-    Some(value)
+/// The way as a JSON Pointer (RFC 6901).
+pub(super) fn pointer(way: &[Step]) -> String {
+    let steps = way.iter().map(|step| match step {
+        Step::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        Step::Index(index) => format!("/{index}"),
+    });
+    steps.collect()
 }
 
 /// How many entries the value at the end of the way has.
 fn entries(fields: &Value, way: &[Step]) -> usize {
-    match value(fields, way) {
+    match fields.pointer(&pointer(way)) {
         Some(Value::Object(object)) => object.len(),
         Some(Value::Array(array)) => array.len(),
         Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => 0,
@@ -129,7 +115,7 @@ fn entries(fields: &Value, way: &[Step]) -> usize {
 
 /// The step to one of these entries.
 fn step(fields: &Value, way: &[Step], entry: usize) -> Option<Step> {
-    match value(fields, way)? {
+    match fields.pointer(&pointer(way))? {
         Value::Object(object) => object.keys().nth(entry).cloned().map(Step::Key),
         Value::Array(_) => Some(Step::Index(entry)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
@@ -139,7 +125,7 @@ fn step(fields: &Value, way: &[Step], entry: usize) -> Option<Step> {
 /// The fields with no more than so many entries at the end of the way.
 fn cut(fields: &Value, way: &[Step], entries: usize) -> Value {
     let mut fields = fields.clone();
-    match at(&mut fields, way) {
+    match fields.pointer_mut(&pointer(way)) {
         Some(Value::Object(object)) => {
             let beyond: Vec<String> = object.keys().skip(entries).cloned().collect();
             for key in beyond {
@@ -209,6 +195,13 @@ mod tests {
             assert_eq!(error.path(), path, "{fields}");
         }
         assert!(decode::<Outer>(&json!({"_first": good, "_list": [good]})).is_ok());
+    }
+
+    #[test]
+    fn keys_are_found_whatever_is_in_them() {
+        let fields = json!({"_map": {"example.com/~a.b": {"_name": 1}, "0": {"_name": "a"}}});
+        let error = decode::<Outer>(&fields).expect_err("not what belongs there");
+        assert_eq!(error.path(), "_map.example.com/~a.b._name");
     }
 
     #[test]

@@ -85,7 +85,9 @@ impl<T: Description> ToObject for Described<T> {
             };
             let path = error.path();
             let wrong = FieldError::new(&path, error.problem);
-            let Some(Value::String(text)) = culprit::at(object.to_mut(), &error.way) else {
+            let Some(Value::String(text)) =
+                object.to_mut().pointer_mut(&culprit::pointer(&error.way))
+            else {
                 return Err(wrong);
             };
             *text = Time::replaced(text, &path, context).ok_or(wrong)?;
