@@ -89,10 +89,7 @@ impl Narrowing {
 mod tests {
     use super::*;
     use crate::decide::choice::Typed;
-    use crate::model::{
-        CounterSet, CounterUse, Device, DeviceTerms, NodeName, Pool, ResourceSlice, SliceNodes,
-        SliceTerms,
-    };
+    use crate::model::{CounterSet, CounterUse, Device, DeviceTerms, NodeName, SliceTerms};
     use crate::report::testing;
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
@@ -194,24 +191,16 @@ mod tests {
 
     #[test]
     fn what_other_parts_in_use_leave_nothing_for_is_not_free() {
-        let slices: Vec<ResourceSlice> = vec![ResourceSlice {
-            name: "slice".into(),
-            driver: "gpu.example.com".into(),
-            pool: Pool {
-                name: "node-7".into(),
-                generation: 1,
-                slice_count: 1,
-            },
-            nodes: SliceNodes::One("node-7".into()),
-            devices: ["gpu-0", "whole"].map(part).into(),
-            terms: Some(Box::new(SliceTerms {
-                counters: vec![CounterSet {
-                    name: "gpu".into(),
-                    counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
-                }],
-                ..SliceTerms::default()
-            })),
-        }];
+        let counters = CounterSet {
+            name: "gpu".into(),
+            counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+        };
+        let mut slice = testing::slice(["gpu-0", "whole"].map(part).into());
+        slice.terms = Some(Box::new(SliceTerms {
+            counters: vec![counters],
+            ..SliceTerms::default()
+        }));
+        let slices = vec![slice];
         let listed = |free: bool, is_held: bool| {
             let mut reading = testing::reading();
             reading.snapshot.slices = slices.clone();
@@ -240,12 +229,6 @@ mod tests {
     /// A part that takes all there is.
     fn part(name: &str) -> Device {
         Device {
-            name: name.into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: Default::default(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
             terms: Some(Box::new(DeviceTerms {
                 consumes: vec![CounterUse {
                     set: "gpu".into(),
@@ -254,6 +237,7 @@ mod tests {
                 }],
                 ..DeviceTerms::default()
             })),
+            ..testing::published(name, &[])
         }
     }
 }

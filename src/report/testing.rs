@@ -10,9 +10,10 @@ use crate::engine::{
     Origin, PodImpact, RuleImpact, Semantics, Verdict,
 };
 use crate::model::{
-    Allocation, AllocationResult, Containers, Controller, Deletion, DeviceId, DeviceSelector,
-    Effect, Kind, Minor, NamespacedName, Node, NodeCondition, ObjectName, Phase, QosClass, Reading,
-    ReplicaSet, ResourceClaim, Sandbox, Snapshot, Source, Taint, Workload,
+    Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
+    Deletion, Device, DeviceId, DeviceSelector, Effect, Kind, Minor, NamespacedName, Node,
+    NodeCondition, ObjectName, Phase, Pool, QosClass, Reading, ReplicaSet, ResourceClaim,
+    ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
 };
 use crate::report::impact::Limits;
 use crate::report::{Basis, ImpactReport};
@@ -137,6 +138,38 @@ pub fn workload(workload: &str, ready: i32) -> Workload {
         ready: Some(ready),
         min_members: None,
         failure: None,
+    }
+}
+
+/// A device that its driver publishes with these texts.
+pub fn published(name: &str, attributes: &[(&str, &str)]) -> Device {
+    let attributes = attributes.iter();
+    let attributes =
+        attributes.map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())));
+    Device {
+        name: name.into(),
+        node: None,
+        taints: Vec::new(),
+        attributes: attributes.collect(),
+        capacity: Default::default(),
+        allow_multiple_allocations: false,
+        terms: None,
+    }
+}
+
+/// The slice that is the whole pool node-7.
+pub fn slice(devices: Vec<Device>) -> ResourceSlice {
+    ResourceSlice {
+        name: "slice".into(),
+        driver: "gpu.example.com".into(),
+        pool: Pool {
+            name: "node-7".into(),
+            generation: 1,
+            slice_count: 1,
+        },
+        nodes: SliceNodes::One("node-7".into()),
+        devices,
+        terms: None,
     }
 }
 
@@ -319,5 +352,19 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
             }],
         }),
         reserved_for: Vec::new(),
+    }
+}
+
+/// The claim of a pod, which is reserved for it.
+pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
+    let consumer = ConsumerReference {
+        api_group: "".into(),
+        resource: Kind::Pod.plural().into(),
+        name: pod.name.name.clone(),
+        uid: pod.uid.clone(),
+    };
+    ResourceClaim {
+        reserved_for: vec![consumer],
+        ..claim(pod)
     }
 }

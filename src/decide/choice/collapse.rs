@@ -137,8 +137,8 @@ fn one(selector: &DeviceSelector) -> Option<DeviceId> {
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AllocationResult, Device, Gap, Minor, Pool, ResourceClaim, ResourceSlice,
-        SliceNodes, Snapshot,
+        Allocation, AllocationResult, Gap, Minor, Pool, ResourceClaim, ResourceSlice, SliceNodes,
+        Snapshot,
     };
     use crate::report::testing;
 
@@ -148,15 +148,7 @@ mod tests {
         (count, generation): (i64, i64),
         devices: &[&str],
     ) -> ResourceSlice {
-        let devices = devices.iter().map(|name| Device {
-            name: (*name).into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: Default::default(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
-            terms: None,
-        });
+        let devices = devices.iter().map(|name| testing::published(name, &[]));
         ResourceSlice {
             name: format!("{pool}-{generation}").as_str().into(),
             driver: driver.into(),

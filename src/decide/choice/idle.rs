@@ -84,40 +84,14 @@ fn uses_devices(pod: &NamespacedName, snapshot: &Snapshot) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ConsumerReference, Device, Pool, ResourceSlice, SliceNodes};
     use crate::report::testing;
 
     /// One device on node-7, which train-0 uses, and a node and a pod without.
     fn snapshot() -> Snapshot {
         let pod = testing::pod("team-a", "train-0");
-        let mut claim = testing::claim(&pod);
-        claim.reserved_for = vec![ConsumerReference {
-            api_group: "".into(),
-            resource: "pods".into(),
-            name: pod.name.name.clone(),
-            uid: pod.uid,
-        }];
+        let claim = testing::claim_in_use(&pod);
         Snapshot {
-            slices: vec![ResourceSlice {
-                name: "slice".into(),
-                driver: "gpu.example.com".into(),
-                pool: Pool {
-                    name: "node-7".into(),
-                    generation: 1,
-                    slice_count: 1,
-                },
-                nodes: SliceNodes::One("node-7".into()),
-                devices: vec![Device {
-                    name: "gpu-0".into(),
-                    node: None,
-                    taints: Vec::new(),
-                    attributes: Default::default(),
-                    capacity: Default::default(),
-                    allow_multiple_allocations: false,
-                    terms: None,
-                }],
-                terms: None,
-            }],
+            slices: vec![testing::slice(vec![testing::published("gpu-0", &[])])],
             claims: vec![claim],
             nodes: vec![testing::node("node-7"), testing::node("node-8")],
             pods: vec![testing::pod("team-a", "idle-0")],

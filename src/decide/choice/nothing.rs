@@ -255,52 +255,23 @@ fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ConsumerReference, Pool, ResourceSlice, SliceNodes};
     use crate::report::testing;
 
     /// Two devices on node-7, of which train-0 uses gpu-0; a claim that holds nothing, a pod and a node
     /// without devices.
     fn snapshot() -> Snapshot {
-        let device = |name: &str, uuid: &str| Device {
-            name: name.into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: [("uuid", uuid), ("model", "H100")]
-                .map(|(name, value)| (name.into(), AttributeValue::String(value.into())))
-                .into_iter()
-                .collect(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
-            terms: None,
-        };
+        let device = |name, uuid| testing::published(name, &[("uuid", uuid), ("model", "H100")]);
         let pod = testing::pod("team-a", "train-0");
-        let mut claim = testing::claim(&pod);
-        claim.reserved_for = vec![ConsumerReference {
-            api_group: "".into(),
-            resource: "pods".into(),
-            name: pod.name.name.clone(),
-            uid: pod.uid,
-        }];
+        let claim = testing::claim_in_use(&pod);
         let idle = testing::pod("team-a", "idle-0");
         let mut empty = testing::claim(&idle);
         empty.allocation = None;
         Snapshot {
-            slices: vec![ResourceSlice {
-                name: "slice".into(),
-                driver: "gpu.example.com".into(),
-                pool: Pool {
-                    name: "node-7".into(),
-                    generation: 1,
-                    slice_count: 1,
-                },
-                nodes: SliceNodes::One("node-7".into()),
-                devices: vec![
-                    device("gpu-0", "GPU-18dbA"),
-                    device("gpu-1", "GPU-18dbB"),
-                    device("gpu-2", "GPU-77"),
-                ],
-                terms: None,
-            }],
+            slices: vec![testing::slice(vec![
+                device("gpu-0", "GPU-18dbA"),
+                device("gpu-1", "GPU-18dbB"),
+                device("gpu-2", "GPU-77"),
+            ])],
             claims: vec![claim, empty],
             pods: vec![idle],
             nodes: vec![testing::node("node-8")],

@@ -524,15 +524,9 @@ mod tests {
     }
     /// One published GPU, and one that only a claim knows.
     fn half_published() -> Reading {
-        use crate::model::{
-            Allocation, AllocationResult, AttributeValue, Device, Pool, ResourceClaim,
-            ResourceSlice, SliceNodes,
-        };
+        use crate::model::{Allocation, AllocationResult, ResourceClaim};
         use crate::report::testing;
-        let attributes = [
-            ("uuid".into(), AttributeValue::String("GPU-1".into())),
-            ("pciBusID".into(), AttributeValue::String("0".into())),
-        ];
+        let attributes = [("uuid", "GPU-1"), ("pciBusID", "0")];
         let result = AllocationResult {
             request: "gpu".into(),
             device: testing::device("gone"),
@@ -543,26 +537,10 @@ mod tests {
         };
         Reading {
             snapshot: Snapshot {
-                slices: vec![ResourceSlice {
-                    name: "slice".into(),
-                    driver: "gpu.example.com".into(),
-                    pool: Pool {
-                        name: "node-7".into(),
-                        generation: 1,
-                        slice_count: 1,
-                    },
-                    nodes: SliceNodes::One("node-7".into()),
-                    devices: vec![Device {
-                        name: "gpu-0".into(),
-                        node: None,
-                        taints: Vec::new(),
-                        attributes: attributes.into_iter().collect(),
-                        capacity: Default::default(),
-                        allow_multiple_allocations: false,
-                        terms: None,
-                    }],
-                    terms: None,
-                }],
+                slices: vec![testing::slice(vec![testing::published(
+                    "gpu-0",
+                    &attributes,
+                )])],
                 claims: vec![ResourceClaim {
                     name: testing::name("ml", "claim"),
                     uid: "1".into(),

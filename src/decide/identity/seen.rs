@@ -104,32 +104,14 @@ fn published<'a>(id: &DeviceId, slices: &[&'a ResourceSlice]) -> Option<&'a Devi
 mod tests {
     use super::*;
     use crate::decide::testing::{selector, taint};
-    use crate::model::{AttributeValue, DeviceSelector, Pool, SliceNodes};
+    use crate::model::DeviceSelector;
+    use crate::report::testing;
 
     fn slice(name: &str, generation: i64, attributes: &[(&str, &str)]) -> ResourceSlice {
-        let attributes = attributes
-            .iter()
-            .map(|(name, value)| ((*name).into(), AttributeValue::String((*value).into())));
-        ResourceSlice {
-            name: name.into(),
-            driver: "gpu.example.com".into(),
-            pool: Pool {
-                name: "node-7".into(),
-                generation,
-                slice_count: 1,
-            },
-            nodes: SliceNodes::One("node-7".into()),
-            devices: vec![Device {
-                name: "gpu-0".into(),
-                node: None,
-                taints: Vec::new(),
-                attributes: attributes.collect(),
-                capacity: Default::default(),
-                allow_multiple_allocations: false,
-                terms: None,
-            }],
-            terms: None,
-        }
+        let mut slice = testing::slice(vec![testing::published("gpu-0", attributes)]);
+        slice.name = name.into();
+        slice.pool.generation = generation;
+        slice
     }
 
     /// What is known of gpu-0, which is named by itself, as `name=value`.

@@ -163,37 +163,16 @@ mod tests {
     use super::*;
     use crate::decide::testing;
     use crate::error::ExitStatus;
-    use crate::model::{
-        AttributeValue, Device, Minor, Pool, ResourceSlice, RuleMetadata, SliceNodes, Snapshot,
-    };
+    use crate::model::{Minor, RuleMetadata, Snapshot};
+    use crate::report::testing::{published, slice};
 
     /// A pool whose devices have these numbers.
     fn reading(numbers: &[(&str, &str)]) -> Reading {
-        let devices = numbers.iter().map(|(name, uuid)| Device {
-            name: (*name).into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: [("uuid".into(), AttributeValue::String((*uuid).into()))]
-                .into_iter()
-                .collect(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
-            terms: None,
-        });
+        let numbers = numbers.iter();
+        let devices = numbers.map(|(name, uuid)| published(name, &[("uuid", uuid)]));
         Reading {
             snapshot: Snapshot {
-                slices: vec![ResourceSlice {
-                    name: "slice".into(),
-                    driver: "gpu.example.com".into(),
-                    pool: Pool {
-                        name: "node-7".into(),
-                        generation: 1,
-                        slice_count: 1,
-                    },
-                    nodes: SliceNodes::One("node-7".into()),
-                    devices: devices.collect(),
-                    terms: None,
-                }],
+                slices: vec![slice(devices.collect())],
                 ..Snapshot::default()
             },
             known: Kind::ALL.into_iter().collect(),

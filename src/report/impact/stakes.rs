@@ -92,12 +92,6 @@ mod tests {
         let memory =
             |much: &str| std::collections::BTreeMap::from([("memory".into(), much.into())]);
         let device = |name: &str| Device {
-            name: name.into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: Default::default(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
             terms: Some(Box::new(DeviceTerms {
                 consumes: vec![CounterUse {
                     set: "card".into(),
@@ -106,6 +100,7 @@ mod tests {
                 }],
                 ..DeviceTerms::default()
             })),
+            ..testing::published(name, &[])
         };
         let slice = |name: &str, devices, terms| ResourceSlice {
             name: name.into(),
