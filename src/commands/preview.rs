@@ -25,7 +25,7 @@ use crate::cluster::Detail;
 use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::policy::{Asked, Policies};
 use crate::decide::publish;
-use crate::decide::{Absent, Kept, Looked, Next, next};
+use crate::decide::{Kept, Looked, Next, next};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -154,11 +154,7 @@ impl Answer {
             files: &args.policy,
             policies: &request.policies,
             identity_attributes: &args.picks.identity_attributes,
-            absent: if args.allow_missing {
-                Absent::Allowed
-            } else {
-                Absent::Refused
-            },
+            absent: args.allow_missing.into(),
         };
         next(&looked, &kept)
     }

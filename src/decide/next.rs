@@ -42,10 +42,21 @@ pub struct Kept<'a> {
 /// What becomes of names that match no device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// They are mistakes.
+    /// They are mistakes, unless nobody can know what there is.
     Refused,
-    /// They are fine: `--allow-missing`.
+    /// They are fine: somebody has said so.
     Allowed,
+}
+
+impl From<bool> for Absent {
+    /// By `--allow-missing`.
+    fn from(is_allowed: bool) -> Self {
+        if is_allowed {
+            Self::Allowed
+        } else {
+            Self::Refused
+        }
+    }
 }
 
 /// What was looked at.
@@ -675,31 +686,8 @@ mod tests {
     #[test]
     fn a_rule_whose_hardware_has_changed_is_not_to_be_escalated() {
         let mut look = look(rules(&["quiet"]));
-        let attributes = [(
-            "uuid".into(),
-            crate::model::AttributeValue::String("GPU-B".into()),
-        )];
-        let device = crate::model::Device {
-            name: "gpu-0".into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: attributes.into_iter().collect(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
-            terms: None,
-        };
-        look.reading.snapshot.slices = vec![crate::model::ResourceSlice {
-            name: "slice".into(),
-            driver: "gpu.example.com".into(),
-            pool: crate::model::Pool {
-                name: "node-7".into(),
-                generation: 1,
-                slice_count: 1,
-            },
-            nodes: crate::model::SliceNodes::One("node-7".into()),
-            devices: vec![device],
-            terms: None,
-        }];
+        let device = testing::published("gpu-0", &[("uuid", "GPU-B")]);
+        look.reading.snapshot.slices = vec![testing::slice(vec![device])];
         let note = |look: &mut Look, uuid: &str| {
             let rule = &mut look.reading.snapshot.rules[0];
             let text = format!("{{\"gpu.example.com/uuid\":{uuid:?}}}");

@@ -2,30 +2,11 @@
 
 use super::look::Look;
 use crate::commands::context::Context;
+use crate::decide::Absent;
 use crate::decide::choice::{Choice, refuse_wide};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
-
-/// What becomes of names that match no device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// They are a mistake, unless nobody can know what there is.
-    Refused,
-    /// They may be: somebody has said so.
-    Accepted,
-}
-
-impl From<bool> for Missing {
-    /// By `--allow-missing`.
-    fn from(is_allowed: bool) -> Self {
-        if is_allowed {
-            Self::Accepted
-        } else {
-            Self::Refused
-        }
-    }
-}
 
 /// A look with what the question needs, and what was chosen in it.
 pub(crate) struct Supposed {
@@ -43,7 +24,7 @@ impl Supposed {
         look: Look,
         choice: &Choice,
         manifests: &[DeviceTaintRule],
-        missing: Missing,
+        absent: Absent,
         context: &Context,
     ) -> Result<Self, Failure> {
         let mut look = look.with_attributes_for(choice.picker()).await?;
@@ -54,7 +35,7 @@ impl Supposed {
         }
         let rule = |name: &str| look.rule(name);
         let considered = choice.considered(manifests, rule, look.snapshot(), look.now)?;
-        if missing == Missing::Refused {
+        if absent == Absent::Refused {
             look.refuse_missing(&considered)?;
         }
         look.reading.warnings.extend(choice.warning());
