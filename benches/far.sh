@@ -4,4 +4,4 @@ set -eu
 cd "$(dirname "$0")/.."
 
 cargo build --release
-exec cargo test --test cluster -- --ignored --exact far::measure::measure --nocapture
+exec cargo test --test full -- --ignored --exact cluster::far::measure::measure --nocapture

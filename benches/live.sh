@@ -4,4 +4,4 @@ set -eu
 cd "$(dirname "$0")/.."
 
 cargo build --release
-exec cargo test --test cluster -- --ignored --exact live::large::measure --nocapture
+exec cargo test --test full -- --ignored --exact cluster::live::large::measure --nocapture

@@ -4,4 +4,4 @@ set -eu
 cd "$(dirname "$0")/.."
 
 cargo build --release
-exec cargo test --test cluster -- --ignored --exact live::waiting::measure --nocapture
+exec cargo test --test full -- --ignored --exact cluster::live::waiting::measure --nocapture

@@ -51,7 +51,7 @@ pub fn check(project: &Project, release: &Option<Release>) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "out of date: {}; write anew: UPDATE_GENERATED=1 cargo test --test packaging",
+        "out of date: {}; write anew: UPDATE_GENERATED=1 cargo test --test all packaging::generated",
         outdated.join(", ")
     )
 }

@@ -40,23 +40,41 @@ fn follow(path: &Path, reached: &mut BTreeSet<PathBuf>) {
         _ if is_target(path) => folder.to_owned(),
         name => folder.join(name),
     };
-    for item in &parsed(path).items {
+    let places = Places { folder, below };
+    follow_all(&parsed(path).items, &places, reached);
+}
+
+/// Where the modules of a file are looked for.
+struct Places<'a> {
+    /// The folder of the file, from which `#[path = "…"]` leads.
+    folder: &'a Path,
+    /// The folder of modules without it.
+    below: PathBuf,
+}
+
+fn follow_all(items: &[syn::Item], places: &Places<'_>, reached: &mut BTreeSet<PathBuf>) {
+    for item in items {
         let syn::Item::Mod(module) = item else {
             continue;
         };
-        if module.content.is_some() {
+        let name = module.ident.to_string();
+        if let Some((_, items)) = &module.content {
+            let inside = Places {
+                below: places.below.join(&name),
+                ..*places
+            };
+            follow_all(items, &inside, reached);
             continue;
         }
-        let name = module.ident.to_string();
         let candidates = match named(attributes(item)) {
-            Some(path) => vec![folder.join(path)],
+            Some(path) => vec![places.folder.join(path)],
             None => vec![
-                below.join(format!("{name}.rs")),
-                below.join(&name).join("mod.rs"),
+                places.below.join(format!("{name}.rs")),
+                places.below.join(&name).join("mod.rs"),
             ],
         };
         let found = candidates.into_iter().find(|candidate| candidate.is_file());
-        let found = found.unwrap_or_else(|| panic!("mod {name} of {}", path.display()));
+        let found = found.unwrap_or_else(|| panic!("mod {name} in {}", places.below.display()));
         follow(&normal(&found), reached);
     }
 }

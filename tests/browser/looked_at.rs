@@ -5,8 +5,8 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-use crate::chromium::{Chromium, Look};
-use crate::made::{ASKED, Pages, hostile};
+use super::chromium::{Chromium, Look};
+use super::made::{ASKED, Pages, hostile};
 
 /// What is wrong with the page that is open, in its own words; empty when nothing is.
 const FAULTS: &str = include_str!("faults.js");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::harness::devicetaint;
+use super::harness::devicetaint;
 
 /// The program's own commands in what `source` prints, with `x` for what is filled in.
 fn commands(source: &str) -> Vec<String> {

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use kubectl_devicetaint::output::escape::is_hostile;
 use serde_json::json;
 
-use crate::harness::{EXAMPLE, Folder, Run, devicetaint_words, example};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint_words, example};
 
 /// Asks about a device of the example, with everything that is in `content`.
 fn preview_of(name: &str, content: impl AsRef<[u8]>) -> Run {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint};
 
 fn devices(flags: &str) -> Run {
     devicetaint(&format!("devices --from {EXAMPLE} {flags}"))

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Folder, devicetaint};
+use super::harness::{Folder, devicetaint};
 
-fn explain(words: &str) -> crate::harness::Run {
+fn explain(words: &str) -> super::harness::Run {
     devicetaint(&format!("explain {words} --from examples/cluster.yaml"))
 }
 

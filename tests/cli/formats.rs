@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint};
 
 /// One pod, one device.
 fn preview(flags: &str) -> Run {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::devicetaint;
+use super::harness::devicetaint;
 
 #[test]
 fn help_of_the_program() {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::{Folder, devicetaint};
+use super::harness::{Folder, devicetaint};
 
 const HEAD: &str = "apiVersion: kubectl-devicetaint/v1alpha1\nkind: DeviceTaintPolicy\n";
 

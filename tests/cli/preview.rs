@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::{EXAMPLE, Folder, Run, devicetaint};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint};
 
 fn preview(flags: &str) -> Run {
     devicetaint(&format!("preview --from {EXAMPLE} {flags}"))

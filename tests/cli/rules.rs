@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{EXAMPLE, Folder, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, devicetaint, example};
 
 fn refused(line: &str) -> String {
     let run = devicetaint(line);

@@ -7,7 +7,7 @@ use flate2::write::GzEncoder;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::harness::{EXAMPLE, Folder, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, devicetaint, example};
 
 const QUESTION: &str = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o json";
 
@@ -319,7 +319,7 @@ mod silent_pipe {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use crate::harness::Folder;
+    use super::super::harness::Folder;
 
     /// The exit code of the program, which is sent `signal` while it waits for the pipe.
     fn stopped(folder: &Folder, words: &[&str], signal: &str) -> Option<i32> {

@@ -5,7 +5,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use rexpect::session::spawn_command;
 
-use crate::harness::{EXAMPLE, PROGRAM};
+use super::harness::{EXAMPLE, PROGRAM};
 
 /// The lines on a terminal of so many columns.
 fn lines(line: &str, columns: usize) -> Vec<String> {

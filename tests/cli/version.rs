@@ -7,7 +7,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::harness::devicetaint;
+use super::harness::devicetaint;
 
 /// The platform differs from machine to machine.
 fn anywhere(text: &str) -> String {

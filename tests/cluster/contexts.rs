@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, block_on};
-use crate::rules::support::{KEY, Run, World};
 
 /// A kubeconfig with two contexts that lead to the cluster, and one that leads nowhere.
 fn kubeconfig(plane: &ControlPlane, name: &str) -> std::path::PathBuf {

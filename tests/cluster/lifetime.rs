@@ -76,7 +76,12 @@ fn nothing_is_left_when_the_test_binary_is_killed() {
 /// Runs [`hold`] in another test binary; with its components and its folder.
 fn other_test_binary() -> (Child, Vec<u32>, PathBuf) {
     let mut binary = Command::new(env::current_exe().expect("the test binary has a path"))
-        .args(["--exact", "lifetime::hold", "--ignored", "--nocapture"])
+        .args([
+            "--exact",
+            "cluster::lifetime::hold",
+            "--ignored",
+            "--nocapture",
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .expect("the test binary can be run");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::html::Html;
+use super::html::Html;
 use crate::page::root;
 
 /// The release of mdBook that builds the book.

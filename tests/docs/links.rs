@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-use crate::files::{every_page, pages_of_the_book};
+use super::files::{every_page, pages_of_the_book};
 use crate::page::{options, root};
 
 /// Where the links and pictures of a page lead.

@@ -4,8 +4,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
+use super::files::{every_page, pages_of_the_book};
 use crate::advice;
-use crate::files::{every_page, pages_of_the_book};
 use crate::page::{Page, Setting, root};
 
 const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-devicetaint");
@@ -80,7 +80,7 @@ fn the_page_of_the_book_is_made_by_the_program() {
     let kept = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         kept == made,
-        "write it anew: UPDATE_GENERATED=1 cargo test --test docs"
+        "write it anew: UPDATE_GENERATED=1 cargo test --test all docs"
     );
 }
 

@@ -1,8 +1,8 @@
 //! The Ansible play, run by Ansible.
 
-use crate::scene::Scene;
-use crate::tools::python_program;
-use crate::world::Run;
+use super::scene::Scene;
+use super::tools::python_program;
+use crate::cluster::rules::support::Run;
 
 fn play(scene: &Scene, more: &[&str]) -> Run {
     let playbook = concat!(

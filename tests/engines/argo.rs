@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::scene::Scene;
-use crate::schema::{closed, errors, example, names, references};
-use crate::tools::go_module;
+use super::scene::Scene;
+use super::schema::{closed, errors, example, names, references};
+use super::tools::go_module;
 
 const MODULE: &str = "github.com/argoproj/argo-workflows/v3@v3.7.0";
 

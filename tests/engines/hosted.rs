@@ -5,10 +5,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::scene::Scene;
-use crate::schema::example;
-use crate::tools::python_program;
-use crate::world::Run;
+use super::scene::Scene;
+use super::schema::example;
+use super::tools::python_program;
+use crate::cluster::rules::support::Run;
 
 #[test]
 fn they_follow_the_schemas_of_their_engines() {

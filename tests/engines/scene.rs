@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::DEADLINE;
 use crate::harness::{ControlPlane, Reference, block_on, path_with, random_suffix, wait_for};
-use crate::world::{KEY, Run, World};
 
 /// A device with a pod on it, a folder to work in, and a kubeconfig with two contexts.
 pub struct Scene {

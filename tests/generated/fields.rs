@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::manual::text;
+use super::manual::text;
 
 /// The fields of all reports: a section a schema, and a table each for it and what it is made of.
 pub fn tables(schemas: &[(&str, Value)]) -> String {

@@ -11,7 +11,7 @@ use kubectl_devicetaint::model::{DeviceSelector, Effect, Snapshot, Taint};
 use serde_json::Value;
 
 use crate::case::{Case, Family, START, list};
-use crate::subject::{HORIZON, Subject};
+use crate::oracle::subject::{HORIZON, Subject};
 
 /// What became of a cluster, in words that can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

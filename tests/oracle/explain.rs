@@ -17,11 +17,11 @@ use proptest::strategy::{Strategy, ValueTree};
 use serde_json::{Value, json};
 
 use crate::case::{Case, Family, Objects, START, any_case, list};
-use crate::compare::{actual, deadlines};
-use crate::go_program::say;
-use crate::process::Oracle;
-use crate::run::{number, runner};
-use crate::subject::{HORIZON, Subject};
+use crate::harness::go_program::say;
+use crate::oracle::compare::{actual, deadlines};
+use crate::oracle::process::Oracle;
+use crate::oracle::run::{number, runner};
+use crate::oracle::subject::{HORIZON, Subject};
 
 /// So many changes are made before the eyes of the controller.
 const CONTROLLED: usize = 300;

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::go_program::GoProgram;
+use crate::harness::go_program::GoProgram;
 
 /// A running oracle; it ends when this is dropped.
 pub struct Oracle {

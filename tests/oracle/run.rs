@@ -8,10 +8,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value;
 
 use crate::case::{Case, Family, any_case, list};
-use crate::compare::{Outcome, actual, comparable, expected};
-use crate::go_program::say;
-use crate::process::Oracle;
-use crate::subject::Subject;
+use crate::harness::go_program::say;
+use crate::oracle::compare::{Outcome, actual, comparable, expected};
+use crate::oracle::process::Oracle;
+use crate::oracle::subject::Subject;
 
 /// How many cases the oracle is given at once; it works on several at a time.
 const BATCH: usize = 100;

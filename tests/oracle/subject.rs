@@ -10,7 +10,7 @@ use kubectl_devicetaint::model::Minor;
 use serde_json::{Value, json};
 
 use crate::case::{Case, ClaimSpec, Family, OwnerSpec, PodSpec, ReferenceSpec, ReservationSpec};
-use crate::process::Oracle;
+use crate::oracle::process::Oracle;
 
 /// Far behind everything that is due in a timeline, and the ten seconds after it.
 pub const HORIZON: i64 = 7_200;

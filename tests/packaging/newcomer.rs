@@ -7,10 +7,10 @@ use std::sync::Mutex;
 
 use tempfile::TempDir;
 
-use super::harness::{PLUGIN, build_program};
 use super::krew::{Plugin, install};
 use super::release;
 use super::support::{addressed, own_target, pack, root, succeeded, text};
+use crate::harness::{PLUGIN, build_program};
 
 /// Commands of the manual page's programs, with Debian's package of each.
 const READERS: [(&str, &str); 2] = [("man", "man-db"), ("groff", "groff")];

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-use super::harness::say;
 use super::support::{files, root, succeeded, target, tools};
+use crate::harness::say;
 
 /// What decides whether two builds are the same, whatever the sources are.
 const DECISIVE: [&str; 6] = [

@@ -43,7 +43,7 @@ fn archives_of_the_two_are_identical() {
 fn the_program_is_at_most_10_megabytes() {
     let size = fs::metadata(&programs().one).unwrap().len();
     assert!(size <= LARGEST, "{size} bytes are more than {LARGEST}");
-    super::harness::say(&format!("packaging: the released program has {size} bytes"));
+    crate::harness::say(&format!("packaging: the released program has {size} bytes"));
 }
 
 #[test]

@@ -10,14 +10,14 @@ use super::command::{COMMANDS, Goal};
 use super::law::{TRY_AGAIN, Try};
 use super::misfortune::{misfortune, passes};
 use super::state::{State, Wanted, changes, reset, state};
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
     At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Random, Variant, block_on, fresh_seed,
     number_in, random_suffix, say,
 };
-use crate::rules::support::{KEY, Run, World};
 
 /// Tries of an ordinary run.
-const TRIES: u64 = 500;
+const TRIES: u64 = if crate::IS_FULL { 500 } else { 60 };
 /// How often a violation has to show, and how often a calm run is asked that had too little time.
 const LOOKS: usize = 4;
 /// Tries that go on at the same time, each with a driver, rules and a proxy of its own.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::command::Goal;
 use super::normal::{self, is_cautious};
 use super::state::State;
-use crate::rules::support::Run;
+use crate::cluster::rules::support::Run;
 
 /// The exit code of what passes by itself.
 pub const TRY_AGAIN: i32 = 75;

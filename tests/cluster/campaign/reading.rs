@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::normal::{self, is_cautious};
 use super::rights::{READ_RULES, READING, Right, Subset, grant, names, role_told};
 use super::verdict::nothing_is_wrong;
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
     ControlPlane, DEADLINE, Random, Reference, Variant, block_on, fresh_seed, objects::rule,
     wait_for,
 };
-use crate::rules::support::{KEY, Run, World};
 
 const PREFIX: &str = "reads";
 /// Who has any rights at all on rules may change them.

@@ -166,7 +166,7 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
 
 /// What is wrong with how a run tells of a role: at most one, as the last thing, and one wherever it is
 /// said that something was denied.
-pub fn role_told(run: &crate::rules::support::Run) -> Result<(), String> {
+pub fn role_told(run: &crate::cluster::rules::support::Run) -> Result<(), String> {
     let roles = run.stderr.matches("kind: ClusterRole").count();
     let denied = run.stderr.contains("access denied") || run.stdout.contains("access denied");
     let (_, role) = run.stderr.split_once("This role would").unwrap_or_default();

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::normal;
 use super::reading::prepare;
 use super::rights::{Right, grant};
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
     ControlPlane, DEADLINE, PLUGIN, Variant, block_on, random_suffix, text, wait_for,
 };
 #[cfg(unix)]
 use crate::page::{Page, Setting};
-use crate::rules::support::{KEY, Run, World};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.

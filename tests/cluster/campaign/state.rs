@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::cluster::rules::support::World;
 use crate::harness::Reference;
-use crate::rules::support::World;
 
 /// What there is to know of a rule.
 #[derive(Clone, Debug, PartialEq)]

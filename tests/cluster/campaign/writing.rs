@@ -11,8 +11,8 @@ use super::normal;
 use super::rights::{READING, Subset, WRITING, grant, names, role_told};
 use super::state::{State, Stored, Wanted, changes, reset, state};
 use super::verdict::nothing_is_wrong;
+use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, Variant, block_on, random_suffix};
-use crate::rules::support::{KEY, Run, World};
 
 const PREFIX: &str = "writes";
 const READS: &str = "reads";

@@ -13,7 +13,7 @@ use crate::harness::{
     ControlPlane, PLUGIN, Random, Reference, driver_name, fresh_seed, number_in, objects,
     random_suffix, say, wait_for,
 };
-use crate::oracle::Oracle;
+use crate::oracle::process::Oracle;
 
 /// Pods that wait in a usual run; 200 by hand, with `PENDING_PODS`.
 const PODS: u64 = 24;

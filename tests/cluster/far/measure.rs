@@ -4,8 +4,8 @@ use std::{fs, process::Command, time::Duration};
 
 use super::road::Road;
 use crate::{
+    cluster::live::large::{DRIVER, curl, load_nodes, measured, plugin, say, urls},
     harness::{ControlPlane, Variant},
-    live::large::{DRIVER, curl, load_nodes, measured, plugin, say, urls},
 };
 
 const NODES: usize = 300;

@@ -75,7 +75,7 @@ fn where_no_node_can_run_one_line_says_why() {
 #[test]
 fn who_leaves_the_tests_with_nodes_out_is_told_so() {
     const TEST: &str =
-        "nodes::lifetime::nothing_of_a_node_stays_behind_and_the_machine_is_as_it_was";
+        "cluster::nodes::lifetime::nothing_of_a_node_stays_behind_and_the_machine_is_as_it_was";
     let output = Command::new(env::current_exe().expect("this program"))
         .args(["--exact", TEST])
         .env("DEVICETAINT_NODES", "none")

@@ -58,7 +58,7 @@ fn table_of_the_page_is_that_of_the_cases() {
     assert!(
         written == made,
         "docs/src/connection.md is out of date; write it anew: \
-         UPDATE_GENERATED=1 cargo test --test cluster parity::page"
+         UPDATE_GENERATED=1 cargo test --test full parity::page"
     );
 }
 

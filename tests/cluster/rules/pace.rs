@@ -1,6 +1,6 @@
 //! How fast does the real controller evict many pods at once?
 //!
-//! A measurement, run by hand: `cargo test --test cluster -- --ignored pace`. The last figure is in
+//! A measurement, run by hand: `cargo test --test full -- --ignored pace`. The last figure is in
 //! tests/cluster/README.md; the report's estimate has to agree with it.
 
 use std::time::{Duration, Instant};

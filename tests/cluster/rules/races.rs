@@ -18,7 +18,7 @@ use super::harm::Proxy;
 use super::support::{KEY, Run, World};
 use crate::harness::{At, ControlPlane, Reference, Variant, block_on, say};
 
-const RACES: usize = 1000;
+const RACES: usize = if crate::IS_FULL { 1000 } else { 50 };
 
 fn plane() -> ControlPlane {
     ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
@@ -93,7 +93,7 @@ fn of_two_changes_of_one_state_exactly_one_is_made() {
     });
 }
 
-/// How many races of two programs there are; `RACES=30 cargo test --test cluster races` is quicker.
+/// How many races of two programs there are; `RACES=3000 cargo test --test full races` tries more.
 fn program_races() -> usize {
     let asked = std::env::var("RACES").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(RACES)

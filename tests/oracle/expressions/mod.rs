@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use self::devices::{Subject, subjects};
 use self::grammar::{Kind, expression};
 use self::random::Random;
-use crate::process::Oracle;
-use crate::run::fresh_seed;
+use crate::oracle::process::Oracle;
+use crate::oracle::run::fresh_seed;
 
 /// Expressions with a fixed seed; each is asked about five devices.
 const FIXED: usize = 4_000;

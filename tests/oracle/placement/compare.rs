@@ -7,8 +7,8 @@ use kubectl_devicetaint::model::{Reading, Taint};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, cluster};
-use crate::go_program::say;
-use crate::process::Oracle;
+use crate::harness::go_program::say;
+use crate::oracle::process::Oracle;
 
 /// How many clusters the oracle is given at once.
 const BATCH: u64 = 100;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, cluster};
 use super::compare::read;
-use crate::go_program::say;
-use crate::process::Oracle;
+use crate::harness::go_program::say;
+use crate::oracle::process::Oracle;
 
 /// How often both were asked what.
 #[derive(Default)]

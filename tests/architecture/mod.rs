@@ -1,15 +1,8 @@
 //! Is the house in order? ARCHITECTURE.md as tests.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test or benchmark, not the program"
-)]
-
 mod compiled;
+mod concerns;
+mod dependencies;
 mod documentation;
 mod layout;
 mod manifest;

@@ -13,39 +13,26 @@
 //! | `DEVICETAINT_ORACLE_CLUSTERS` | clusters a seed to place claims in, instead of the usual number |
 //! | `DEVICETAINT_ORACLE_SEED` | the seed of the fresh cases, to repeat a run |
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test or benchmark, not the program"
-)]
-
-#[path = "../support/case/mod.rs"]
-mod case;
 mod compare;
 mod explain;
 mod expressions;
-#[path = "../support/go_program.rs"]
-mod go_program;
 mod placement;
-mod process;
+pub mod process;
 mod run;
 mod subject;
 
-use case::Family;
+use crate::case::Family;
 use run::{Run, fresh_seed, number};
 
 /// Cases of a family with a fixed seed, the same on every machine: what agreed once still agrees.
-const FIXED: usize = 5_000;
+const FIXED: usize = if crate::IS_FULL { 5_000 } else { 1_000 };
 /// Cases of a family with a fresh seed, fewer: each run looks where no run has looked before.
-const FRESH: usize = 1_000;
+const FRESH: usize = if crate::IS_FULL { 1_000 } else { 500 };
 /// Cases of a family and seed that are explained pod by pod; 2,500 by hand, which are 5,000 clusters.
-const EXPLAINED: usize = 150;
+const EXPLAINED: usize = if crate::IS_FULL { 150 } else { 40 };
 const FIXED_SEED: u64 = 0x5055;
 /// Clusters of a seed in which claims are placed; 5,000 by hand, see AGREEMENT.md.
-const CLUSTERS: u64 = 400;
+const CLUSTERS: u64 = if crate::IS_FULL { 400 } else { 100 };
 
 #[test]
 fn previews_of_the_fixed_cases_agree_with_the_controller() {

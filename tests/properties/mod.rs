@@ -3,11 +3,6 @@
 //! Each was checked against the controller first: that one more toleration only ever helps, for
 //! example, sounds right and is wrong, since of several that match the shortest counts.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    reason = "a sum that overflows in a test fails that test"
-)]
-
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -19,10 +14,7 @@ use kubectl_devicetaint::report::{Basis, ImpactReport};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-#[path = "support/case/mod.rs"]
-mod case;
-
-use case::{Family, START, any_case};
+use crate::case::{Family, START, any_case};
 
 /// Every object of any cluster, and a seed for what happens to it.
 fn any_objects() -> impl Strategy<Value = Vec<Value>> {

@@ -1,14 +1,5 @@
 //! A dump of a real cluster, and what the real controller said about 40 rules there.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    clippy::wildcard_enum_match_arm,
-    reason = "a test or benchmark, not the program"
-)]
-
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;

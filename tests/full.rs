@@ -1,0 +1,83 @@
+//! The second tier: what is heavy and seldom changes. `cargo test --test full`, and `.ci/run` the part of
+//! it that a change can concern.
+//!
+//! What measures and is run by hand is here too. See tests/README.md.
+
+#![cfg(unix)]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test or benchmark, not the program"
+)]
+
+#[path = "support/advice.rs"]
+mod advice;
+mod browser;
+#[path = "support/case/mod.rs"]
+mod case;
+#[path = "support/debian.rs"]
+mod debian;
+mod engines;
+#[path = "cluster/harness/mod.rs"]
+mod harness;
+mod oracle;
+mod shells;
+
+/// Of the tests on a real control plane those that are long.
+mod cluster {
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod campaign {
+        mod command;
+        mod faults;
+        mod law;
+        mod misfortune;
+        mod normal;
+        mod reading;
+        mod rights;
+        mod state;
+        mod verdict;
+    }
+    mod far;
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    pub mod live {
+        pub mod large;
+        mod waiting;
+    }
+    #[cfg(target_os = "linux")]
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod nodes {
+        mod bench;
+        mod sequences;
+    }
+    mod parity;
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    pub mod rules {
+        mod harm;
+        mod pace;
+        mod races;
+        mod releases;
+        pub mod support;
+    }
+}
+
+/// Of packaging what needs a released program or an installed tool.
+#[cfg(target_os = "linux")]
+#[allow(dead_code, reason = "the first tier uses the rest")]
+mod packaging {
+    mod inside;
+    mod krew;
+    mod linted;
+    mod materials;
+    mod newcomer;
+    mod program;
+    mod release;
+    mod reproducible;
+    mod support;
+}
+
+/// Whether random cases are as many as the second tier tries.
+const IS_FULL: bool = true;

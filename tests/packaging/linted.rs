@@ -1,0 +1,33 @@
+//! Are the workflows such as their host takes?
+
+use std::fs;
+use std::process::Command;
+
+use super::support::{root, succeeded, tools};
+
+/// Checks workflows as their host does.
+const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+
+#[test]
+fn workflows_are_valid() {
+    let program = tools().join("bin/actionlint");
+    if !program.is_file() {
+        let mut go = Command::new("go");
+        go.args(["install", ACTIONLINT])
+            .env("GOBIN", tools().join("bin"))
+            .env("GOFLAGS", "-mod=mod");
+        succeeded(
+            &go.output()
+                .expect("these tests need Go 1.26 or newer (https://go.dev/dl)"),
+        );
+    }
+    // What its scripts look like depends on programs that are here or are not.
+    let mut actionlint = Command::new(program);
+    actionlint
+        .args(["-no-color", "-shellcheck=", "-pyflakes="])
+        .current_dir(root());
+    for file in fs::read_dir(root().join(".github/workflows")).unwrap() {
+        actionlint.arg(file.unwrap().path());
+    }
+    succeeded(&actionlint.output().unwrap());
+}
