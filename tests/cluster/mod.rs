@@ -14,6 +14,23 @@ mod lifetime;
 mod live;
 #[cfg(target_os = "linux")]
 mod nodes;
+/// Connections, as kubectl makes them: the second tier runs kubectl again, and has the cache that both share.
+mod parity {
+    mod case;
+    mod credentials;
+    mod files;
+    mod page;
+    mod plugins;
+    mod preferences;
+    mod proxies;
+    mod record;
+    mod secrets;
+    mod servers;
+    mod stage;
+    mod terminal;
+    mod ways;
+    mod witness;
+}
 mod publish;
 mod reserved;
 pub mod rules;

@@ -333,7 +333,7 @@ fn oidc(until: u64) -> Value {
 
 #[test]
 fn user_is_the_one_that_kubectl_comes_as() {
-    check(CASES);
+    check("credentials", CASES);
 }
 
 /// What is sent to impersonate somebody is understood by the real server.

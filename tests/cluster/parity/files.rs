@@ -204,5 +204,5 @@ fn in_a_pod(stage: &super::stage::Stage, setup: &mut super::case::Setup) {
 
 #[test]
 fn kubeconfigs_and_flags_choose_as_for_kubectl() {
-    check(CASES);
+    check("files", CASES);
 }

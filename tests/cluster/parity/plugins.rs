@@ -244,5 +244,5 @@ pub const CASES: &[Case] = &[
 
 #[test]
 fn plugins_are_run_as_kubectl_runs_them() {
-    check(CASES);
+    check("plugins", CASES);
 }

@@ -283,7 +283,7 @@ pub const CASES: &[Case] = &[
 
 #[test]
 fn plugins_that_kubectl_may_not_run_are_not_run() {
-    check(CASES);
+    check("preferences", CASES);
 }
 
 /// Neither reaches a plugin: an alias ends in an error of kubectl itself, a default is not applied.

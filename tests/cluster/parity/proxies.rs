@@ -176,5 +176,5 @@ pub const CASES: &[Case] = &[
 
 #[test]
 fn way_to_the_server_is_kubectls() {
-    check(CASES);
+    check("proxies", CASES);
 }

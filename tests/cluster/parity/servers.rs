@@ -229,5 +229,5 @@ fn silent() -> String {
 
 #[test]
 fn servers_are_trusted_as_kubectl_trusts_them() {
-    check(CASES);
+    check("servers", CASES);
 }

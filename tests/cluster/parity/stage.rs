@@ -97,6 +97,19 @@ impl Stage {
         }
     }
 
+    /// A text in which no port of this run is left.
+    pub fn without_ports(&self, text: &str) -> String {
+        let ports = [
+            (&self.witness, "PORT"),
+            (&self.witness_6, "PORT-6"),
+            (&self.open, "PORT-OPEN"),
+        ];
+        let ports = ports.map(|(witness, name)| (witness.address.port().to_string(), name));
+        ports.iter().fold(text.to_owned(), |text, (port, name)| {
+            text.replace(port, name)
+        })
+    }
+
     /// Forgets what was seen.
     pub fn forget(&self) {
         self.seen();
