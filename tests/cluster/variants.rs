@@ -67,7 +67,7 @@ fn every_variant_serves_what_it_says() {
         (Variant::without_rules(), vec![("v1", &[SLICES])]),
         (Variant::without_resource_group(), vec![]),
     ] {
-        let plane = ControlPlane::start(&variant);
+        let plane = ControlPlane::of(&variant);
         let expected: BTreeMap<String, BTreeSet<String>> = expected
             .into_iter()
             .map(|(version, names)| {
@@ -77,7 +77,7 @@ fn every_variant_serves_what_it_says() {
                 )
             })
             .collect();
-        assert_eq!(served(&plane), expected, "{variant:?}");
+        assert_eq!(served(plane), expected, "{variant:?}");
     }
 }
 
@@ -100,7 +100,7 @@ fn the_shared_control_plane_serves_all_versions() {
 
 #[tokio::test]
 async fn taints_are_dropped_from_slices_when_both_gates_are_off() {
-    let plane = ControlPlane::start(
+    let plane = ControlPlane::of(
         &Variant::taints_ignored()
             .without_controllers()
             .without_scheduler(),
@@ -123,7 +123,7 @@ fn tainted_slice(driver: &str) -> Value {
 
 #[tokio::test]
 async fn rules_are_ignored_but_taints_of_slices_are_not_when_the_gate_is_off() {
-    let plane = ControlPlane::start(&Variant::rules_ignored().without_scheduler());
+    let plane = ControlPlane::of(&Variant::rules_ignored().without_scheduler());
     let namespace = plane.namespace().await;
     let (by_rule, by_slice) = (driver_name(), driver_name());
     let name = format!("rule-{}", random_suffix());

@@ -5,8 +5,9 @@
 //!              └───────────HTTPS──────────────────────────────────────────┘
 //! ```
 //!
-//! [`ControlPlane::shared`] is started once per test binary; [`ControlPlane::start`] starts another
-//! one that serves other API versions or lacks a component ([`Variant`]). `up` owns all processes
+//! [`ControlPlane::shared`] is started once per test binary, and [`ControlPlane::of`] once for each variant that
+//! serves other API versions or lacks a component ([`Variant`]); [`ControlPlane::start`] starts one that no other
+//! test sees. `up` owns all processes
 //! and lives as long as its stdin: when the test binary ends, however it ends, the kernel closes
 //! the pipe and everything is killed and removed.
 //!

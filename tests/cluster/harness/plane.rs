@@ -3,12 +3,15 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{LazyLock, Mutex, MutexGuard, atomic::AtomicUsize},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicUsize},
 };
 
 use serde::Deserialize;
 
 use super::{Variant, access::User, client::Client, machine::Machine, program};
+
+/// A control plane of the whole test binary, or why there is none.
+type Shared = OnceLock<Result<ControlPlane, String>>;
 
 /// How many users [`ControlPlane::kubeconfig_for`] can hand out.
 const USERS: usize = 64;
@@ -47,14 +50,25 @@ impl ControlPlane {
     /// The control plane that the tests of this binary share. Tests keep out of each other's way by
     /// their own driver name and namespace.
     pub fn shared() -> &'static Self {
-        static SHARED: LazyLock<Result<ControlPlane, String>> =
-            LazyLock::new(|| ControlPlane::try_start(&Variant::default()));
-        // Every test says why, not only the one that came first.
-        SHARED.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
+        Self::of(&Variant::default())
     }
 
-    /// Starts a control plane of its own and waits until it is ready: some three seconds, and minutes
-    /// when the program has to be built first.
+    /// As [`Self::shared`], of a variant: started for the first test that needs it, and for all that look at
+    /// nothing but their own driver, namespace and rules.
+    pub fn of(variant: &Variant) -> &'static Self {
+        static PLANES: Mutex<BTreeMap<String, &'static Shared>> = Mutex::new(BTreeMap::new());
+        let shared: &'static Shared = {
+            let mut planes = PLANES.lock().unwrap_or_else(PoisonError::into_inner);
+            let plane = planes.entry(variant.flags().join(" "));
+            plane.or_insert_with(|| Box::leak(Box::default()))
+        };
+        let plane = shared.get_or_init(|| Self::try_start(variant));
+        // Every test says why, not only the one that came first.
+        plane.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// Starts a control plane of its own, for a test that stops it or looks at all that is there, and waits until
+    /// it is ready: some three seconds, and minutes when the program has to be built first.
     pub fn start(variant: &Variant) -> Self {
         Self::try_start(variant).unwrap_or_else(|reason| panic!("{reason}"))
     }

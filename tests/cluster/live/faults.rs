@@ -66,8 +66,8 @@ async fn complete(scene: &Scene<'_>) -> Value {
 
 #[tokio::test]
 async fn a_list_that_is_cut_anywhere_is_never_a_shorter_one() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene::new(&plane, V1).await;
+    let plane = ControlPlane::of(&Variant::serving("v1"));
+    let scene = Scene::new(plane, V1).await;
     let expected = complete(&scene).await;
     let (scene, expected) = (&scene, &expected);
     let runs = (0..PLACES).map(|place| async move {
@@ -100,8 +100,8 @@ async fn a_list_that_is_cut_anywhere_is_never_a_shorter_one() {
 
 #[tokio::test]
 async fn whatever_follows_a_list_makes_it_unbelievable() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene::new(&plane, V1).await;
+    let plane = ControlPlane::of(&Variant::serving("v1"));
+    let scene = Scene::new(plane, V1).await;
     let expected = complete(&scene).await;
     let status = br#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"etcdserver: request timed out","code":500}"#;
     for more in [
@@ -121,8 +121,8 @@ async fn whatever_follows_a_list_makes_it_unbelievable() {
 
 #[tokio::test]
 async fn a_busy_server_is_asked_again_when_it_says() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene::new(&plane, V1).await;
+    let plane = ControlPlane::of(&Variant::serving("v1"));
+    let scene = Scene::new(plane, V1).await;
     let expected = complete(&scene).await;
     for answer in ["429 Too Many Requests", "503 Service Unavailable"] {
         let answer = Reply::bare(answer, &["Retry-After: 1"]);
@@ -141,8 +141,8 @@ async fn a_busy_server_is_asked_again_when_it_says() {
 
 #[tokio::test]
 async fn a_connection_that_is_reset_or_silent_ends_in_an_answer_or_an_error() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene::new(&plane, V1).await;
+    let plane = ControlPlane::of(&Variant::serving("v1"));
+    let scene = Scene::new(plane, V1).await;
     let expected = complete(&scene).await;
     let once = run(&scene, Fault::Reset, 1).await;
     match once.code() {

@@ -24,6 +24,7 @@ async fn devices_and_rules_are_read_in_every_version() {
         (Variant::like_1_35(), "v1", "v1alpha3"),
         (Variant::like_1_36(), "v1", "v1beta2"),
     ] {
+        // Its own: what a snapshot says of all that is there is counted.
         let plane = ControlPlane::start(&variant);
         let versions = Versions {
             devices,
@@ -94,8 +95,8 @@ async fn devices_and_rules_are_read_in_every_version() {
 
 #[tokio::test]
 async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
-    let plane = ControlPlane::start(&Variant::without_rules());
-    let scene = Scene::new(&plane, Versions { rules: None, ..V1 }).await;
+    let plane = ControlPlane::of(&Variant::without_rules());
+    let scene = Scene::new(plane, Versions { rules: None, ..V1 }).await;
     let text = scene.run(plane.kubeconfig(), &["preview", &scene.driver]);
     assert!(
         text.contains("train-0") && text.ends_with("[exit status: 0]"),
@@ -132,9 +133,9 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
 
 #[tokio::test]
 async fn without_the_api_group_there_is_nothing_to_say() {
-    let plane = ControlPlane::start(&Variant::without_resource_group());
+    let plane = ControlPlane::of(&Variant::without_resource_group());
     let scene = Scene {
-        plane: &plane,
+        plane,
         driver: "gpu.example.com".to_owned(),
         namespace: "nowhere".to_owned(),
     };
@@ -193,8 +194,8 @@ async fn where_nothing_is_published_it_is_said_and_what_brings_it() {
 
 #[tokio::test]
 async fn a_rule_that_nothing_reacts_to_is_told_with_the_gate_to_look_at() {
-    let plane = ControlPlane::start(&Variant::rules_ignored().without_scheduler());
-    let scene = Scene::new(&plane, V1).await;
+    let plane = ControlPlane::of(&Variant::rules_ignored().without_scheduler());
+    let scene = Scene::new(plane, V1).await;
     let run = |arguments: &[&str]| scene.run(plane.kubeconfig(), arguments);
     let device = format!("{}/{}/gpu-0", scene.driver, scene.driver);
     let added = run(&["add", &device, "example.com/k", "--name", "quiet"]);
@@ -215,8 +216,8 @@ async fn gates_that_are_off_change_what_there_is_not_what_is_asked() {
         (Variant::taints_ignored(), "DRIVER/DRIVER/gpu-1\n"),
     ] {
         let variant = variant.without_controllers().without_scheduler();
-        let plane = ControlPlane::start(&variant);
-        let scene = Scene::new(&plane, V1).await;
+        let plane = ControlPlane::of(&variant);
+        let scene = Scene::new(plane, V1).await;
         let text = scene.run(
             plane.kubeconfig(),
             &["devices", &scene.driver, "--tainted", "-o", "name"],

@@ -14,8 +14,8 @@ use crate::harness::{
 
 const HOLD: &str = "example.com/hold";
 
-fn plane() -> ControlPlane {
-    ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
+fn plane() -> &'static ControlPlane {
+    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
 }
 
 /// On a machine with much to do, a short wait ends before it has looked: so many requests more are tried
@@ -214,7 +214,7 @@ const KILLED: [Harm; 2] = [Harm::SignalBefore("KILL"), Harm::SignalAfter("KILL")
 #[test]
 fn an_escalation_of_several_rules() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     block_on(world.pod("train", "gpu-0"));
     let trial = Trial::new(&world, 3, "None", "escalate RULES --to NoExecute --yes");
     trial.interrupt(&INTERRUPTED, 0);
@@ -224,7 +224,7 @@ fn an_escalation_of_several_rules() {
 #[test]
 fn a_deescalation_of_several_rules() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     block_on(world.pod("train", "gpu-0"));
     let trial = Trial::new(&world, 3, "NoExecute", "deescalate RULES --to None");
     trial.interrupt(&INTERRUPTED, 0);
@@ -234,7 +234,7 @@ fn a_deescalation_of_several_rules() {
 #[test]
 fn a_removal_of_several_rules() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES --yes");
     trial.interrupt(&INTERRUPTED, 0);
     trial.interrupt(&KILLED, 0);
@@ -252,7 +252,7 @@ fn terminating(world: &World<'_>, name: &str) {
 #[test]
 fn an_escalation_that_waits() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT";
     Trial::new(&world, 2, "None", line)
@@ -263,7 +263,7 @@ fn an_escalation_that_waits() {
 #[test]
 fn a_removal_that_waits() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     Trial::new(
         &world,
         2,
@@ -278,7 +278,7 @@ fn a_removal_that_waits() {
 #[test]
 fn a_wait_changes_nothing_and_says_what_for() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     terminating(&world, "train");
     for what in ["evicted", "observed", "deleted"] {
         let line = format!("wait RULES --for {what} --timeout TIMEOUT");
@@ -307,7 +307,7 @@ fn a_wait_changes_nothing_and_says_what_for() {
 #[test]
 fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --on-timeout revert";
     let trial = Trial::new(&world, 2, "NoSchedule", line);
@@ -358,7 +358,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
 #[test]
 fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --timeout 60s --on-timeout revert";
     let trial = Trial::new(&world, 1, "NoSchedule", line);
@@ -386,7 +386,7 @@ fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
 #[test]
 fn a_server_that_goes_away_while_it_changes_or_waits() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT --request-timeout 2s";
     let trial = Trial::new(&world, 2, "None", line);

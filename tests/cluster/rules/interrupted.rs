@@ -29,14 +29,14 @@ fn clean(world: &World<'_>) {
     });
 }
 
-fn plane() -> ControlPlane {
-    ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
+fn plane() -> &'static ControlPlane {
+    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
 }
 
 #[test]
 fn killed_before_and_after_every_request_the_same_command_completes_it() {
     let plane = plane();
-    let (world, line) = twenty(&plane);
+    let (world, line) = twenty(plane);
     let proxy = Proxy::start(&world);
     proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
@@ -60,7 +60,7 @@ fn killed_before_and_after_every_request_the_same_command_completes_it() {
 #[test]
 fn ctrl_c_at_every_request_says_what_was_changed() {
     let plane = plane();
-    let (world, line) = twenty(&plane);
+    let (world, line) = twenty(plane);
     let proxy = Proxy::start(&world);
     proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
@@ -87,7 +87,7 @@ fn ctrl_c_at_every_request_says_what_was_changed() {
 #[test]
 fn a_lost_answer_is_looked_up_and_nothing_is_sent_twice() {
     let plane = plane();
-    let (world, line) = twenty(&plane);
+    let (world, line) = twenty(plane);
     let proxy = Proxy::start(&world);
     proxy.run(&world, &line).ended(0);
     let first_create = proxy
@@ -120,7 +120,7 @@ fn a_lost_answer_is_looked_up_and_nothing_is_sent_twice() {
 #[test]
 fn a_server_that_goes_away_between_two_rules_is_told_with_what_was_changed() {
     let plane = plane();
-    let (world, line) = twenty(&plane);
+    let (world, line) = twenty(plane);
     let proxy = Proxy::start(&world);
     proxy.run(&world, &line).ended(0);
     let requests = proxy.seen().len();
@@ -144,7 +144,7 @@ fn a_server_that_goes_away_between_two_rules_is_told_with_what_was_changed() {
 #[test]
 fn every_change_names_the_state_that_it_was_decided_on() {
     let plane = plane();
-    let (world, _) = twenty(&plane);
+    let (world, _) = twenty(plane);
     let proxy = Proxy::start(&world);
     let device = world.device("gpu-0");
     let run = proxy.run(&world, &format!("add {device} {KEY}=x")).ended(0);

@@ -86,12 +86,12 @@ fn the_list_has_the_columns_of_the_contract_and_foreign_rules() {
 
 #[test]
 fn a_condition_about_an_earlier_state_is_marked() {
-    let plane = ControlPlane::start(
+    let plane = ControlPlane::of(
         &crate::harness::Variant::default()
             .without_controllers()
             .without_scheduler(),
     );
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     block_on(world.pod("train", "gpu-0"));
     let name = world.add(&format!("{KEY}:NoExecute"));
     let evicting = || {

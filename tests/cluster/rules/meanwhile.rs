@@ -6,8 +6,8 @@ use super::harm::Proxy;
 use super::support::{KEY, World, name_in};
 use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::rule};
 
-fn plane() -> ControlPlane {
-    ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
+fn plane() -> &'static ControlPlane {
+    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
 }
 
 /// The first request that changes a rule.
@@ -31,7 +31,7 @@ fn taint(world: &World<'_>, name: &str) -> String {
 #[test]
 fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let proxy = Proxy::start(&world);
     let device = world.device("gpu-0");
     let name = world.add(&format!("{KEY}=ours:NoSchedule"));
@@ -79,7 +79,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
 #[test]
 fn the_brake_works_whatever_they_changed() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let proxy = Proxy::start(&world);
     let name = world.add(&format!("{KEY}=ours:NoExecute"));
     let line = format!("deescalate {name} --to NoSchedule");
@@ -99,7 +99,7 @@ fn the_brake_works_whatever_they_changed() {
 #[test]
 fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_deleted() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let proxy = Proxy::start(&world);
     let name = world.add(&format!("{KEY}=ours:None"));
     let remove = format!("remove {name}");
@@ -136,7 +136,7 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
 #[test]
 fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let proxy = Proxy::start(&world);
     let line = format!("add GPU0 {KEY}=ours");
     let run = proxy.run(&world, &line).ended(0);

@@ -20,8 +20,8 @@ use crate::harness::{At, ControlPlane, Reference, Variant, block_on, say};
 
 const RACES: usize = if crate::IS_FULL { 1000 } else { 50 };
 
-fn plane() -> ControlPlane {
-    ControlPlane::start(&Variant::default().without_controllers().without_scheduler())
+fn plane() -> &'static ControlPlane {
+    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
 }
 
 async fn rules(plane: &ControlPlane) -> Rules {
@@ -70,10 +70,10 @@ async fn changed(rules: &Rules, before: &StoredRule, wish: &RulePatch) -> Option
 #[test]
 fn of_two_changes_of_one_state_exactly_one_is_made() {
     let plane = plane();
-    let world = block_on(World::new(&plane));
+    let world = block_on(World::new(plane));
     let name = world.add(&format!("{KEY}=x"));
     block_on(async {
-        let (one, two) = (rules(&plane).await, rules(&plane).await);
+        let (one, two) = (rules(plane).await, rules(plane).await);
         for race in 0..RACES {
             let before = one.get(&name).await.expect("readable").expect("there");
             let (wish_one, wish_two) = (wish(race, "one"), wish(race, "two"));
@@ -179,7 +179,7 @@ fn the_program_that_comes_second_says_who_was_first_and_what_is_different() {
     let plane = plane();
     let races = program_races();
     let lane = |number: usize| {
-        let world = block_on(World::new(&plane));
+        let world = block_on(World::new(plane));
         let name = world.add(&format!("{KEY}=x"));
         let again = json!({"spec": {"taint": {"effect": "None"}}});
         let proxy = Proxy::start(&world);

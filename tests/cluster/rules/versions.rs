@@ -18,8 +18,8 @@ async fn world<'a>(plane: &'a ControlPlane, api_version: &str) -> World<'a> {
 }
 
 fn life_of_a_rule(variant: &Variant, slices: &str, rules: &str) {
-    let plane = ControlPlane::start(variant);
-    let world = block_on(world(&plane, slices));
+    let plane = ControlPlane::of(variant);
+    let world = block_on(world(plane, slices));
     let run = world
         .run_by_kubectl(&format!("add GPU0 {KEY}=firmware"))
         .ended(0);
@@ -99,8 +99,8 @@ fn rules_live_in_v1alpha3() {
 
 #[test]
 fn without_rules_it_is_said_how_to_get_them() {
-    let plane = ControlPlane::start(&Variant::without_rules());
-    let world = block_on(world(&plane, "resource.k8s.io/v1"));
+    let plane = ControlPlane::of(&Variant::without_rules());
+    let world = block_on(world(plane, "resource.k8s.io/v1"));
     world
         .run(&format!("add GPU0 {KEY}=x"))
         .ended(1)
