@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  kube-apiserver ┐
-//!                 ├─▶ cluster ─▶ wire ─▶ model::Reading ─▶ engine ─▶ report ─▶ render ─▶ output
-//!  files, stdin  ─┤   (bytes)   (decode)     (facts)       (verdicts) (views)   (text)   (streams)
-//!  a kubelet ─────┘
+//!                 ├─▶ cluster ─▶ wire ─▶ model::Reading ─▶ engine ─▶ assess ─▶ report ─▶ render ─▶ output
+//!  files, stdin  ─┤   (bytes)   (decode)     (facts)       (verdicts) (counts, (views)   (text)   (streams)
+//!  a kubelet ─────┘                                                    hazards)
 //! ```
 //!
 //! [`decide`] holds the decisions of commands that change something, [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
@@ -19,6 +19,7 @@
     )
 )]
 
+pub mod assess;
 pub mod cluster;
 pub mod commands;
 pub mod completion;

@@ -32,10 +32,10 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
 use crate::naming::labels::parse_label;
+use crate::naming::phrase::counted;
 use crate::render::{Page, render};
 use crate::report::change::{ChangeOutcome, DryRun};
 use crate::report::rules::ObjectList;
-use crate::report::table::counted;
 
 /// Create rules that taint devices
 ///

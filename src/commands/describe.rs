@@ -8,15 +8,16 @@ use super::work::connect::Live;
 use super::work::look::Look;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
+use crate::assess::Knowledge;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
 use crate::engine::hindrance::Publishers;
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{ConsideredTaint, Impact};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
+use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
 use crate::report::events::{events_about, hits_anybody};
-use crate::report::{Knowledge, RuleDescriptions};
 
 /// Show rules, what the controller says, whom they hit now, and what each pod waits for
 ///

@@ -14,6 +14,7 @@ use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
 use super::work::wanted::Wanted;
+use crate::assess::Basis;
 use crate::cluster::Detail;
 use crate::decide::choice::{
     self, Ambiguous, Picker, Picks, Shown, Typed, hardware_among, refuse_empty_names,
@@ -23,7 +24,7 @@ use crate::decide::narrowing::Narrowing;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
-use crate::report::{AttributeColumns, Basis, DeviceReport};
+use crate::report::{AttributeColumns, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///

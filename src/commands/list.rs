@@ -15,6 +15,7 @@ use super::work::events::{self, Results};
 use super::work::follow::{Question, answer, answer_once, follow};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
+use crate::assess::{Basis, Knowledge};
 use crate::decide::choice::rule_names;
 use crate::decide::identity::{self, Noted};
 use crate::engine::{self, ConsideredTaint};
@@ -23,7 +24,6 @@ use crate::model::{DeviceId, DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
-use crate::report::{Basis, Knowledge};
 
 /// List rules with what they taint, whom they hit, and who made them
 ///

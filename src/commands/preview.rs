@@ -21,6 +21,7 @@ use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
 use super::work::source;
 use super::work::supposed::Supposed;
+use crate::assess::{Basis, Guard};
 use crate::cluster::Detail;
 use crate::decide::choice::{Choice, Purpose, Typed};
 use crate::decide::policy::{Asked, Policies};
@@ -29,8 +30,8 @@ use crate::decide::{Kept, Looked, Next, next};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
+use crate::report::ImpactReport;
 use crate::report::change::DryRun;
-use crate::report::{Basis, Guard, ImpactReport};
 
 /// Show which pods a taint would evict, and when
 ///
@@ -184,7 +185,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
             Ok((report, look.into_aside()))
         };
         let reports = clusters::ask(context, asked).await?;
-        let reports = reports.with_guards(&request.guards, |report| &report.guards);
+        let reports = reports.with_guards(&request.guards, |report| &report.assessment.guards);
         return present(&reports, &Aside::default(), wanted, context);
     }
     let answer = look(&request, &args, context).await?;

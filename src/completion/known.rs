@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::Values;
+use crate::assess::Signal;
 use crate::model::{
     AttributeValue, DeviceClass, DeviceId, DeviceTaintRule, ResourceClaim, ResourceSlice, Snapshot,
 };
 use crate::naming::completion::{self, Candidate, beginning};
-use crate::report::guard::Signal;
 use crate::topics::Topic;
 
 /// What was found: an aid to typing, never an answer. What cannot be read is not proposed.

@@ -4,7 +4,7 @@ use super::chooser::Chooser;
 use super::owner::owner;
 use super::question::Question;
 use crate::model::DeviceTaintRule;
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// What has to be asked before `found`, which is what `chooser` means, is deleted; `None` when nothing
 /// has to be: one rule, which this plugin has made.

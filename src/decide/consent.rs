@@ -7,12 +7,14 @@
 use std::collections::BTreeSet;
 
 use super::question::{Question, UNKNOWN};
+use crate::assess::Consent;
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
+use crate::model::Count;
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::impact::{Consent, ExpectedReport, Objection, Pod, UnreadableReport};
+use crate::report::impact::{ExpectedReport, Objection, Pod, UnreadableReport};
 
 /// What was said beforehand about how much harm is agreed to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,29 +107,37 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
     refuse_unknown(agreement, wish.report)?;
     refuse_other_count(agreement, wish)?;
     let is_counted = agreement.confirm_pods.is_some() || agreement.expect.is_some();
-    match wish.report.consent() {
+    match wish.report.assessment.consent {
         Consent::Yes | Consent::PodCount { .. } if !wish.report.unknown_evictions().is_empty() => {
-            Ok(Consented::Ask(Question::Unknown {
-                prompt: format!(
-                    "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
-                    wish.deed
-                ),
-            }))
+            Ok(Consented::Ask(unknown_impact(wish)))
         }
         Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
-        Consent::PodCount { pods, why } => Ok(Consented::Ask(Question::PodCount {
-            prompt: format!(
-                "{}? Type how many pods will be evicted, because {why}",
-                wish.deed
-            ),
-            pods,
-            why,
+        Consent::PodCount { pods, why } => Ok(Consented::Ask(match pods.exact() {
+            Some(pods) => Question::PodCount {
+                prompt: format!(
+                    "{}? Type how many pods will be evicted, because {why}",
+                    wish.deed
+                ),
+                pods,
+                why: why.to_string(),
+            },
+            None => unknown_impact(wish),
         })),
         Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
         Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
         Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
             prompt: format!("{}?", wish.deed),
         })),
+    }
+}
+
+/// The question of a wish of which it is not known whom it hits.
+fn unknown_impact(wish: &Wish<'_>) -> Question {
+    Question::Unknown {
+        prompt: format!(
+            "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
+            wish.deed
+        ),
     }
 }
 
@@ -240,14 +250,14 @@ fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<()
 }
 
 fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
-    let pods = wish.report.summary.pods;
-    let Some(confirmed) = agreement.confirm_pods else {
+    let pods = wish.report.assessment.totals.pods;
+    let Some(confirmed) = agreement.confirm_pods.map(Count::known) else {
         return Ok(());
     };
     let is_agreed = if wish.done.is_empty() {
-        pods == confirmed
+        pods.equals(confirmed) == Some(true)
     } else {
-        pods <= confirmed
+        pods.is_above(confirmed) == Some(false)
     };
     if is_agreed {
         return Ok(());
@@ -290,11 +300,11 @@ pub fn expected(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Limits;
     use crate::error::ExitStatus;
-    use crate::model::DeviceSelector;
+    use crate::model::{DeviceSelector, Effect};
     use crate::report::metadata::{Affects, Incomplete};
-    use crate::report::testing::{self, Example};
-    use crate::report::{Knowledge, Wholes};
+    use crate::report::testing::Example;
 
     const YES: Agreement<'_> = Agreement {
         yes: true,
@@ -403,9 +413,7 @@ mod tests {
     }
 
     fn in_one_namespace() -> ImpactReport {
-        let mut report = report();
-        report.summary.namespaces = 1;
-        report
+        Example::new().in_one_namespace().report()
     }
 
     fn prompt(consented: Consented) -> String {
@@ -486,10 +494,12 @@ mod tests {
 
     #[test]
     fn a_tripped_guard_is_never_asked_away() {
-        let mut report = in_one_namespace();
-        let guard: crate::report::Guard = "pods.evicted>2".parse().unwrap();
-        let all_known = Knowledge::new([], &testing::semantics(37));
-        report.guards = vec![guard.evaluate(&report.summary, &Wholes::default(), &all_known)];
+        let guards = ["pods.evicted>2".parse().unwrap()];
+        let limits = Limits {
+            guards: &guards,
+            ..Limits::default()
+        };
+        let report = Example::new().in_one_namespace().report_within(&limits);
         let all = Agreement {
             confirm_pods: Some(3),
             ..YES
@@ -655,8 +665,9 @@ mod tests {
 
     #[test]
     fn what_belongs_to_others_is_asked_about_although_nobody_is_evicted() {
-        let mut report = report();
-        report.taints[0].taint.effect = "None".to_owned();
+        let mut example = Example::new();
+        example.considered.taint.effect = Effect::None;
+        let report = example.report();
         let nothing = Agreement::default();
         assert_eq!(
             consent(&nothing, &wish(&report)).unwrap(),

@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
 /// know, of which nobody can say that it does less or more.

@@ -1,8 +1,8 @@
 //! How does a command end that has given an answer?
 
 use crate::error::{ExitStatus, Failure};
+use crate::naming::phrase::each_once;
 use crate::report::Answer;
-use crate::report::table::each_once;
 
 /// What is made of an answer of which a part is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

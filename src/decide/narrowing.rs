@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::choice::Shown;
+use crate::assess::Basis;
 use crate::engine::placement::kept_back;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
-use crate::report::Basis;
 
 /// The devices that were named, as far as flags do not narrow that.
 #[derive(Clone, Debug, Default)]

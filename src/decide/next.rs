@@ -621,8 +621,8 @@ mod tests {
                 affects: Affects::Evictions,
             });
             let guards = guards.iter().map(|guard| guard.parse().unwrap());
-            let guards: Vec<crate::report::Guard> = guards.collect();
-            let limits = crate::report::impact::Limits {
+            let guards: Vec<crate::assess::Guard> = guards.collect();
+            let limits = crate::assess::Limits {
                 guards: &guards,
                 ..Default::default()
             };

@@ -7,11 +7,11 @@ use super::drafts::of_batch;
 use crate::engine::{ConsideredTaint, Defect, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
+use crate::naming::phrase::counted;
 use crate::naming::rule;
 use crate::report::ImpactReport;
 use crate::report::defects::upstream;
 use crate::report::metadata::Incomplete;
-use crate::report::table::counted;
 
 /// A rule with effect None for each of the `considered` taints, all with the label of one batch.
 ///

@@ -3,7 +3,7 @@
 use crate::engine::settle::{Never, Patience, Shortfall};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
-use crate::report::time::human_duration;
+use crate::naming::age::human_duration;
 
 use super::conflict::changed_by;
 

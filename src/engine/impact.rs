@@ -120,6 +120,15 @@ impl PodImpact<'_> {
         self.causes.iter().any(|cause| !cause.is_considered())
     }
 
+    /// Whether a considered taint evicts it, now or later.
+    #[must_use]
+    pub fn is_evicted(&self) -> bool {
+        match self.verdict {
+            Verdict::Evicted { .. } => true,
+            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+        }
+    }
+
     /// When the first of its causes takes effect, whoever's it is.
     #[must_use]
     pub fn earliest(&self) -> Option<Timestamp> {

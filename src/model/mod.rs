@@ -13,6 +13,7 @@
 mod affects;
 mod budget;
 mod claim;
+mod count;
 mod device;
 mod event;
 mod ids;
@@ -37,6 +38,7 @@ pub use budget::{
     UnhealthyPodEvictionPolicy,
 };
 pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
+pub use count::{Count, UNKNOWN};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use event::{Event, EventSubject};
 pub use ids::{

@@ -28,6 +28,15 @@ impl Effect {
             Self::Unknown(text) => text,
         }
     }
+
+    /// Whether pods are driven off by it.
+    #[must_use]
+    pub fn evicts(&self) -> bool {
+        match self {
+            Self::NoExecute => true,
+            Self::None | Self::NoSchedule | Self::Unknown(_) => false,
+        }
+    }
 }
 
 impl From<&str> for Effect {

@@ -16,9 +16,11 @@
 //! What people type for a command who know it from elsewhere is in [`words`].
 //!
 //! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl;
-//! [`completion`] says what a word that is being typed can become.
+//! [`completion`] says what a word that is being typed can become. [`age`] and [`phrase`] write lengths of time and
+//! numbers with their nouns, for all who word something.
 
 pub mod address;
+pub mod age;
 mod argument;
 pub mod completion;
 pub mod device;
@@ -27,6 +29,7 @@ mod error;
 mod expiry;
 pub mod labels;
 pub mod nearest;
+pub mod phrase;
 pub mod pod;
 pub mod rule;
 pub mod shell;

@@ -1,12 +1,13 @@
 //! What every format makes of whole reports.
 
 use super::{Format, Page, render};
+use crate::assess::Basis;
+use crate::assess::Limits;
+use crate::assess::{Guard, Wholes};
 use crate::engine::{Consumer, DeviceState, DeviceTaint, Origin};
 use crate::model::Warning;
-use crate::report::guard::{Guard, Wholes};
-use crate::report::impact::Limits;
 use crate::report::testing::{self, Example};
-use crate::report::{Basis, DeviceReport, View};
+use crate::report::{DeviceReport, View};
 
 fn shown(report: &impl View, format: Format) -> String {
     let page = Page {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::count::UNKNOWN;
+use crate::model::UNKNOWN;
 use crate::model::{AttributeValue, Device};
 
 /// Which attributes stand in tables.

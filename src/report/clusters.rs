@@ -6,12 +6,13 @@ use serde_json::Value;
 
 use super::answer::{Answer, beside};
 use super::devices::DeviceReport;
-use super::guard::{self, Guard, GuardResult};
+use super::guard::{self, GuardResult};
 use super::impact::ImpactReport;
 use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
 use super::table::{
     Body, Chart, Column, Group, Grouped, Heading, Section, Shown, Table, Tone, View,
 };
+use crate::assess::{Guard, GuardOutcome};
 use crate::naming::shell::word;
 
 /// The answers of several clusters to one question, side by side.
@@ -36,6 +37,9 @@ pub struct ClusterReports<A> {
     /// What could not be read or evaluated, with the context before it; a cluster that gave no answer
     /// is there too.
     pub incomplete: Vec<Incomplete>,
+    /// What became of the limits, for words and decisions.
+    #[serde(skip)]
+    together: Vec<GuardOutcome>,
 }
 
 /// What one cluster answers.
@@ -88,6 +92,7 @@ impl<A: Answer> ClusterReports<A> {
             incomplete: incomplete.collect(),
             clusters,
             guards: Vec::new(),
+            together: Vec::new(),
             warnings,
         }
     }
@@ -95,7 +100,7 @@ impl<A: Answer> ClusterReports<A> {
     /// The answers with what becomes of the guards for all clusters together; `of` finds what became of
     /// them in one.
     #[must_use]
-    pub fn with_guards(self, guards: &[Guard], of: impl Fn(&A) -> &[GuardResult]) -> Self {
+    pub fn with_guards(self, guards: &[Guard], of: impl Fn(&A) -> &[GuardOutcome]) -> Self {
         let together = guards.iter().enumerate().map(|(place, guard)| {
             let parts = self.clusters.iter().map(|cluster| {
                 let results = cluster.report.as_ref().map(&of);
@@ -104,8 +109,10 @@ impl<A: Answer> ClusterReports<A> {
             });
             guard.together(&parts.collect::<Vec<_>>())
         });
+        let together: Vec<GuardOutcome> = together.collect();
         Self {
-            guards: together.collect(),
+            guards: together.iter().map(GuardResult::from).collect(),
+            together,
             ..self
         }
     }
@@ -166,8 +173,8 @@ impl<A: Answer> Answer for ClusterReports<A> {
         let alone = self
             .reports()
             .filter_map(|(context, report)| Some(format!("{context}: {}", report.refusal()?)));
-        let together = self.guards.iter().filter(|guard| guard.tripped);
-        let together: Vec<String> = together.map(GuardResult::reason).collect();
+        let together = self.together.iter().filter(|guard| guard.tripped);
+        let together: Vec<String> = together.map(GuardOutcome::reason).collect();
         let together = (!together.is_empty()).then(|| {
             format!(
                 "guard tripped in all clusters together: {}",
@@ -203,7 +210,7 @@ impl<A: Answer> View for ClusterReports<A> {
                 Some(like) => append(like, section),
                 None => sections.push(section),
             };
-        for section in guard::sections(&self.guards) {
+        for section in guard::sections(&self.together) {
             add(of_context("all clusters together", section));
         }
         let absent = self.clusters.iter().filter_map(ClusterReport::absence);
@@ -389,8 +396,8 @@ fn append(section: &mut Section, more: Section) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Limits;
     use crate::render::{Format, Page, render};
-    use crate::report::impact::Limits;
     use crate::report::testing::Example;
 
     fn of(context: &str, report: Option<ImpactReport>) -> ClusterReport<ImpactReport> {
@@ -473,7 +480,8 @@ mod tests {
         let report = Example::new().report_within(&limits);
         assert!(!report.is_refused());
         let clusters = vec![of("east", Some(report.clone())), of("west", None)];
-        let reports = ClusterReports::new(clusters).with_guards(&guards, |report| &report.guards);
+        let reports =
+            ClusterReports::new(clusters).with_guards(&guards, |report| &report.assessment.guards);
         assert_eq!(reports.incomplete.len(), 1);
         assert_eq!(
             reports.incomplete[0].line(),
@@ -489,7 +497,8 @@ mod tests {
         assert_eq!(missing, ["cluster of context west: cannot reach it"]);
 
         let both = vec![of("east", Some(report.clone())), of("west", Some(report))];
-        let reports = ClusterReports::new(both).with_guards(&guards, |report| &report.guards);
+        let reports =
+            ClusterReports::new(both).with_guards(&guards, |report| &report.assessment.guards);
         assert_eq!(reports.refusal(), None);
         assert!(!reports.guards[0].tripped);
     }

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::{Column, Table, counted};
+use super::table::{Column, Table};
 use crate::engine::defects::Repair;
 use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
 use crate::model::{Minor, Pod, Warning};
+use crate::naming::phrase::counted;
 
 /// Something that releases of Kubernetes do wrong around taints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,21 +4,24 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::count::{Bounds, Count};
 use super::events::Event;
-use super::knowledge::{self, Knowledge};
 use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::moments;
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
-use super::table::{Chart, NONE, Section, Shown, View, counted, optional};
-use super::time::{Time, human_duration};
+use super::table::{Chart, NONE, Section, Shown, View, optional};
+use super::time::Time;
+use crate::assess::{self, Knowledge};
 use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
+use crate::model::Count;
 use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
+use crate::naming::age::human_duration;
 use crate::naming::device;
+use crate::naming::phrase::counted;
+use crate::report::bounds::Bounds;
 
 /// A rule as it is now: who made it, what the controller says about it, and whom it hits.
 ///
@@ -62,6 +65,9 @@ pub struct RuleDescription {
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
+    /// The counts from which these were written, for words.
+    #[serde(skip)]
+    known: DescribedCounts,
     /// The pods that it has not got rid of, terminating ones included, and what each waits for.
     pub remaining: Vec<RemainingPod>,
     /// What components reported about it, and the controller about the pods that it hits, oldest
@@ -150,6 +156,14 @@ pub struct Subject<'a> {
     pub knowledge: &'a Knowledge<'a>,
 }
 
+/// What is counted for a rule, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct DescribedCounts {
+    published: Count,
+    allocated: Count,
+    pods: Count,
+}
+
 impl RuleDescription {
     /// The description at `now`.
     #[must_use]
@@ -165,13 +179,11 @@ impl RuleDescription {
         let terminating = rule_impact.map_or(0, |rule| rule.terminating);
         let published = subject
             .knowledge
-            .count(knowledge::Subject::Published, counts.published_devices);
+            .count(assess::Subject::Published, counts.published_devices);
         let allocated = subject
             .knowledge
-            .count(knowledge::Subject::Allocated, counts.allocated_devices);
-        let pods = subject
-            .knowledge
-            .count(knowledge::Subject::Pods, counts.pods);
+            .count(assess::Subject::Allocated, counts.allocated_devices);
+        let pods = subject.knowledge.count(assess::Subject::Pods, counts.pods);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
@@ -193,6 +205,11 @@ impl RuleDescription {
                 ("allocatedDevices", allocated),
                 ("pods", pods),
             ]),
+            known: DescribedCounts {
+                published,
+                allocated,
+                pods,
+            },
             remaining: subject
                 .remaining
                 .iter()
@@ -314,15 +331,17 @@ impl RuleDescription {
         let now = self.observed_at.0;
         let due = self.remaining.iter().filter_map(|pod| pod.due(now));
         let due: Vec<Timestamp> = due.collect();
-        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        let pods = self.known.pods;
         let note = pods.exact().map_or(moments::PARTIAL, |_| "");
         moments::picture(&due, "pod", note, now)
     }
 
     fn selected_in_words(&self) -> String {
-        let count = |name, number| Bounds::count(&self.bounds, name, number);
-        let published = count("publishedDevices", self.published_devices);
-        let allocated = count("allocatedDevices", self.allocated_devices);
+        let DescribedCounts {
+            published,
+            allocated,
+            ..
+        } = self.known;
         let devices = if published.exact() == Some(1) {
             "device"
         } else {
@@ -368,7 +387,7 @@ impl RuleDescription {
 
     /// Those who are to be evicted, and those who are on their way.
     fn pods_in_words(&self) -> String {
-        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        let pods = self.known.pods;
         match self.terminating {
             0 => pods.to_string(),
             terminating => format!("{pods} (+{terminating} terminating)"),
@@ -379,7 +398,7 @@ impl RuleDescription {
         let written = condition
             .written
             .map_or_else(String::new, |time| format!(" at {time}"));
-        let pods = Bounds::count(&self.bounds, "pods", self.pods);
+        let pods = self.known.pods;
         match condition.pods_then {
             Some(then) => format!(
                 "counted once{written}, and not again with effect None: {} then, {pods} now",

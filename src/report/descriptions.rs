@@ -9,7 +9,8 @@ use super::answer::{Answer, beside};
 use super::description::RuleDescription;
 use super::metadata::{Incomplete, Warning};
 use super::rules::list_of;
-use super::table::{Heading, Section, View, counted};
+use super::table::{Heading, Section, View};
+use crate::naming::phrase::counted;
 
 /// The descriptions of rules, one after the other. As data, one stands for itself, and several are a
 /// List as kubectl prints it.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::count::{Bounds, Count};
-use super::knowledge::{Knowledge, Subject};
-use super::table::counted;
+use crate::assess::{Knowledge, Subject};
 use crate::engine::DeviceState;
+use crate::model::Count;
+use crate::naming::phrase::counted;
+use crate::report::bounds::Bounds;
 
 /// How many devices there are of those that are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +24,17 @@ pub struct DeviceCounts {
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
+    /// The counts from which these were written, for words.
+    #[serde(skip)]
+    known: Known,
+}
+
+/// How many devices there are, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known {
+    devices: Count,
+    allocated: Count,
+    tainted: Count,
 }
 
 /// How many devices there are on a node, of those that are listed.
@@ -46,38 +58,44 @@ impl DeviceCounts {
         };
         let allocated = number(|state| !state.is_free());
         let tainted = number(|state| !state.taints.is_empty());
-        let counts = [
-            ("devices", Subject::Inventory, devices.len()),
-            ("allocated", Subject::Holders, allocated),
-            ("tainted", Subject::Taints, tainted),
-        ];
-        let counts = counts.map(|(name, subject, number)| (name, knowledge.count(subject, number)));
+        let known = Known {
+            devices: knowledge.count(Subject::Inventory, devices.len()),
+            allocated: knowledge.count(Subject::Holders, allocated),
+            tainted: knowledge.count(Subject::Taints, tainted),
+        };
         Self {
-            devices: devices.len(),
-            allocated,
-            tainted,
-            bounds: Bounds::of(&counts),
+            devices: known.devices.counted(),
+            allocated: known.allocated.counted(),
+            tainted: known.tainted.counted(),
+            bounds: Bounds::of(&[
+                ("devices", known.devices),
+                ("allocated", known.allocated),
+                ("tainted", known.tainted),
+            ]),
+            known,
         }
     }
 
     /// Such as `40 devices, 32 allocated, 6 tainted`.
     pub(super) fn in_words(&self) -> String {
-        let words = |field: &str, number: usize| {
-            let count = Bounds::count(&self.bounds, field, number);
-            match count.exact() {
-                Some(number) => number.to_string(),
-                None if count.is_unknown() => "unknown how many".to_owned(),
-                None => in_bounds(count),
-            }
+        let Known {
+            devices,
+            allocated,
+            tainted,
+        } = self.known;
+        let words = |count: Count| match count.exact() {
+            Some(number) => number.to_string(),
+            None if count.is_unknown() => "unknown how many".to_owned(),
+            None => in_bounds(count),
         };
-        let devices = match Bounds::count(&self.bounds, "devices", self.devices).exact() {
+        let devices = match devices.exact() {
             Some(number) => counted(number, "device"),
-            None => format!("at least {}", counted(self.devices, "device")),
+            None => format!("at least {}", counted(devices.least(), "device")),
         };
         format!(
             "{devices}, {} allocated, {} tainted",
-            words("allocated", self.allocated),
-            words("tainted", self.tainted)
+            words(allocated),
+            words(tainted)
         )
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::attributes::AttributeColumns;
-use super::count::UNKNOWN;
 use super::device_counts::{DeviceCounts, NodeCounts};
 use super::device_row::DeviceRow;
-use super::table::{Column, Group, Grouped, NONE, Table, counted, optional};
+use super::table::{Column, Group, Grouped, NONE, Table, optional};
 use super::taint::PresentTaint;
+use crate::model::UNKNOWN;
+use crate::naming::phrase::counted;
 
 /// What is listed.
 pub(super) struct Listed<'a> {

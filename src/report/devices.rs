@@ -10,10 +10,10 @@ use super::attributes::{AttributeColumns, attributes_of, capacity_of};
 use super::device_counts::{DeviceCounts, NodeCounts, counts};
 use super::device_row::DeviceRow;
 use super::device_table::{Listed, table, total};
-use super::knowledge::{Knowledge, Subject};
-use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
+use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::{Consumer, DeviceState};
 use crate::model::{Device, Gap, Kind, ResourceClaim};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::table::counted;
 use super::taint::{owner, source_of, spelled};
-use super::time::human_duration;
 use crate::engine::hindrance::{Hindrance, Holder, Presence, Publishers};
 use crate::engine::life::{Obstacle, Release, Remaining, Surroundings, remaining};
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
 
 /// What to look at when the controller says nothing about a rule.
 pub const NO_CONDITION: &str = "if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on";

@@ -2,37 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::knowledge::{Knowledge, Subject};
 use super::time::Time;
-use crate::engine::Semantics;
+use crate::assess::{Basis, Knowledge};
 use crate::model;
-use crate::model::Reading;
 
 /// Version of every report's schema; within it, fields and codes are only added.
 pub const API_VERSION: &str = "kubectl-devicetaint/v1alpha1";
-
-/// What every report is based on, besides its own subject.
-#[derive(Clone, Copy, Debug)]
-pub struct Basis<'a> {
-    /// The snapshot and where it is from.
-    pub reading: &'a Reading,
-    /// The Kubernetes behaviour that was applied.
-    pub semantics: &'a Semantics,
-    /// The instant for which the question was answered.
-    pub now: Timestamp,
-}
-
-impl Basis<'_> {
-    /// Whether all claims are known: without them nobody can say which device is in use.
-    #[must_use]
-    pub fn knows_usage(&self) -> bool {
-        Knowledge::new(&self.reading.gaps, self.semantics).is_complete(Subject::Allocated)
-    }
-}
 
 /// Where a report is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

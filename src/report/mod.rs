@@ -17,12 +17,10 @@
 //! | Which rules are there? | [`rules`] |
 //! | What is there to say about one rule? | [`description`] |
 //! | Where is a rule in its life? | [`life`] |
-//! | What makes an eviction worse? | [`hazard`] |
 //! | What does a release do wrong, in words? | [`defects`] |
-//! | When is it too much? | [`guard`] |
+//! | What became of guards? | [`guard`] |
 //! | What may a team's rules never do? | [`policy`] |
-//! | What is not known, and which numbers depend on it? | [`knowledge`] |
-//! | How many, as far as that is known? | [`count`] |
+//! | How is a number written that is not known? | [`bounds`] |
 //! | What does every answer say beside its subject? | [`answer`] |
 //! | What became of the rules that a command changes? | [`change`] |
 //! | What do several clusters answer? | [`clusters`] |
@@ -41,9 +39,9 @@
 
 pub mod answer;
 pub mod attributes;
+pub mod bounds;
 pub mod change;
 pub mod clusters;
-pub mod count;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
@@ -56,10 +54,8 @@ pub mod explain;
 pub mod glance;
 pub mod guard;
 pub mod happening;
-pub mod hazard;
 pub mod impact;
 pub mod in_use;
-pub mod knowledge;
 pub mod life;
 pub mod metadata;
 mod moments;
@@ -69,7 +65,6 @@ mod question;
 pub mod remaining;
 pub mod rules;
 pub mod schema;
-mod severity;
 pub mod snapshot;
 pub mod table;
 pub mod taint;
@@ -83,20 +78,14 @@ pub(crate) mod testing;
 pub use answer::Answer;
 pub use attributes::AttributeColumns;
 pub use change::ChangeReport;
-pub use count::Count;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
 pub use devices::DeviceReport;
 pub use explain::Explanation;
-pub use guard::{Guard, GuardError, Wholes};
-pub use hazard::Hazard;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;
-pub use knowledge::Knowledge;
-pub use metadata::Basis;
 pub use pulling::PullReport;
 pub use rules::RuleList;
-pub use severity::Severity;
 pub use table::View;
 pub use version::VersionReport;
 pub use wait::WaitReport;

@@ -2,8 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::table::{Chart, Moment, counted};
-use super::time::human_duration;
+use super::table::{Chart, Moment};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
 
 /// More moments than these are told in spans of equal length.
 pub(super) const MOMENTS: usize = 8;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::guard::Guard;
+use crate::assess::Guard;
 use crate::model::DeviceSelector;
 
 /// What a team has agreed on: a file that is given with --policy.

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Section, Table, Tone, View, counted, optional};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
+use super::table::{Column, Section, Table, Tone, View, optional};
+use crate::assess::{Basis, Knowledge};
 use crate::engine::pulling::{Objection, Testimony};
-use crate::report::Knowledge;
+use crate::naming::phrase::counted;
 
 /// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
 ///
@@ -286,6 +287,6 @@ impl View for PullReport {
     }
 
     fn tones(&self) -> &'static [(&'static str, Tone)] {
-        &[(super::count::UNKNOWN, Tone::Doubtful)]
+        &[(crate::model::UNKNOWN, Tone::Doubtful)]
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::guard::{Guard, Wholes};
-use super::impact::{ImpactReport, Limits};
-use super::metadata::Basis;
+use super::impact::ImpactReport;
+use crate::assess::Basis;
+use crate::assess::Limits;
+use crate::assess::{Guard, Wholes};
 use crate::engine::{self, ConsideredTaint, Impact, Selection};
 use crate::model::{DeviceId, DriverName};
 

@@ -8,15 +8,16 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, beside};
-use super::count::{Count, UNKNOWN};
-use super::knowledge::{Knowledge, Subject};
-use super::metadata::{Basis, Incomplete, Metadata, Warning, views};
+use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::moments;
-use super::table::{Chart, Column, Heading, NONE, Section, Table, View, counted, optional};
-use super::time::human_duration;
+use super::table::{Chart, Column, Heading, NONE, Section, Table, View, optional};
+use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::life::Evicting;
 use crate::engine::{Impact, RuleImpact, Verdict};
 use crate::model::{self, DeviceTaintRule, ObjectName, RuleMetadata};
+use crate::model::{Count, UNKNOWN};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
 use crate::naming::{device, rule};
 
 /// The name of a rule as kubectl prints it.

@@ -20,7 +20,7 @@ pub trait View: serde::Serialize {
 
     /// The words that stand out on a terminal, and in which way.
     fn tones(&self) -> &'static [(&'static str, Tone)] {
-        &[(super::count::UNKNOWN, Tone::Doubtful)]
+        &[(crate::model::UNKNOWN, Tone::Doubtful)]
     }
 
     /// Why names may be missing, one line each: nothing else than the names can be said where only
@@ -395,24 +395,6 @@ pub fn first_of(items: &[String]) -> String {
     }
 }
 
-/// The items without repetitions, in their order.
-#[must_use]
-pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
-    items.fold(Vec::new(), |mut seen, item| {
-        if !seen.contains(&item) {
-            seen.push(item);
-        }
-        seen
-    })
-}
-
-/// A number with its noun: `1 pod`, `2 pods`, `0 pods`.
-#[must_use]
-pub fn counted(number: usize, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{ending}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,12 +407,5 @@ mod tests {
         assert_eq!(first_of(&items[..0]), "<none>");
         assert_eq!(first_of(&items[..1]), "a");
         assert_eq!(first_of(&items), "a (+2)");
-    }
-
-    #[test]
-    fn only_one_is_singular() {
-        assert_eq!(counted(0, "pod"), "0 pods");
-        assert_eq!(counted(1, "pod"), "1 pod");
-        assert_eq!(counted(2, "pod"), "2 pods");
     }
 }

@@ -50,14 +50,6 @@ pub struct Taint {
     pub time_added: Option<Time>,
 }
 
-impl Taint {
-    /// Whether pods are driven off by it, with the effect as it was considered.
-    #[must_use]
-    pub fn evicts(&self) -> bool {
-        self.effect == model::Effect::NoExecute.as_str()
-    }
-}
-
 impl From<&model::Taint> for Taint {
     fn from(taint: &model::Taint) -> Self {
         Self {

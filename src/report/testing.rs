@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::assess::Basis;
+use crate::assess::Limits;
 use crate::engine::{
     Cause, ClaimUse, ConsideredTaint, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted,
     Origin, PodImpact, RuleImpact, Semantics, Verdict,
@@ -15,8 +17,7 @@ use crate::model::{
     NodeCondition, ObjectName, Phase, Pool, QosClass, Reading, ReplicaSet, ResourceClaim,
     ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
 };
-use crate::report::impact::Limits;
-use crate::report::{Basis, ImpactReport};
+use crate::report::ImpactReport;
 
 pub use crate::model::Pod;
 
@@ -217,8 +218,8 @@ pub fn reading() -> Reading {
 pub struct Example {
     pub considered: ConsideredTaint,
     pub reading: Reading,
-    pods: [Pod; 6],
-    claims: [ResourceClaim; 6],
+    pub pods: [Pod; 6],
+    pub claims: [ResourceClaim; 6],
     other_rule: ObjectName,
     slice: ObjectName,
     driver_taint: Taint,
@@ -261,6 +262,14 @@ impl Example {
                 ..TAINT.clone()
             },
         }
+    }
+
+    /// With all pods in one namespace.
+    pub fn in_one_namespace(mut self) -> Self {
+        for pod in &mut self.pods {
+            pod.name.namespace = "team-a".into();
+        }
+        self
     }
 
     pub fn report(&self) -> ImpactReport {

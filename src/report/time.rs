@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -44,72 +44,9 @@ impl JsonSchema for Time {
     }
 }
 
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-const DAY: u64 = 24 * HOUR;
-const YEAR: u64 = 365 * DAY;
-
-/// A length of time as kubectl writes ages: `90s`, `5m`, `2h30m`, `3d`; never more than two units.
-///
-/// Rounded down to what is shown; its sign does not matter.
-///
-/// Upstream: `k8s.io/apimachinery/pkg/util/duration.HumanDuration`.
-#[must_use]
-pub fn human_duration(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().unsigned_abs();
-    match seconds {
-        0..120 => format!("{seconds}s"),
-        120..600 => two_units(seconds, (MINUTE, "m"), (1, "s")),
-        600..10_800 => format!("{}m", seconds / MINUTE),
-        10_800..28_800 => two_units(seconds, (HOUR, "h"), (MINUTE, "m")),
-        28_800..172_800 => format!("{}h", seconds / HOUR),
-        172_800..691_200 => two_units(seconds, (DAY, "d"), (HOUR, "h")),
-        691_200..63_072_000 => format!("{}d", seconds / DAY),
-        63_072_000..252_288_000 => two_units(seconds, (YEAR, "y"), (DAY, "d")),
-        _ => format!("{}y", seconds / YEAR),
-    }
-}
-
-fn two_units(seconds: u64, large: (u64, &str), small: (u64, &str)) -> String {
-    let part = |seconds: u64, unit: u64| seconds.checked_div(unit).unwrap_or_default();
-    let whole = format!("{}{}", part(seconds, large.0), large.1);
-    match part(seconds.checked_rem(large.0).unwrap_or_default(), small.0) {
-        0 => whole,
-        rest => format!("{whole}{rest}{}", small.1),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_written_as_kubectl_writes_ages() {
-        for (seconds, shown) in [
-            (0, "0s"),
-            (-30, "30s"),
-            (119, "119s"),
-            (120, "2m"),
-            (125, "2m5s"),
-            (599, "9m59s"),
-            (600, "10m"),
-            (9_000, "150m"),
-            (10_800, "3h"),
-            (12_600, "3h30m"),
-            (28_800, "8h"),
-            (172_799, "47h"),
-            (172_800, "2d"),
-            (180_000, "2d2h"),
-            (691_200, "8d"),
-            (63_072_000, "2y"),
-            (63_158_400, "2y1d"),
-            (315_360_000, "10y"),
-            (i64::MAX, "292471208677y"),
-        ] {
-            let duration = SignedDuration::from_secs(seconds);
-            assert_eq!(human_duration(duration), shown, "{seconds}");
-        }
-    }
 
     #[test]
     fn times_are_rfc_3339_both_ways() {

@@ -2,8 +2,8 @@
 
 use super::explained::explained;
 use super::versions::versions;
+use crate::assess::{Hazard, Signal};
 use crate::error::ExitStatus;
-use crate::report::{Hazard, guard::Signal};
 
 /// Something that is explained, and is no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

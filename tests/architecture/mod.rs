@@ -2,6 +2,7 @@
 
 mod compiled;
 mod concerns;
+mod decisions;
 mod dependencies;
 mod documentation;
 mod layout;
@@ -13,6 +14,8 @@ mod table;
 use std::collections::BTreeSet;
 use std::fs;
 
+use kubectl_devicetaint::assess::{Guard, Hazard, Outcome, Signal};
+use kubectl_devicetaint::topics::Topic;
 use layout::{Layout, circles};
 use names::{Name, names};
 use source::{Source, files, parsed, root, sources};
@@ -315,4 +318,109 @@ fn every_file_is_compiled() {
 fn every_summary_means_something_alone() {
     let found = documentation::summaries_that_lean_on_others();
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Where texts are parsed, so that they are compared: effects, and the codes of hazards in reports.
+const PARSERS: [&[&str]; 4] = [
+    &["wire"],
+    &["naming"],
+    &["model", "taint"],
+    &["assess", "hazard"],
+];
+
+/// The names under which reports write counts that decisions are made on.
+const COUNTS: [&str; 8] = [
+    "podsNow",
+    "podsLater",
+    "podsCritical",
+    "podsUnmanaged",
+    "budgetsViolated",
+    "workloadsDown",
+    "claimsUnplaceable",
+    "devicesAvailable",
+];
+
+#[test]
+fn decisions_are_made_on_types() {
+    let outcomes = [
+        Outcome::EvictedNow,
+        Outcome::EvictedLater,
+        Outcome::Tolerates,
+        Outcome::Terminating,
+        Outcome::NotEvicted,
+    ];
+    let mut words = vec!["NoExecute", "NoSchedule", "danger", "notice"];
+    words.extend(outcomes.map(Outcome::as_str));
+    words.extend(Hazard::ALL.map(Hazard::code));
+    words.extend(Signal::ALL.map(Signal::name));
+    words.extend(COUNTS);
+    let mut wrong = Vec::new();
+    for source in sources() {
+        if PARSERS
+            .iter()
+            .any(|parser| starts_with(&source.module, parser))
+        {
+            continue;
+        }
+        let found = decisions::compared_texts(&source.syntax(), &words);
+        wrong.extend(
+            found
+                .iter()
+                .map(|text| format!("{}: {text}", source.path.display())),
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn starts_with(module: &[String], parser: &[&str]) -> bool {
+    module.len() >= parser.len() && module.iter().zip(parser).all(|(one, other)| one == other)
+}
+
+/// Where something is decided by one hazard: counts of their own, and when devices are free again.
+const DECIDED_BY_HAZARDS: [&[&str]; 2] = [&["assess", "totals"], &["report", "impact", "freed"]];
+
+/// Whoever asks the table for all of them needs no change for a new one.
+#[test]
+fn a_row_is_all_that_a_signal_or_a_hazard_needs() {
+    let signals = Signal::ALL.map(|signal| format!("{signal:?}"));
+    let hazards = Hazard::ALL.map(|hazard| format!("{hazard:?}"));
+    let mut wrong = Vec::new();
+    for source in sources() {
+        let is_one_of = |modules: &[&[&str]]| modules.iter().any(|module| source.module == *module);
+        for name in &source.names {
+            let [.., kind, variant] = name.as_slice() else {
+                continue;
+            };
+            let names_a_row = match kind.as_str() {
+                "Signal" => signals.contains(variant),
+                "Hazard" => hazards.contains(variant) && !is_one_of(&DECIDED_BY_HAZARDS),
+                _ => false,
+            };
+            if names_a_row {
+                wrong.push(format!("{}: {kind}::{variant}", source.path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+
+    let page = |name: &str| {
+        fs::read_to_string(root().join("docs/src").join(name)).expect("a page of the book")
+    };
+    let (help, book) = (Topic::Guards.text(), page("guards.md"));
+    for signal in Signal::ALL {
+        let name = signal.name();
+        assert!(format!("{name}>0").parse::<Guard>().is_ok(), "{name}");
+        assert!(
+            help.contains(name) && book.contains(signal.meaning()),
+            "{name}"
+        );
+    }
+    let (help, book) = (Topic::Hazards.text(), page("hazards.md"));
+    for hazard in Hazard::ALL {
+        let code = hazard.code();
+        assert!(
+            help.contains(code) && book.contains(hazard.meaning()),
+            "{code}"
+        );
+    }
 }

@@ -104,6 +104,13 @@ impl Source {
         }
     }
 
+    /// Its syntax, without what exists in tests only.
+    pub fn syntax(&self) -> syn::File {
+        let mut syntax = parsed(&root().join("src").join(&self.path));
+        WithoutTests.visit_file_mut(&mut syntax);
+        syntax
+    }
+
     /// Whether this is a file of documentation and exports.
     pub fn is_root(&self) -> bool {
         self.path.ends_with("mod.rs") || self.path.ends_with("lib.rs")

@@ -14,10 +14,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kubectl_devicetaint::assess::{Hazard, Signal};
 use kubectl_devicetaint::cluster::Role;
 use kubectl_devicetaint::error::ExitStatus;
-use kubectl_devicetaint::report::guard::Signal;
-use kubectl_devicetaint::report::{Hazard, schema};
+use kubectl_devicetaint::report::schema;
 use regions::filled;
 
 /// A place in the repository.

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use kubectl_devicetaint::assess::Basis;
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, Verdict, preview};
 use kubectl_devicetaint::model::{Pod, Reading};
-use kubectl_devicetaint::report::Basis;
 use kubectl_devicetaint::report::explain::{
     Explained, ExplainedVerdict, SingleChange, VerdictCode, explain_pod,
 };

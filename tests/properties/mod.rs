@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use kubectl_devicetaint::assess::{Basis, Limits as Guards};
 use kubectl_devicetaint::cluster::{FileSource, Limits, read};
 use kubectl_devicetaint::engine::{ConsideredTaint, Semantics, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Taint};
-use kubectl_devicetaint::report::impact::{ExpectedReport, Limits as Guards};
-use kubectl_devicetaint::report::{Basis, ImpactReport};
+use kubectl_devicetaint::report::ImpactReport;
+use kubectl_devicetaint::report::impact::ExpectedReport;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

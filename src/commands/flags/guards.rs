@@ -1,7 +1,7 @@
 //! Guards, as they are typed.
 
+use crate::assess::Guard;
 use crate::error::Failure;
-use crate::report::Guard;
 
 /// Reads the values of `--abort-if`.
 pub(crate) fn parse(texts: &[String]) -> Result<Vec<Guard>, Failure> {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use super::policy;
+use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
 use crate::decide::policy::Policies;
@@ -14,7 +15,6 @@ use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
-use crate::report::Guard;
 use crate::report::change::DryRun;
 use crate::report::impact::ExpectedReport;
 use crate::report::metadata::Warning;

@@ -12,13 +12,14 @@ use super::look::{Aside, Look};
 use super::present::{page, present};
 use super::source::detail;
 use super::wanted::Wanted;
+use crate::assess::Basis;
 use crate::cluster::{Detail, Watched};
 use crate::commands::context::Context;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
 use crate::report::happening::Happening;
-use crate::report::{Answer, Basis, View};
+use crate::report::{Answer, View};
 
 /// Changes within this time are shown together.
 const GATHER: Duration = Duration::from_secs(1);

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::clock;
 use super::connect::{Live, connect, connect_client, failed};
 use super::source::{Source, detail, read_instead};
+use crate::assess::{Basis, Guard};
 use crate::cluster::{self, ApiClient, Detail, PodsFound, PodsMeant, discover};
 use crate::commands::context::Context;
 use crate::decide::choice::{Idle, Picker};
@@ -24,8 +25,8 @@ use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
 use crate::output::Printer;
+use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::{Basis, Guard, ImpactReport};
 
 /// A cluster or saved files, as they were when they were looked at.
 #[derive(Clone)]

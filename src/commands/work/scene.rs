@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
+use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::Picker;
@@ -13,7 +14,7 @@ use crate::decide::{Chooser, Meant, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
-use crate::report::{Guard, ImpactReport};
+use crate::report::ImpactReport;
 
 /// The cluster as it was when it was looked at, and its rules to be changed.
 pub(crate) struct Scene {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::step::Step;
 use crate::decide::owner::owner;
 use crate::model::{Effect, RuleMetadata};
+use crate::naming::phrase::counted;
 use crate::report::life::after_add;
-use crate::report::table::counted;
 
 impl Step {
     /// What is not done about a rule that is there although it was asked for, and why; one line each.

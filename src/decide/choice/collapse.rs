@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::engine::{self, Semantics, complete_pools};
 use crate::model::{DeviceId, DeviceSelector, DriverName, Kind, PoolName, Reading};
 use crate::naming::device;
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// How devices become rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -407,7 +407,7 @@ fn no_comparison(text: &str) -> Failure {
 }
 
 fn counted(count: usize) -> String {
-    crate::report::table::counted(count, "device")
+    crate::naming::phrase::counted(count, "device")
 }
 
 /// The expression with the place that is wrong in it.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::assess::Guard;
 use crate::decide::Step;
 use crate::engine::{ConsideredTaint, Reach, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Warning};
 use crate::naming::device;
-use crate::report::Guard;
 use crate::report::policy::{DeviceTaintPolicy, Protected, Requirement, Violation};
 
 /// What a team has agreed on, with the file that says so.

@@ -1,11 +1,11 @@
 //! What does the file of a policy say?
 
 use super::Policy;
+use crate::assess::Guard;
 use crate::error::Failure;
 use crate::model::{Content, Field, Written};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
-use crate::report::Guard;
 use crate::report::metadata::API_VERSION;
 use crate::report::policy::{DeviceTaintPolicy, PolicyKind, PolicyVersion, Protected, Requirement};
 

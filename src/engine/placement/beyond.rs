@@ -19,6 +19,20 @@ pub enum Beyond {
     SeveralDevices,
 }
 
+impl Beyond {
+    /// The stable word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Constraints => "constraints",
+            Self::Counters => "counters",
+            Self::Capacity => "capacity",
+            Self::AllDevices => "all-devices",
+            Self::SeveralDevices => "several-devices",
+        }
+    }
+}
+
 /// What `spec` asks for beyond so many devices of a kind, where the devices in `fitting` are those that
 /// serve it.
 pub(super) fn beyond<'f, 'a: 'f>(

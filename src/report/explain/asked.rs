@@ -2,7 +2,7 @@
 
 use super::step::{About, FieldSource, Step};
 use crate::model::{ClaimSpec, DeviceAmount, DeviceRequest, RequestTerms, ResourceClaim, Wish};
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// What a request asks for.
 pub(super) fn request_step(claim: &ResourceClaim, place: usize, request: &DeviceRequest) -> Step {

@@ -8,6 +8,8 @@ use super::pod::fate_of;
 use super::step::{About, FieldSource, Step};
 use super::verdict::told;
 use super::view::{Explained, SubjectKind};
+use crate::assess::Basis;
+use crate::assess::sight;
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{Inquiry, Publication, Weighed, on_device};
 use crate::engine::placement::{Exclusion, Suitor, TaintOwner, suitors};
@@ -16,9 +18,7 @@ use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
     Source,
 };
-use crate::report::impact::replacements::sight;
-use crate::report::metadata::Basis;
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// Everything about a device; absent where no slice publishes it and no claim holds it.
 #[must_use]

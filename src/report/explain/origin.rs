@@ -6,7 +6,7 @@ use super::step::FieldSource;
 use crate::engine::explain::{Inquiry, Publication};
 use crate::engine::{ConsideredTaint, Origin};
 use crate::model::{Device, DeviceId, ResourceSlice, Snapshot, Taint};
-use crate::report::time::human_duration;
+use crate::naming::age::human_duration;
 
 /// Whose a taint is, in words, and where it stands; `place` is that of a driver's taint on its device.
 pub(super) fn origin(

@@ -8,6 +8,7 @@ use super::toleration;
 use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
+use crate::assess::Basis;
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
     Chain, Change, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed,
@@ -18,7 +19,6 @@ use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
 use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim, Snapshot};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
-use crate::report::metadata::Basis;
 
 /// What is asked about one pod: what is around it, and which taints there are.
 pub(super) struct Around {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::explain::Fate;
 use crate::model::Pod;
+use crate::naming::age::human_duration;
 use crate::report::impact::note::{not_evicted, terminating};
-use crate::report::time::{Time, human_duration};
+use crate::report::time::Time;
 
 /// What becomes of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,12 +11,13 @@ use super::change::SingleChange;
 use super::step::{Step, lines};
 use super::verdict::{ExplainedVerdict, VerdictCode};
 use super::waiting::{BlameCode, WaitingRequest};
+use crate::assess::{Basis, Knowledge};
 use crate::model::Gap;
+use crate::naming::phrase::counted;
 use crate::report::answer::{Answer, beside};
-use crate::report::knowledge::Knowledge;
-use crate::report::metadata::{API_VERSION, Basis, Incomplete, Metadata, Warning, views};
+use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::moments;
-use crate::report::table::{Chart, Heading, Section, Shown, Tone, View, counted};
+use crate::report::table::{Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
 /// Why it is so: pods, devices and rules, link by link.

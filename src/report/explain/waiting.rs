@@ -10,13 +10,13 @@ use super::change::SingleChange;
 use super::origin::{published, published_taint};
 use super::releasing::changes;
 use super::step::{About, FieldSource, Step};
+use crate::assess::Basis;
+use crate::assess::sight;
 use crate::engine::ConsideredTaint;
 use crate::engine::explain::{Chain, Wanted};
 use crate::engine::placement::{Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect};
 use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
-use crate::report::impact::replacements::sight;
-use crate::report::metadata::Basis;
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// So many devices are named as examples.
 const NAMED: usize = 3;

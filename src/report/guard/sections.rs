@@ -1,28 +1,26 @@
 //! How is it told what became of guards?
 
-use super::outcome::GuardResult;
+use crate::assess::GuardOutcome;
 use crate::report::table::{Column, Section, Shown, Table, Tone};
 
-impl GuardResult {
-    /// Whether it lets one go on, in words.
-    fn state(&self) -> &'static str {
-        if self.tripped {
-            "tripped"
-        } else {
-            "not tripped"
-        }
+/// Whether it lets one go on, in words.
+fn state(guard: &GuardOutcome) -> &'static str {
+    if guard.tripped {
+        "tripped"
+    } else {
+        "not tripped"
     }
 }
 
 /// The guards in lines, and as a table of a page.
 #[must_use]
-pub(in crate::report) fn sections(guards: &[GuardResult]) -> [Section; 2] {
-    let line = |guard: &GuardResult| {
+pub(in crate::report) fn sections(guards: &[GuardOutcome]) -> [Section; 2] {
+    let line = |guard: &GuardOutcome| {
         let name = guard.name();
-        format!("{name}: {}, {}", guard.state(), guard.value_in_words())
+        format!("{name}: {}, {}", state(guard), guard.value_in_words())
     };
-    let row = |guard: &GuardResult| {
-        let state = guard.state().to_owned();
+    let row = |guard: &GuardOutcome| {
+        let state = state(guard).to_owned();
         vec![state, guard.name(), guard.value_in_words()]
     };
     let table = Section::table(Table {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::disruption::{Answer, BudgetImpact};
 use crate::model::PodDisruptionBudget;
-use crate::report::table::counted;
+use crate::naming::phrase::counted;
 
 /// A PodDisruptionBudget that is about pods which would be evicted. Eviction by taint does not ask it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,8 +117,10 @@ fn reason(budget: &PodDisruptionBudget) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Hazard;
     use crate::model::{BudgetStatus, LabelSelector, UnhealthyPodEvictionPolicy};
     use crate::report::ImpactReport;
+    use crate::report::impact::HazardCode;
     use crate::report::table::View;
     use crate::report::testing::{self, Example};
 
@@ -147,7 +149,7 @@ mod tests {
         example.report()
     }
 
-    fn hazards<'a>(report: &'a ImpactReport, name: &str) -> &'a [String] {
+    fn hazards<'a>(report: &'a ImpactReport, name: &str) -> &'a [HazardCode] {
         let mut pods = report.pods.iter();
         &pods.find(|pod| pod.name == name).unwrap().hazards
     }
@@ -163,9 +165,9 @@ mod tests {
             found.line(),
             "team-a/budget allows 1 disruption, 2 would be taken"
         );
-        assert!(hazards(&report, "train-1").contains(&"pdb-violated".to_owned()));
-        assert!(!hazards(&report, "train-0").contains(&"pdb-violated".to_owned()));
-        assert!(!hazards(&report, "infer-0").contains(&"pdb-violated".to_owned()));
+        assert!(hazards(&report, "train-1").contains(&Hazard::PdbViolated.into()));
+        assert!(!hazards(&report, "train-0").contains(&Hazard::PdbViolated.into()));
+        assert!(!hazards(&report, "infer-0").contains(&Hazard::PdbViolated.into()));
         let pod = report.pods.iter().find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budgets, ["budget"]);
         let text = format!("{:?}", report.sections());
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(report.summary.budgets_violated, 2);
         let line = report.budgets[1].line();
         assert!(line.contains("another budget is about them too"), "{line}");
-        assert!(hazards(&report, "train-0").contains(&"pdb-ambiguous".to_owned()));
+        assert!(hazards(&report, "train-0").contains(&Hazard::PdbAmbiguous.into()));
         let pod = report.pods.iter().find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budgets, ["another", "budget"]);
     }
@@ -248,19 +250,19 @@ mod tests {
                 .count()
         };
         assert_eq!(gaps(&example.report()), 1);
-        let violated = example.report().summary.violated_budgets();
+        let violated = example.report().assessment.totals.budgets_violated;
         assert_eq!((violated.exact(), violated.least()), (None, 0));
         example.considered.taint.effect = "NoSchedule".into();
         let mut impact = example.impact();
         impact.pods.clear();
         let semantics = testing::semantics(37);
-        let basis = crate::report::Basis {
+        let basis = crate::assess::Basis {
             reading: &example.reading,
             semantics: &semantics,
             now: testing::now(),
         };
-        let nobody = ImpactReport::new(&impact, &basis, &super::super::Limits::default());
+        let nobody = ImpactReport::new(&impact, &basis, &crate::assess::Limits::default());
         assert_eq!(gaps(&nobody), 0);
-        assert_eq!(nobody.summary.violated_budgets().exact(), Some(0));
+        assert_eq!(nobody.assessment.totals.budgets_violated.exact(), Some(0));
     }
 }

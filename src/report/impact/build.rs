@@ -7,78 +7,46 @@ use jiff::Timestamp;
 use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::digest::{digest, hardware_digest};
-use super::findings::{Evidence, severity_of};
+use super::finding::Finding;
 use super::freed::note_freed;
 use super::note::{self, NoteCode};
 use super::replacements::Replacements;
 use super::siblings::Sibling;
-use super::stakes::Stakes;
-use super::summary::{Parts, bounds, summary};
 use super::view::{
-    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Outcome, Owner,
-    Pod, Selector, TaintImpact, Workload,
+    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Owner, Pod,
+    Selector, Summary, TaintImpact, Workload,
+};
+use crate::assess::{
+    Assessed, Assessment, Basis, GuardOutcome, Knowledge, Limits, PodAssessment, Stakes, Subject,
+    TaintCounts,
 };
 use crate::engine::{
-    self, ConsideredTaint, Defect, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics, Verdict,
+    self, ConsideredTaint, Defect, DeviceImpact, Impact, PodImpact, RuleImpact, Semantics,
 };
-use crate::model::{AllocationResult, DeviceSelector, Gap, Kind, Reading};
+use crate::model::{AllocationResult, Controller, DeviceSelector};
 use crate::report::answer;
-use crate::report::count::{Bounds, Count};
+use crate::report::bounds::Bounds;
 use crate::report::defects;
-use crate::report::guard::{Guard, GuardResult, Wholes};
-use crate::report::knowledge::{Knowledge, Subject};
-use crate::report::metadata::{API_VERSION, Affects, Basis, Incomplete, Metadata, Warning, views};
+use crate::report::guard::GuardResult;
+use crate::report::metadata::{API_VERSION, Affects, Incomplete, Metadata, Warning, views};
 use crate::report::policy::Violation;
 use crate::report::taint::{PresentTaint, Taint, source_of};
 use crate::report::time::Time;
-
-/// How much may be hit.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Limits<'a> {
-    /// The guards, in the order in which they were given.
-    pub guards: &'a [Guard],
-    /// What their percentages are taken of.
-    pub wholes: Wholes,
-}
 
 impl ImpactReport {
     /// The report of an answer; pods and devices are ordered by name.
     #[must_use]
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>, limits: &Limits<'_>) -> Self {
+        let stakes = Stakes::of(impact, basis);
+        let assessed = Assessed::new(impact, &stakes, basis, limits);
         let considered: Vec<_> = impact.rules.iter().map(|rule| rule.considered).collect();
-        let mut impacts: Vec<_> = impact.pods.iter().collect();
-        impacts.sort_by(|left, right| {
-            (&left.pod.name, &left.pod.uid).cmp(&(&right.pod.name, &right.pod.uid))
-        });
-        let reading = basis.reading;
-        let disruption = engine::disruption(impact, &reading.snapshot.budgets, basis.now);
-        let workloads = engine::workloads(impact, reading);
-        let (replacements, unplaced) = Replacements::of(impact, basis);
-        let siblings = Sibling::of(impact, basis);
-        let stakes = Stakes {
-            disruption: &disruption,
-            workloads: &workloads,
-            replacements: &replacements,
-            siblings: &siblings,
-        };
-        let evidence = Evidence::new(impact, reading, &stakes, basis.now);
-        let evicts = impacts.iter().any(|pod| is_evicted(pod));
-        let unread = unread(impact, reading);
-        let pods: Vec<_> = impacts
-            .iter()
-            .map(|impact| pod(impact, &considered, &evidence, basis.now))
+        let knowledge = &assessed.knowledge;
+        let pods = assessed.pods.iter();
+        let pods: Vec<_> = pods
+            .map(|found| pod(found, &considered, basis.now))
             .collect();
-        let budgets: Vec<_> = disruption.budgets.iter().map(Budget::new).collect();
-        let lost: Vec<_> = workloads.workloads.iter().map(Workload::new).collect();
+        let budgets: Vec<_> = stakes.disruption.budgets.iter().map(Budget::new).collect();
         let mut devices = devices(impact, &considered);
-        let gaps = reading.gaps.iter().chain(&impact.gaps);
-        let gaps = gaps.filter(|gap| evicts || !is_about_evictions(gap));
-        let gaps = gaps
-            .chain(&disruption.gaps)
-            .chain(&workloads.gaps)
-            .chain(&unread)
-            .chain(&unplaced);
-        let knowledge = Knowledge::new(gaps, basis.semantics);
         let holders = [Subject::Pods, Subject::Allocated];
         if holders
             .iter()
@@ -86,23 +54,15 @@ impl ImpactReport {
         {
             note_freed(&mut devices, &pods, Time(basis.now));
         }
-        let taints: Vec<_> = impact
-            .rules
-            .iter()
-            .map(|rule| taint(rule, basis.semantics, &knowledge))
+        let rules = impact.rules.iter();
+        let taints: Vec<_> = rules
+            .map(|rule| taint(rule, basis.semantics, knowledge))
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
         defects.extend(of_rules.filter(|_| !considered.is_empty()));
-        let mut summary = summary(&Parts {
-            pods: &pods,
-            devices: &devices,
-            budgets: &budgets,
-            workloads: &lost,
-            replacements: &replacements,
-        });
-        let parts = (taints.as_slice(), &replacements);
-        summary.bounds = bounds(&summary, parts, &knowledge, workloads.down().1);
+        let reading = basis.reading;
+        let assessment = assessed.assessment;
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
@@ -111,24 +71,26 @@ impl ImpactReport {
                 digest: digest(&taints, &pods, &devices),
                 hardware_digest: hardware_digest(&taints, &devices),
             },
-            guards: limits
-                .guards
-                .iter()
-                .map(|guard| guard.evaluate(&summary, &limits.wholes, &knowledge))
-                .collect(),
-            incomplete: incomplete(&taints, &knowledge),
+            guards: assessment.guards.iter().map(GuardResult::from).collect(),
+            incomplete: incomplete(impact, knowledge),
             taints,
-            summary,
+            summary: Summary::from(&assessment.totals),
             pods,
             devices,
             budgets,
-            workloads: lost,
-            replacements,
-            siblings,
+            workloads: stakes
+                .workloads
+                .workloads
+                .iter()
+                .map(Workload::new)
+                .collect(),
+            replacements: Replacements::from(&assessment.replacements),
+            siblings: assessment.siblings.iter().map(Sibling::from).collect(),
             published: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             arrangement: Arrangement::default(),
+            assessment,
         }
     }
 
@@ -147,18 +109,30 @@ impl ImpactReport {
         self
     }
 
+    /// What is written of it: what it was made from stands in no document.
+    #[must_use]
+    pub fn as_written(mut self) -> Self {
+        self.assessment = Assessment::default();
+        for taint in &mut self.taints {
+            taint.counts.known = TaintCounts::default();
+        }
+        self
+    }
+
     /// Whether a guard or a policy forbids the change.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        self.guards.iter().any(|guard| guard.tripped) || !self.violations.is_empty()
+        let mut guards = self.assessment.guards.iter();
+        guards.any(|guard| guard.tripped) || !self.violations.is_empty()
     }
 
     /// The tripped guards in one line, each with why when its value is not known, and what policies
     /// forbid; absent when nothing speaks against the change.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
-        let tripped = self.guards.iter().filter(|guard| guard.tripped);
-        let reasons: Vec<String> = tripped.map(GuardResult::reason).collect();
+        let guards = self.assessment.guards.iter();
+        let tripped = guards.filter(|guard| guard.tripped);
+        let reasons: Vec<String> = tripped.map(GuardOutcome::reason).collect();
         let guards =
             (!reasons.is_empty()).then(|| format!("guard tripped: {}", reasons.join("; ")));
         let forbidden = self.violations.iter().map(Violation::line);
@@ -203,11 +177,10 @@ impl answer::Answer for ImpactReport {
 
 fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>) -> TaintImpact {
     let considered = rule.considered;
-    let taint = Taint::from(&considered.taint);
-    let counts = counts(&rule.counts, &taint, knowledge);
+    let counts = TaintCounts::of(rule, knowledge);
     // The counts of another effect are not those that the controller previews.
-    let previews = semantics.has_condition && taint.evicts();
-    let exact = counts.bounds.is_empty();
+    let previews = semantics.has_condition && considered.taint.effect.evicts();
+    let exact = counts.is_exact();
     let missing = || {
         let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
         format!(
@@ -227,38 +200,26 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>
         controller_message: (previews && exact)
             .then(|| engine::condition::preview_message(&rule.counts)),
         controller_message_unknown: (previews && !exact).then(missing),
-        taint,
-        counts,
+        taint: Taint::from(&considered.taint),
+        counts: counts.into(),
     }
 }
 
-fn counts(counts: &engine::Counts, taint: &Taint, knowledge: &Knowledge<'_>) -> Counts {
-    let evicted = |number| {
-        if taint.evicts() {
-            knowledge.count(Subject::Pods, number)
-        } else {
-            Count::known(number)
+impl From<TaintCounts> for Counts {
+    fn from(counts: TaintCounts) -> Self {
+        Self {
+            published_devices: counts.published_devices.counted(),
+            allocated_devices: counts.allocated_devices.counted(),
+            pods: counts.pods.counted(),
+            namespaces: counts.namespaces.counted(),
+            bounds: Bounds::of(&[
+                ("publishedDevices", counts.published_devices),
+                ("allocatedDevices", counts.allocated_devices),
+                ("pods", counts.pods),
+                ("namespaces", counts.namespaces),
+            ]),
+            known: counts,
         }
-    };
-    let published = counts.published_devices;
-    let allocated = counts.allocated_devices;
-    Counts {
-        published_devices: published,
-        allocated_devices: allocated,
-        pods: counts.pods,
-        namespaces: counts.namespaces,
-        bounds: Bounds::of(&[
-            (
-                "publishedDevices",
-                knowledge.count(Subject::Published, published),
-            ),
-            (
-                "allocatedDevices",
-                knowledge.count(Subject::Allocated, allocated),
-            ),
-            ("pods", evicted(counts.pods)),
-            ("namespaces", evicted(counts.namespaces)),
-        ]),
     }
 }
 
@@ -273,17 +234,11 @@ fn selector(selector: &DeviceSelector) -> Selector {
     }
 }
 
-fn is_evicted(impact: &PodImpact<'_>) -> bool {
-    match impact.verdict {
-        Verdict::Evicted { .. } => true,
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
-    }
-}
-
 /// What is missing. Who is evicted does not depend on it where nothing that is considered evicts.
-fn incomplete(taints: &[TaintImpact], knowledge: &Knowledge<'_>) -> Vec<Incomplete> {
+fn incomplete(impact: &Impact<'_>, knowledge: &Knowledge<'_>) -> Vec<Incomplete> {
     let mut incomplete = Incomplete::all(knowledge);
-    if !taints.iter().any(|impact| impact.taint.evicts()) {
+    let mut rules = impact.rules.iter();
+    if !rules.any(|rule| rule.considered.taint.effect.evicts()) {
         for gap in &mut incomplete {
             gap.affects = Affects::Details;
         }
@@ -291,60 +246,26 @@ fn incomplete(taints: &[TaintImpact], knowledge: &Knowledge<'_>) -> Vec<Incomple
     incomplete
 }
 
-/// Whether something is missing that only says how badly an eviction hurts.
-fn is_about_evictions(gap: &Gap) -> bool {
-    let kind = gap.kind();
-    let is_one_of = |kind: Kind| {
-        kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+fn pod(found: &PodAssessment<'_>, considered: &[&ConsideredTaint], now: Timestamp) -> Pod {
+    let (impact, pod) = (found.impact, found.impact.pod);
+    let evict_at = found.evict_at();
+    let owner = |owner: &Controller| Owner {
+        kind: owner.kind.to_string(),
+        name: owner.name.to_string(),
     };
-    kind.is_some_and(is_one_of) || gap.what == Gap::REPLACEMENTS
-}
-
-/// What is missing of an answer about evictions whose budgets and nodes nobody has read; nothing where
-/// they were read, or where it is told already why they were not.
-fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
-    let mut evicted = impact.pods.iter().filter(|pod| is_evicted(pod)).peekable();
-    if evicted.peek().is_none() {
-        return Vec::new();
-    }
-    let has_node = evicted.any(|pod| pod.pod.node.is_some());
-    let kinds = [Kind::PodDisruptionBudget].into_iter();
-    let kinds = kinds.chain(has_node.then_some(Kind::Node));
-    let is_told = |kind: Kind| reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
-    kinds
-        .filter(|kind| !is_told(*kind))
-        .filter_map(|kind| reading.without(kind))
-        .collect()
-}
-
-fn pod(
-    impact: &PodImpact<'_>,
-    considered: &[&ConsideredTaint],
-    evidence: &Evidence<'_>,
-    now: Timestamp,
-) -> Pod {
-    let pod = impact.pod;
-    let (outcome, evict_at) = outcome(&impact.verdict, now);
-    let findings = evidence.of(impact);
     Pod {
         namespace: pod.name.namespace.to_string(),
         name: pod.name.name.to_string(),
         uid: pod.uid.to_string(),
         node: pod.node.as_ref().map(ToString::to_string),
         phase: pod.phase.as_str().to_owned(),
-        outcome,
+        outcome: found.outcome,
         evict_at: evict_at.map(Time),
         evict_in_seconds: evict_at.map(|at| at.duration_since(now).as_secs()),
         causes: causes(impact, considered),
         claims: claims(impact),
-        owner: pod.controller.as_ref().map(|controller| Owner {
-            kind: controller.kind.to_string(),
-            name: controller.name.to_string(),
-        }),
-        workload: evidence.workload(pod).map(|owner| Owner {
-            kind: owner.kind.to_string(),
-            name: owner.name.to_string(),
-        }),
+        owner: pod.controller.as_ref().map(owner),
+        workload: found.workload.as_ref().map(owner),
         qos_class: pod
             .qos_class
             .as_ref()
@@ -352,21 +273,15 @@ fn pod(
         priority: pod.priority,
         priority_class_name: pod.priority_class_name.to_string(),
         grace_period_seconds: pod.grace_period_seconds,
-        budgets: evidence.budgets(pod),
-        hazards: findings.iter().map(|found| found.code.clone()).collect(),
-        severity: severity_of(&findings),
-        findings,
+        budgets: found.budgets.clone(),
+        hazards: found
+            .findings
+            .iter()
+            .map(|found| found.hazard.into())
+            .collect(),
+        severity: found.severity(),
+        findings: found.findings.iter().map(Finding::from).collect(),
         notes: note::notes(impact, now),
-    }
-}
-
-fn outcome(verdict: &Verdict, now: Timestamp) -> (Outcome, Option<Timestamp>) {
-    match verdict {
-        Verdict::Evicted { at } if *at <= now => (Outcome::EvictedNow, Some(*at)),
-        Verdict::Evicted { at } => (Outcome::EvictedLater, Some(*at)),
-        Verdict::Tolerates => (Outcome::Tolerates, None),
-        Verdict::Terminating => (Outcome::Terminating, None),
-        Verdict::NotEvicted(_) => (Outcome::NotEvicted, None),
     }
 }
 
@@ -432,6 +347,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Outcome;
     use crate::report::impact::{Note, Severities, Summary};
     use crate::report::testing::{self, Example};
 

@@ -4,9 +4,11 @@
 //! once, and the summary follows from the pods: whoever edits one of them by hand, or by a script,
 //! leaves a contradiction.
 
+use std::collections::BTreeSet;
+
 use super::digest::{digest, hardware_digest};
-use super::summary::{Parts, summary};
-use super::view::{ImpactReport, Outcome, Pod, Summary};
+use super::view::{ImpactReport, Pod, Summary};
+use crate::assess::Outcome;
 use crate::report::time::Time;
 
 /// What in the report contradicts what else is in it; nothing in one that is as it was written.
@@ -30,16 +32,64 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
             pod.namespace, pod.name
         ));
     }
-    // What was not known when it was written cannot be told from its pods.
-    let counted = Summary {
+    (counted(report) != report.summary).then(|| "its summary does not fit its pods".to_owned())
+}
+
+/// The summary as it follows from the rest of the report.
+fn counted(report: &ImpactReport) -> Summary {
+    let with = |outcome| {
+        let pods = report.pods.iter();
+        pods.filter(|pod| pod.outcome == outcome).count()
+    };
+    let evicted = || report.pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let times = || evicted().filter_map(|pod| pod.evict_at);
+    let claims = report.replacements.claims.iter();
+    let available = report.replacements.available.as_ref();
+    let budgets = report.budgets.iter();
+    let workloads = report.workloads.iter();
+    Summary {
+        devices: report.devices.len(),
+        claims: distinct(report.devices.iter().flat_map(|device| &device.claims)),
+        pods: evicted().count(),
+        pods_now: with(Outcome::EvictedNow),
+        pods_later: with(Outcome::EvictedLater),
+        pods_tolerating: with(Outcome::Tolerates),
+        pods_terminating: with(Outcome::Terminating),
+        pods_not_evicted: with(Outcome::NotEvicted),
+        namespaces: distinct(evicted().map(|pod| &pod.namespace)),
+        nodes: distinct(evicted().filter_map(|pod| pod.node.as_ref())),
+        workloads: distinct(evicted().map(top_owner)),
+        budgets_violated: budgets.filter(|budget| budget.is_violated()).count(),
+        workloads_down: workloads
+            .filter(|workload| workload.left == Some(0))
+            .count(),
+        claims_unplaceable: claims
+            .filter(|claim| claim.placeable == Some(false))
+            .count(),
+        devices_available: available.map_or(0, |available| available.devices),
+        devices_of_class: available.map_or(0, |available| available.of),
+        first_eviction: times().min(),
+        last_eviction: times().max(),
+        // What was not known when it was written cannot be told from its pods.
         bounds: report.summary.bounds.clone(),
         // Reports of earlier releases do not have these, and nobody agrees to them.
         pods_critical: report.summary.pods_critical,
         pods_unmanaged: report.summary.pods_unmanaged,
         severities: report.summary.severities,
-        ..summary(&Parts::of(report))
+    }
+}
+
+fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
+    things.collect::<BTreeSet<_>>().len()
+}
+
+/// Namespace, kind and name of what would create the pod again, or of the pod itself.
+fn top_owner(pod: &Pod) -> (&str, &str, &str) {
+    let (kind, name) = match pod.top_owner() {
+        Some(owner) => (owner.kind.as_str(), owner.name.as_str()),
+        None => ("Pod", pod.name.as_str()),
     };
-    (counted != report.summary).then(|| "its summary does not fit its pods".to_owned())
+    (&pod.namespace, kind, name)
 }
 
 /// Whether outcome, time, seconds and causes of a pod are about the same moment.

@@ -185,7 +185,7 @@ mod tests {
         let whole = digest(&report.pods);
         assert_ne!(digest(&report.pods[1..]), whole);
         let mut other = report.pods.clone();
-        other[0].outcome = super::super::Outcome::NotEvicted;
+        other[0].outcome = crate::assess::Outcome::NotEvicted;
         assert_ne!(digest(&other), whole);
         other.clone_from(&report.pods);
         other.reverse();

@@ -93,7 +93,7 @@ impl ExpectedReport {
     /// The report that somebody was shown a moment ago.
     #[must_use]
     pub fn of(shown: ImpactReport) -> Self {
-        Self(Expected::Whole(Box::new(shown)))
+        Self(Expected::Whole(Box::new(shown.as_written())))
     }
 
     /// What speaks against a change that has the impact `found`; empty when nothing does.
@@ -213,7 +213,7 @@ fn earlier(expected: &Pod, found: &Pod) -> Option<Objection> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::impact::Outcome;
+    use crate::assess::Outcome;
     use crate::report::testing::Example;
     use crate::report::time::Time;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::finding::HazardCode;
 use super::view::{Device, Pod};
-use crate::report::hazard::Hazard;
+use crate::assess::Hazard;
 use crate::report::time::Time;
 
 /// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
@@ -44,8 +45,8 @@ pub(super) fn is_stuck(pod: &Pod) -> bool {
 }
 
 fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
-    let mut hazards = hazards.iter().map(|hazard| hazard.code());
-    hazards.any(|code| pod.hazards.iter().any(|found| found == code))
+    let mut found = pod.hazards.iter().filter_map(HazardCode::hazard);
+    found.any(|found| hazards.contains(&found))
 }
 
 /// Notes of every device when nobody has it any more, of `devices` and `pods` that are all there are:
@@ -127,7 +128,8 @@ fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::impact::{ImpactReport, Outcome};
+    use crate::assess::Outcome;
+    use crate::report::impact::ImpactReport;
     use crate::report::testing::Example;
 
     /// When the device of these pods is free, in seconds; each has a claim of its own to it.
@@ -179,7 +181,7 @@ mod tests {
             assert_eq!(stays, None, "{outcome:?}");
         }
         for hazard in ["driver-down", "node-not-ready", "tolerates-schedule-only"] {
-            let stays = free_in(|pods, _| pods[0].hazards.push(hazard.to_owned()));
+            let stays = free_in(|pods, _| pods[0].hazards.push(hazard.parse().unwrap()));
             assert_eq!(stays, None, "{hazard}");
         }
         let unknown = free_in(|_, device| device.claims.push("team-x/of-nobody".to_owned()));

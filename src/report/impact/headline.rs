@@ -1,20 +1,25 @@
 //! What is the answer in one line?
 
-use super::view::{ImpactReport, Reach, Summary};
-use crate::report::count::Bounds;
-use crate::report::metadata::Affects;
+use super::view::{ImpactReport, Reach};
+use crate::assess::Totals;
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
+use crate::report::metadata::{Affects, Incomplete};
 use crate::report::policy::Violation;
-use crate::report::table::counted;
-use crate::report::time::{Time, human_duration};
+use crate::report::time::Time;
 
 /// The answer first, then what stays and why, then what forbids it.
 pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     let mut sentences = vec![evicted(report)];
-    sentences.extend(budgets(&report.summary));
-    sentences.extend(unplaceable(&report.summary));
+    sentences.extend(budgets(&report.assessment.totals));
+    sentences.extend(unplaceable(&report.assessment.totals));
     sentences.extend(perhaps_worse(report));
-    sentences.extend(others(&report.summary));
-    let tripped = report.guards.iter().filter(|guard| guard.tripped);
+    sentences.extend(others(&report.assessment.totals));
+    let tripped = report
+        .assessment
+        .guards
+        .iter()
+        .filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
         let value = guard.value_in_words();
         format!("Guard {} tripped: {value}.", guard.name())
@@ -28,14 +33,25 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     sentences
 }
 
+impl ImpactReport {
+    /// The answer in a few lines, with what it lacks: whoever agrees to it has to know both.
+    #[must_use]
+    pub fn summary_lines(&self) -> Vec<String> {
+        let mut lines = headline(self);
+        let lacking = self.incomplete.iter().map(Incomplete::line);
+        lines.extend(lacking.map(|line| format!("not known: {line}")));
+        lines
+    }
+}
+
 fn evicted(report: &ImpactReport) -> String {
-    let summary = &report.summary;
-    let pods = summary.evicted();
+    let totals = &report.assessment.totals;
+    let pods = totals.pods;
     let reaches = |reach: Reach| report.taints.iter().any(|taint| taint.reach == reach);
     if pods.is_none() && reaches(Reach::EveryDeviceForTheScheduler) {
         return "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it.".to_owned();
     }
-    if pods.is_none() && summary.selected_devices().is_none() {
+    if pods.is_none() && totals.devices.is_none() {
         let why = if reaches(Reach::NoDevice) {
             " by a rule without a selector"
         } else {
@@ -59,8 +75,8 @@ fn evicted(report: &ImpactReport) -> String {
     }
     let text = format!(
         "{} in {} would be evicted{}.",
-        counted(summary.pods, "pod"),
-        counted(summary.namespaces, "namespace"),
+        counted(totals.pods.counted(), "pod"),
+        counted(totals.namespaces.counted(), "namespace"),
         when(report)
     );
     match (pods.exact(), pods.most()) {
@@ -70,11 +86,11 @@ fn evicted(report: &ImpactReport) -> String {
     }
 }
 
-fn budgets(summary: &Summary) -> Option<String> {
-    let violated = summary.budgets_violated;
+fn budgets(totals: &Totals) -> Option<String> {
+    let violated = totals.budgets_violated.counted();
     (violated > 0).then(|| {
         let budgets = counted(violated, "disruption budget");
-        let least = match summary.violated_budgets().exact() {
+        let least = match totals.budgets_violated.exact() {
             Some(_) => "",
             None => "At least ",
         };
@@ -82,8 +98,8 @@ fn budgets(summary: &Summary) -> Option<String> {
     })
 }
 
-fn unplaceable(summary: &Summary) -> Option<String> {
-    let claims = summary.unplaceable_claims();
+fn unplaceable(totals: &Totals) -> Option<String> {
+    let claims = totals.claims_unplaceable;
     (claims.least() > 0).then(|| {
         let least = match claims.exact() {
             Some(_) => "",
@@ -96,9 +112,9 @@ fn unplaceable(summary: &Summary) -> Option<String> {
 
 /// That pods may be hit harder than is said, where it is known who is evicted.
 fn perhaps_worse(report: &ImpactReport) -> Option<String> {
-    let summary = &report.summary;
-    let is_known = summary.in_danger().exact().is_some();
-    if is_known || summary.pods == 0 || summary.evicted().exact().is_none() {
+    let totals = &report.assessment.totals;
+    let is_known = totals.pods_in_danger.exact().is_some();
+    if is_known || totals.pods.counted() == 0 || totals.pods.exact().is_none() {
         return None;
     }
     let gaps = report.incomplete.iter();
@@ -110,32 +126,26 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
 }
 
 fn why_none(report: &ImpactReport) -> String {
-    let mut effects: Vec<_> = report
-        .taints
-        .iter()
-        .map(|taint| taint.taint.effect.as_str())
-        .collect();
-    effects.dedup();
-    match effects[..] {
-        [effect] if effect != "NoExecute" => format!(": effect {effect} does not evict"),
+    match report.assessment.effects.as_slice() {
+        [effect] if !effect.evicts() => format!(": effect {effect} does not evict"),
         _ => String::new(),
     }
 }
 
 fn when(report: &ImpactReport) -> String {
-    let summary = &report.summary;
+    let totals = &report.assessment.totals;
     let now = report.metadata.origin.observed_at;
-    let last = summary
+    let last = totals
         .last_eviction
-        .map_or_else(String::new, |last| in_and_at(last, now));
-    let at_once = summary.evicted_now();
-    match (summary.pods_now, summary.pods_later) {
+        .map_or_else(String::new, |last| in_and_at(Time(last), now));
+    let at_once = totals.pods_now;
+    match (totals.pods_now.counted(), totals.pods_later.counted()) {
         (_, 0) => " now".to_owned(),
         // Other taints, which are not known, may drive them off earlier.
-        (0, _) if summary.evicted().exact().is_some() && at_once.exact().is_none() => {
+        (0, _) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
             format!(" at the latest {last}")
         }
-        (least, later) if summary.evicted().exact().is_some() && at_once.exact().is_none() => {
+        (least, later) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
             format!(": at least {least} now, at most {later} later (last {last} at the latest)")
         }
         (0, 1) => format!(" later: {last}"),
@@ -151,28 +161,29 @@ fn in_and_at(time: Time, now: Time) -> String {
     )
 }
 
-fn others(summary: &Summary) -> Option<String> {
-    let parts: Vec<_> = [
-        (summary.pods_tolerating, "tolerating the taint"),
-        (summary.pods_terminating, "terminating already"),
-        (summary.pods_not_evicted, "not evicted"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
-    let total = summary
-        .pods_tolerating
-        .saturating_add(summary.pods_terminating)
-        .saturating_add(summary.pods_not_evicted);
-    let exact = Bounds::count(&summary.bounds, "podsTolerating", summary.pods_tolerating);
-    let at_least = if exact.exact().is_some() {
+fn others(totals: &Totals) -> Option<String> {
+    let counts = [
+        (totals.pods_tolerating.counted(), "tolerating the taint"),
+        (totals.pods_terminating.counted(), "terminating already"),
+        (totals.pods_not_evicted.counted(), "not evicted"),
+    ];
+    let parts: Vec<_> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let total = counts.iter().map(|(count, _)| count).sum::<usize>();
+    let at_least = if totals.pods_tolerating.exact().is_some() {
         ""
     } else {
         "At least "
     };
     (total > 0).then(|| {
-        let more = if summary.pods > 0 { " more" } else { "" };
+        let more = if totals.pods.counted() > 0 {
+            " more"
+        } else {
+            ""
+        };
         let verb = if total == 1 { "uses" } else { "use" };
         let pods = if total == 1 { "pod" } else { "pods" };
         format!(
@@ -185,8 +196,7 @@ fn others(summary: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Gap, Kind};
-    use crate::report::count::Count;
+    use crate::model::{Count, Effect, Gap, Kind};
     use crate::report::testing::Example;
 
     #[test]
@@ -207,10 +217,9 @@ mod tests {
     #[test]
     fn claims_without_another_place_are_said_as_far_as_they_are_known() {
         let said = |count: Count| {
-            unplaceable(&Summary {
-                claims_unplaceable: count.least(),
-                bounds: Bounds::of(&[("claimsUnplaceable", count)]),
-                ..Summary::default()
+            unplaceable(&Totals {
+                claims_unplaceable: count,
+                ..Totals::default()
             })
         };
         assert_eq!(said(Count::known(0)), None);
@@ -223,5 +232,53 @@ mod tests {
             said(Count::at_least(2)).as_deref(),
             Some("At least 2 claims could not be placed again: no other devices fit.")
         );
+    }
+
+    #[test]
+    fn a_rule_without_a_selector_is_told_as_what_it_is() {
+        let mut report = Example::new().report();
+        report.pods.clear();
+        report.assessment.totals = Totals {
+            devices: Count::known(0),
+            pods: Count::known(0),
+            ..Totals::default()
+        };
+        let totals = &mut report.assessment.totals;
+        let all = [
+            &mut totals.pods_tolerating,
+            &mut totals.pods_terminating,
+            &mut totals.pods_not_evicted,
+            &mut totals.pods_in_danger,
+        ];
+        for count in all {
+            *count = Count::known(0);
+        }
+        report.taints[0].reach = Reach::EveryDeviceForTheScheduler;
+        assert_eq!(
+            report.summary_lines(),
+            [
+                "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it."
+            ]
+        );
+        report.taints[0].reach = Reach::NoDevice;
+        assert_eq!(
+            report.summary_lines(),
+            ["No device is selected by a rule without a selector, so no pod would be evicted."]
+        );
+    }
+
+    #[test]
+    fn whoever_may_not_be_seen_is_missing_only_where_somebody_is_evicted() {
+        let mut example = Example::new();
+        example.considered.taint.effect = Effect::NoSchedule;
+        example
+            .reading
+            .gaps
+            .push(Gap::of(Kind::Pod, "access denied"));
+        let report = example.report();
+        assert_eq!(report.unknown_evictions(), Vec::<String>::new());
+        assert!(report.incomplete[0].why.starts_with("access denied"));
+        example.considered.taint.effect = Effect::NoExecute;
+        assert_eq!(example.report().unknown_evictions().len(), 1);
     }
 }

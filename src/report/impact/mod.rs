@@ -7,9 +7,7 @@
 //! | Which fields does it have? | [`view`] |
 //! | How is it made from the verdicts? | `build` |
 //! | Which disruption budgets would be overdrawn? | [`budgets`] |
-//! | What makes the eviction of a pod worse than most? | `findings` |
 //! | Could claims be placed again? | [`replacements`] |
-//! | What do evictions do to others? | `stakes` |
 //! | Who else sits on the same hardware? | [`siblings`] |
 //! | What does it count? | `summary` |
 //! | When are two answers the same? | `digest` |
@@ -18,7 +16,6 @@
 //! | How is it told to people? | `sections`, `headline`, `rows`; what only a page has room for: `page` |
 //! | Which pod is told first, and with which others? | [`arrangement`], `order` |
 //! | When do the evictions fall, and when is the last pod gone? | `timeline` |
-//! | Who has to agree to it? | [`consent`] |
 //! | Does a report that was kept still say what was written? | `consistent` |
 //! | Is it more than what was agreed to? | [`expect`]; what speaks against it: `objection` |
 //! | What identifies it in a line with a command? | `mark` |
@@ -27,11 +24,10 @@
 pub mod arrangement;
 pub mod budgets;
 mod build;
-pub mod consent;
 mod consistent;
 mod digest;
 pub mod expect;
-mod findings;
+mod finding;
 mod freed;
 mod headline;
 mod mark;
@@ -43,26 +39,26 @@ pub mod replacements;
 mod rows;
 mod sections;
 pub mod siblings;
-mod stakes;
 mod summary;
 mod timeline;
 mod victims;
+
+#[cfg(test)]
+mod tests;
 
 pub mod note;
 pub mod view;
 
 pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
-pub use build::Limits;
-pub use consent::Consent;
 pub use expect::{ExpectedReport, UnreadableReport};
-pub use findings::Finding;
+pub use finding::{Finding, HazardCode};
 pub use note::NoteCode;
 pub use objection::Objection;
 pub use published::{Published, PublishedCondition};
 pub use replacements::Replacements;
 pub use siblings::Sibling;
 pub use view::{
-    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Outcome,
-    Owner, Pod, Reach, Selector, Severities, Summary, TaintImpact, Workload,
+    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Owner, Pod,
+    Reach, Selector, Severities, Summary, TaintImpact, Workload,
 };

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::view::Note;
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Deletion;
-use crate::report::time::human_duration;
+use crate::naming::age::human_duration;
 
 /// What a note is about. Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

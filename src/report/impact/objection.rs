@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::report::time::human_duration;
+use crate::naming::age::human_duration;
 
 /// What keeps a change from being the one that was agreed to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use super::arrangement::{Grouping, Order};
+use super::finding::HazardCode;
 use super::view::Pod;
-use crate::report::hazard::Hazard;
+use crate::assess::Hazard;
 
 impl Order {
     /// Puts pods in this order; those that stay come last in any of them.
@@ -73,16 +74,17 @@ pub(super) fn urgency(pod: &Pod) -> impl Ord + use<> {
 
 /// The rank of the pod's worst hazard; last for a pod that has none.
 fn worst(pod: &Pod) -> u8 {
-    let known = |code: &String| Hazard::of_code(code);
-    let ranks = pod.hazards.iter().filter_map(known).map(Hazard::rank);
+    let known = pod.hazards.iter().filter_map(HazardCode::hazard);
+    let ranks = known.map(Hazard::rank);
     ranks.min().unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::impact::{ImpactReport, Outcome, Owner};
-    use crate::report::severity::Severity;
+    use crate::assess::Outcome;
+    use crate::assess::Severity;
+    use crate::report::impact::{ImpactReport, Owner};
     use crate::report::testing::Example;
 
     fn report() -> ImpactReport {
@@ -93,7 +95,7 @@ mod tests {
             name: name.to_owned(),
             outcome: Outcome::EvictedLater,
             evict_in_seconds: Some(seconds),
-            hazards: vec![hazard.to_owned()],
+            hazards: vec![hazard.parse().unwrap()],
             severity: Severity::Warning,
             workload: Some(Owner {
                 kind: "Deployment".to_owned(),

@@ -1,15 +1,18 @@
 //! What has only a page room for?
 
-use super::view::{Device, ImpactReport, Summary, Workload};
-use crate::report::count::{Bounds, UNKNOWN};
-use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, counted, optional};
+use super::view::{Device, ImpactReport, Workload};
+use crate::assess::Totals;
+use crate::model::UNKNOWN;
+use crate::naming::phrase::counted;
+use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, optional};
 use crate::report::taint::PresentTaint;
 
 /// How the answer stands out: what somebody has forbidden, or what breaks something for others, hurts;
 /// only what is known to hit nobody is well.
 pub(super) fn tone(report: &ImpactReport) -> Tone {
-    let evicted = report.summary.evicted();
-    if report.refusal().is_some() || report.summary.in_danger().is_some() {
+    let totals = &report.assessment.totals;
+    let evicted = totals.pods;
+    if report.refusal().is_some() || totals.pods_in_danger.is_some() {
         Tone::Bad
     } else if evicted.is_none() {
         Tone::Good
@@ -19,40 +22,25 @@ pub(super) fn tone(report: &ImpactReport) -> Tone {
 }
 
 /// The counts, as far as they are known.
-pub(super) fn summary(summary: &Summary) -> Section {
-    let known = |name, number| Bounds::count(&summary.bounds, name, number).to_string();
-    let available = format!(
-        "{} of {}",
-        summary.available_devices(),
-        summary.devices_of_class()
-    );
-    Section::facts(vec![
-        ("Evicted now", summary.evicted_now().to_string()),
-        ("Evicted later", known("podsLater", summary.pods_later)),
-        (
-            "Tolerating",
-            known("podsTolerating", summary.pods_tolerating),
-        ),
-        (
-            "Terminating",
-            known("podsTerminating", summary.pods_terminating),
-        ),
-        (
-            "Not evicted",
-            known("podsNotEvicted", summary.pods_not_evicted),
-        ),
-        ("Devices", summary.selected_devices().to_string()),
-        ("Claims", known("claims", summary.claims)),
-        ("Workloads hit", summary.affected_workloads().to_string()),
-        ("Workloads down", summary.lost_workloads().to_string()),
-        ("Budgets overdrawn", summary.violated_budgets().to_string()),
-        (
-            "Claims without a place",
-            summary.unplaceable_claims().to_string(),
-        ),
-        ("Devices that stay free", available),
-    ])
-    .titled("In numbers".to_owned())
+pub(super) fn summary(totals: &Totals) -> Section {
+    let (available, of) = (totals.devices_available, totals.devices_of_class);
+    let counts = [
+        ("Evicted now", totals.pods_now),
+        ("Evicted later", totals.pods_later),
+        ("Tolerating", totals.pods_tolerating),
+        ("Terminating", totals.pods_terminating),
+        ("Not evicted", totals.pods_not_evicted),
+        ("Devices", totals.devices),
+        ("Claims", totals.claims),
+        ("Workloads hit", totals.workloads),
+        ("Workloads down", totals.workloads_down),
+        ("Budgets overdrawn", totals.budgets_violated),
+        ("Claims without a place", totals.claims_unplaceable),
+    ];
+    let facts = counts.into_iter();
+    let facts = facts.map(|(name, count)| (name, count.to_string()));
+    let stays = ("Devices that stay free", format!("{available} of {of}"));
+    Section::facts(facts.chain([stays]).collect()).titled("In numbers".to_owned())
 }
 
 /// The workloads and the devices.
@@ -119,29 +107,25 @@ fn device(device: &Device) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Count;
     use crate::report::View;
     use crate::report::table::Body;
     use crate::report::testing::Example;
-
-    fn bounds(count: &str, most: Option<usize>) -> Bounds {
-        Bounds {
-            count: count.to_owned(),
-            at_least: 0,
-            at_most: most,
-        }
-    }
 
     #[test]
     fn only_what_is_known_to_hit_nobody_is_well() {
         let mut report = Example::new().report();
         assert_eq!(tone(&report), Tone::Doubtful);
-        report.summary.severities.danger = 1;
+        report.assessment.totals.pods_in_danger = Count::known(1);
         assert_eq!(tone(&report), Tone::Bad);
-        report.summary = Summary::default();
+        report.assessment.totals = Totals {
+            pods: Count::known(0),
+            ..Totals::default()
+        };
         assert_eq!(tone(&report), Tone::Good);
-        report.summary.bounds = vec![bounds("pods", None)];
+        report.assessment.totals = Totals::default();
         assert_eq!(tone(&report), Tone::Doubtful);
-        report.summary.bounds = vec![bounds("pods", Some(3))];
+        report.assessment.totals.pods = Count::between(0, 3);
         assert_eq!(tone(&report), Tone::Doubtful);
         report.violations.push(crate::report::policy::Violation {
             policy: "p.yaml".to_owned(),
@@ -153,29 +137,26 @@ mod tests {
 
     #[test]
     fn a_number_that_is_not_known_is_no_zero() {
-        let known = Summary::default();
-        let names = [
-            "pods",
-            "podsNow",
-            "podsLater",
-            "podsTolerating",
-            "podsTerminating",
-            "podsNotEvicted",
-            "devices",
-            "claims",
-            "workloads",
-            "workloadsDown",
-            "budgetsViolated",
-            "claimsUnplaceable",
-            "devicesAvailable",
-            "devicesOfClass",
-        ];
-        let unknown = Summary {
-            bounds: names.map(|name| bounds(name, None)).into(),
-            ..Summary::default()
+        let none = Count::known(0);
+        let known = Totals {
+            pods_now: none,
+            pods_later: none,
+            pods_tolerating: none,
+            pods_terminating: none,
+            pods_not_evicted: none,
+            devices: none,
+            claims: none,
+            workloads: none,
+            workloads_down: none,
+            budgets_violated: none,
+            claims_unplaceable: none,
+            devices_available: none,
+            devices_of_class: none,
+            ..Totals::default()
         };
-        for (summary, expected) in [(known, "0"), (unknown, UNKNOWN)] {
-            let Body::Facts(facts) = self::summary(&summary).body else {
+        let unknown = Totals::default();
+        for (totals, expected) in [(known, "0"), (unknown, UNKNOWN)] {
+            let Body::Facts(facts) = summary(&totals).body else {
                 panic!("facts")
             };
             for (name, value) in facts {

@@ -1,22 +1,10 @@
-//! Could the claims that lose their devices be placed again?
-
-use std::collections::{BTreeMap, BTreeSet};
+//! Whether claims that lose their devices could be placed again, as reports write it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::placement::{
-    Alone, Available, Beyond, ClaimOutlook, Range, Replacement, RequestOutlook, Sight,
-    UnfinishedPool, Unknown, replacement,
-};
-use crate::engine::{ConsideredTaint, Impact, PodImpact};
-use crate::model::{DriverName, Gap, Kind, Reading, Source};
-use crate::report::count::{Bounds, Count};
-use crate::report::metadata::Basis;
-use crate::report::table::counted;
-
-/// So many claims without a replacement are named to people; programs get all.
-const NAMED: usize = 10;
+use crate::assess;
+use crate::report::bounds::Bounds;
 
 /// Whether the claims whose pods would be evicted could be placed again, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,425 +72,48 @@ pub struct AvailableDevices {
     pub bounds: Vec<Bounds>,
 }
 
-impl Replacements {
-    /// What could replace the devices that pods of `impact` lose, and what is not known of that.
-    pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
-        let rules = impact.rules.iter();
-        let considered: Vec<ConsideredTaint> = rules.map(|rule| rule.considered.clone()).collect();
-        let known = (basis.semantics, sight(basis.reading));
-        let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, &considered, impact, known);
-        (Self::new(&found), gaps(&found, basis.reading))
-    }
-
-    fn new(replacement: &Replacement<'_>) -> Self {
-        let claims = replacement.claims.iter();
-        let claims: Vec<_> = claims
-            .map(|outlook| ClaimReplacement::new(outlook, replacement))
-            .collect();
-        // Of whom it is not known, they may find a place beside all others.
-        let open = claims.iter().filter(|claim| claim.placeable.is_none());
-        let at_most = replacement.together.at_most.saturating_add(open.count());
-        let available = replacement.available.as_ref();
+impl From<&assess::Replacements> for Replacements {
+    fn from(replacements: &assess::Replacements) -> Self {
         Self {
-            at_most_together: at_most.min(claims.len()),
-            claims,
-            available: available
-                .map(|available| AvailableDevices::new(available, &replacement.unfinished)),
+            claims: replacements.claims.iter().map(Into::into).collect(),
+            at_most_together: replacements.at_most_together,
+            available: replacements.available.as_ref().map(Into::into),
         }
-    }
-
-    /// Which claims of the pod could not be placed again, and what there is for them; absent where all
-    /// could, or nobody knows.
-    pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
-        let claims = impact.claims.iter().filter_map(|used| {
-            let name = (used.claim.namespace.as_str(), used.claim.name.as_str());
-            let place = self
-                .claims
-                .binary_search_by_key(&name, ClaimReplacement::key);
-            let claim = self.claims.get(place.ok()?)?;
-            (claim.placeable == Some(false)).then_some(claim)
-        });
-        let reasons: Vec<String> = claims
-            .map(|claim| {
-                format!(
-                    "no other device for claim {}: {}",
-                    claim.name,
-                    claim.offers()
-                )
-            })
-            .collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
-    }
-
-    fn unplaceable_claims(&self) -> Vec<&ClaimReplacement> {
-        let claims = self.claims.iter();
-        claims
-            .filter(|claim| claim.placeable == Some(false))
-            .collect()
-    }
-
-    /// How many claims could not be placed even alone.
-    #[must_use]
-    pub fn unplaceable(&self) -> Count {
-        let with = |placeable| {
-            let claims = self.claims.iter();
-            claims.filter(|claim| claim.placeable == placeable).count()
-        };
-        let known = with(Some(false));
-        Count::between(known, known.saturating_add(with(None)))
-    }
-
-    /// How many devices of the same classes stay allocatable.
-    #[must_use]
-    pub fn available(&self) -> Count {
-        let known =
-            |found: &AvailableDevices| Bounds::count(&found.bounds, "devices", found.devices);
-        self.available.as_ref().map_or(Count::at_least(0), known)
-    }
-
-    /// How many devices of the same classes there are.
-    #[must_use]
-    pub fn of_class(&self) -> Count {
-        let known = |found: &AvailableDevices| Bounds::count(&found.bounds, "of", found.of);
-        self.available.as_ref().map_or(Count::at_least(0), known)
-    }
-
-    /// What there is to say to people; nothing where all is well.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let unplaceable = self.unplaceable_claims();
-        let named = unplaceable.iter().take(NAMED);
-        let mut lines: Vec<String> = named.map(|claim| claim.line()).collect();
-        let more = unplaceable.len().saturating_sub(NAMED);
-        if more > 0 {
-            lines.push(format!(
-                "{} more cannot be placed either",
-                counted(more, "claim")
-            ));
-        }
-        let all = self.claims.len();
-        if self.at_most_together < all {
-            lines.push(format!(
-                "together: at most {} of {} can be placed{}",
-                self.at_most_together,
-                counted(all, "claim"),
-                self.why_fewer()
-            ));
-        }
-        lines
-    }
-
-    /// Why fewer claims may find a place than the bound says, and which ask for what it does not look at.
-    fn why_fewer(&self) -> String {
-        let mut beyond: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for claim in &self.claims {
-            for what in &claim.not_modelled {
-                beyond.entry(what).or_default().push(claim.full_name());
-            }
-        }
-        if beyond.is_empty() {
-            return String::new();
-        }
-        let beyond = beyond.into_iter();
-        let beyond: Vec<String> = beyond
-            .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
-            .collect();
-        format!(
-            "; perhaps fewer, for this upper bound does not look at {}",
-            beyond.join(", ")
-        )
     }
 }
 
-/// The first of them, and how many more there are.
-fn names_of(claims: &[String]) -> String {
-    match claims {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first, rest @ ..] => format!("{first}, {} more", rest.len()),
-    }
-}
-
-/// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
-/// for now is no "no".
-fn unknown(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> BTreeSet<Unknown> {
-    match &outlook.alone {
-        Alone::Placeable => BTreeSet::new(),
-        Alone::Unplaceable => passed_over(outlook, replacement)
-            .into_iter()
-            .map(|pool| {
-                let why = "is not published whole, and the scheduler passes over it";
-                Unknown::from(format!("pool {}/{} {why}", pool.driver, pool.pool))
-            })
-            .collect(),
-        Alone::Unknown(why) => why.clone(),
-    }
-}
-
-/// The pools in which the claim may find a place once they are whole: those of drivers whose devices it
-/// has.
-fn passed_over<'r>(
-    outlook: &ClaimOutlook<'_>,
-    replacement: &'r Replacement<'_>,
-) -> Vec<&'r UnfinishedPool> {
-    let allocation = outlook.claim.allocation.iter();
-    let results = allocation.flat_map(|allocation| &allocation.results);
-    let drivers: BTreeSet<&DriverName> = results.map(|result| &result.device.driver).collect();
-    let pools = replacement.unfinished.iter();
-    pools
-        .filter(|pool| drivers.contains(&pool.driver))
-        .collect()
-}
-
-/// What is not known of replacements: once what was not read, as far as nobody has said so yet, and
-/// every other reason once with whose it is.
-fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
-    let mut is_unread = false;
-    let mut reasons: BTreeMap<Unknown, Vec<String>> = BTreeMap::new();
-    for outlook in &replacement.claims {
-        for why in unknown(outlook, replacement) {
-            if why.is_unread() {
-                is_unread = true;
-            } else {
-                let claims = reasons.entry(why).or_default();
-                claims.push(outlook.claim.name.to_string());
-            }
+impl From<&assess::ClaimReplacement> for ClaimReplacement {
+    fn from(claim: &assess::ClaimReplacement) -> Self {
+        let beyond = claim.not_modelled.iter();
+        Self {
+            namespace: claim.name.namespace.to_string(),
+            name: claim.name.name.to_string(),
+            placeable: claim.placeable,
+            unknown: claim.unknown.iter().map(ToString::to_string).collect(),
+            requests: claim.requests.iter().map(Into::into).collect(),
+            not_modelled: beyond.map(|beyond| beyond.as_str().to_owned()).collect(),
         }
     }
-    let unread = is_unread.then(|| unread(reading)).flatten();
-    let found = reasons.len();
-    let reasons = reasons
-        .into_iter()
-        .take(NAMED)
-        .map(|(reason, claims)| Gap::of_replacements(&format!("{reason} ({})", names_of(&claims))));
-    let more = found.saturating_sub(NAMED);
-    let more =
-        (more > 0).then(|| Gap::of_replacements(&format!("for {}", counted(more, "other reason"))));
-    unread.into_iter().chain(reasons).chain(more).collect()
 }
 
-/// That classes or nodes were not read; absent where that is told already, as what else was not read is.
-fn unread(reading: &Reading) -> Option<Gap> {
-    let is_told = |kind: Kind| {
-        let mut gaps = reading.gaps.iter();
-        gaps.any(|gap| gap.kind() == Some(kind) || gap.what == Gap::REPLACEMENTS)
-    };
-    let missing = |kind: &Kind| !reading.known.contains(kind) && !is_told(*kind);
-    let kinds = [Kind::DeviceClass, Kind::Node].into_iter().filter(missing);
-    let kinds: Vec<&str> = match reading.source {
-        Source::Cluster { .. } => kinds.map(Kind::plural).collect(),
-        Source::Files => kinds.map(Kind::as_str).collect(),
-    };
-    let reason = match (kinds.as_slice(), &reading.source) {
-        ([], _) => return None,
-        (kinds, Source::Files) => format!("the input holds no {}", kinds.join(" and no ")),
-        (kinds, Source::Cluster { .. }) => format!("{} were not read", kinds.join(" and ")),
-    };
-    Some(Gap::of_replacements(&reason))
+impl From<&assess::RequestReplacement> for RequestReplacement {
+    fn from(request: &assess::RequestReplacement) -> Self {
+        Self {
+            request: request.request.clone(),
+            needs: request.needs,
+            devices: request.devices.counted(),
+            bounds: Bounds::of(&[("devices", request.devices)]),
+        }
+    }
 }
 
-impl AvailableDevices {
-    /// Of pools that are not whole there may be more.
-    fn new(available: &Available, unfinished: &BTreeSet<UnfinishedPool>) -> Self {
-        let count = |range: Range| {
-            if unfinished.is_empty() {
-                count(range)
-            } else {
-                Count::at_least(range.least)
-            }
-        };
+impl From<&assess::AvailableDevices> for AvailableDevices {
+    fn from(available: &assess::AvailableDevices) -> Self {
         Self {
             classes: available.classes.clone(),
-            devices: available.devices.least,
-            of: available.whole.least,
-            bounds: Bounds::of(&[
-                ("devices", count(available.devices)),
-                ("of", count(available.whole)),
-            ]),
+            devices: available.devices.counted(),
+            of: available.of.counted(),
+            bounds: Bounds::of(&[("devices", available.devices), ("of", available.of)]),
         }
-    }
-}
-
-impl ClaimReplacement {
-    fn new(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> Self {
-        let unknown = unknown(outlook, replacement);
-        let placeable = unknown
-            .is_empty()
-            .then_some(outlook.alone == Alone::Placeable);
-        Self {
-            namespace: outlook.claim.name.namespace.to_string(),
-            name: outlook.claim.name.name.to_string(),
-            placeable,
-            unknown: unknown.iter().map(ToString::to_string).collect(),
-            requests: outlook
-                .requests
-                .iter()
-                .map(RequestReplacement::new)
-                .collect(),
-            not_modelled: outlook
-                .beyond
-                .iter()
-                .map(|beyond| word(*beyond).to_owned())
-                .collect(),
-        }
-    }
-
-    fn full_name(&self) -> String {
-        format!("{}/{}", self.namespace, self.name)
-    }
-
-    fn key(&self) -> (&str, &str) {
-        (&self.namespace, &self.name)
-    }
-
-    /// That it cannot be placed, with what there is for each of its requests.
-    fn line(&self) -> String {
-        let offers = self.offers();
-        format!(
-            "claim {} cannot be placed again: {offers}",
-            self.full_name()
-        )
-    }
-
-    /// What there is for each of its requests.
-    fn offers(&self) -> String {
-        let requests: Vec<String> = self
-            .requests
-            .iter()
-            .map(RequestReplacement::offer)
-            .collect();
-        let requests = requests.join("; ");
-        if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}, but nowhere all that it needs together");
-        }
-        requests
-    }
-}
-
-impl RequestReplacement {
-    fn new(outlook: &RequestOutlook) -> Self {
-        Self {
-            request: outlook.request.clone(),
-            needs: outlook.needs,
-            devices: outlook.devices.least,
-            bounds: Bounds::of(&[("devices", count(outlook.devices))]),
-        }
-    }
-
-    /// How many devices it needs, and how many there are.
-    fn offer(&self) -> String {
-        let needs = match self.needs {
-            Some(needs) => format!("needs {needs}"),
-            None => "needs all of a node".to_owned(),
-        };
-        let devices = Bounds::count(&self.bounds, "devices", self.devices);
-        format!("{} {needs}, {devices} would do", self.request)
-    }
-
-    /// Whether there seem to be enough devices, each taken by itself.
-    fn has_enough(&self) -> bool {
-        let devices = Bounds::count(&self.bounds, "devices", self.devices);
-        let needs = self.needs.unwrap_or(1);
-        let needs = usize::try_from(needs).unwrap_or_default();
-        devices.most().is_none_or(|most| most >= needs)
-    }
-}
-
-fn count(range: Range) -> Count {
-    Count::between(range.least, range.most)
-}
-
-fn word(beyond: Beyond) -> &'static str {
-    match beyond {
-        Beyond::Constraints => "constraints",
-        Beyond::Counters => "counters",
-        Beyond::Capacity => "capacity",
-        Beyond::AllDevices => "all-devices",
-        Beyond::SeveralDevices => "several-devices",
-    }
-}
-
-/// What of `reading` the question for replacements can rely on. Of nodes, those of the pods may be known
-/// and others not, which is a gap of replacements then.
-pub(in crate::report) fn sight(reading: &Reading) -> Sight {
-    let is_read = |kind: Kind| {
-        reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
-    };
-    let mut gaps = reading.gaps.iter();
-    Sight {
-        slices: is_read(Kind::ResourceSlice),
-        claims: is_read(Kind::ResourceClaim),
-        rules: is_read(Kind::DeviceTaintRule),
-        classes: is_read(Kind::DeviceClass),
-        nodes: is_read(Kind::Node) && !gaps.any(|gap| gap.what == Gap::REPLACEMENTS),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request(needs: Option<i64>, devices: usize) -> RequestReplacement {
-        RequestReplacement {
-            request: "gpu".to_owned(),
-            needs,
-            devices,
-            bounds: Vec::new(),
-        }
-    }
-
-    fn claim(number: usize, placeable: Option<bool>) -> ClaimReplacement {
-        ClaimReplacement {
-            namespace: "team-a".to_owned(),
-            name: format!("claim-{number}"),
-            placeable,
-            unknown: Vec::new(),
-            requests: vec![request(Some(2), number)],
-            not_modelled: vec!["several-devices".to_owned()],
-        }
-    }
-
-    #[test]
-    fn of_many_claims_some_are_named_and_all_are_counted() {
-        let mut claims: Vec<_> = (0..12).map(|number| claim(number, Some(false))).collect();
-        claims.push(claim(12, Some(true)));
-        claims.push(claim(13, None));
-        let replacements = Replacements {
-            claims,
-            at_most_together: 2,
-            available: None,
-        };
-        let lines = replacements.lines();
-        assert_eq!(lines.len(), 12, "{lines:?}");
-        assert_eq!(
-            lines[1],
-            "claim team-a/claim-1 cannot be placed again: gpu needs 2, 1 would do"
-        );
-        assert_eq!(
-            lines[2],
-            "claim team-a/claim-2 cannot be placed again: gpu needs 2, 2 would do, but nowhere all that it needs together"
-        );
-        assert_eq!(lines[10], "2 claims more cannot be placed either");
-        assert_eq!(
-            lines[11],
-            "together: at most 2 of 14 claims can be placed; perhaps fewer, for this upper bound does not look at several-devices (team-a/claim-0, 13 more)"
-        );
-        assert_eq!(replacements.unplaceable(), Count::between(12, 13));
-        assert_eq!(replacements.available(), Count::at_least(0));
-        let all = Replacements {
-            at_most_together: 14,
-            ..replacements
-        };
-        assert_eq!(all.lines().len(), 11);
-    }
-
-    #[test]
-    fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
-        assert_eq!(
-            request(None, 3).offer(),
-            "gpu needs all of a node, 3 would do"
-        );
-        assert!(request(None, 1).has_enough());
-        assert!(!request(None, 0).has_enough());
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::arrangement::Grouping;
+use super::finding::HazardCode;
 use super::order::workload;
-use super::view::{ImpactReport, Outcome, Pod};
-use crate::report::hazard::Hazard;
-use crate::report::table::{
-    Column, NONE, Section, Table, Tone, counted, each_once, first_of, optional,
-};
+use super::view::{ImpactReport, Pod};
+use crate::assess::Hazard;
+use crate::assess::Outcome;
+use crate::naming::age::human_duration;
+use crate::naming::phrase::{counted, each_once};
+use crate::report::table::{Column, NONE, Section, Table, Tone, first_of, optional};
 use crate::report::taint::owner;
-use crate::report::time::human_duration;
 
 /// The words for how badly a pod is hit, the worst first.
 const SEVERITIES: &[(&str, Option<Tone>)] = &[
@@ -190,9 +191,9 @@ fn row(pod: &Pod) -> Vec<String> {
 
 /// The codes of its hazards, the worst first.
 fn hazards(pod: &Pod) -> Vec<String> {
-    let mut hazards = pod.hazards.clone();
-    hazards.sort_by_key(|code| Hazard::of_code(code).map_or(u8::MAX, Hazard::rank));
-    hazards
+    let mut hazards: Vec<&HazardCode> = pod.hazards.iter().collect();
+    hazards.sort_by_key(|code| code.hazard().map_or(u8::MAX, Hazard::rank));
+    hazards.into_iter().map(ToString::to_string).collect()
 }
 
 fn when(pod: &Pod) -> String {

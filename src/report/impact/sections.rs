@@ -4,19 +4,18 @@ use super::budgets::Budget;
 use super::headline::headline;
 use super::page;
 use super::rows::{self, Shared};
-use super::siblings::Sibling;
 use super::timeline::Timeline;
 use super::view::{ImpactReport, Pod, Selector, TaintImpact};
+use crate::assess::Hazard;
+use crate::assess::Sibling;
+use crate::model::UNKNOWN;
 use crate::naming::device::Conditions;
+use crate::naming::phrase::{counted, each_once};
 use crate::naming::pod;
 use crate::report::answer::{Answer, beside};
-use crate::report::count::{Bounds, UNKNOWN};
 use crate::report::guard;
-use crate::report::hazard::Hazard;
 use crate::report::metadata::{Incomplete, Warning};
-use crate::report::table::{
-    Column, Heading, NONE, Section, Shown, Table, Tone, View, counted, each_once, optional,
-};
+use crate::report::table::{Column, Heading, NONE, Section, Shown, Table, Tone, View, optional};
 use crate::report::taint::spelled;
 
 /// So many devices on the same hardware are named to people; programs get all.
@@ -35,7 +34,7 @@ impl View for ImpactReport {
         ];
         sections.extend(beside(&self.warnings, &self.incomplete));
         sections.push(Section::list("What hurts most", self.worst_of_all()));
-        sections.push(page::summary(&self.summary));
+        sections.push(page::summary(&self.assessment.totals));
         let pictures = timeline.as_ref().map(Timeline::pictures);
         let pictures = Section::charts(pictures.unwrap_or_default());
         sections.push(pictures.titled("Timeline of the evictions".to_owned()));
@@ -52,13 +51,16 @@ impl View for ImpactReport {
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
         sections.push(Section::list("Disruption budgets", violated).shown(Shown::Wide));
-        sections.push(Section::list("Replacements", self.replacements.lines()));
+        sections.push(Section::list(
+            "Replacements",
+            self.assessment.replacements.lines(),
+        ));
         sections.push(Section::list(
             "On the same hardware",
-            siblings(&self.siblings),
+            siblings(&self.assessment.siblings),
         ));
         sections.push(Section::list("Hazards", hazards(&self.pods)).shown(Shown::Wide));
-        sections.extend(guard::sections(&self.guards));
+        sections.extend(guard::sections(&self.assessment.guards));
         let warnings = self.warnings.iter().filter(|warning| !self.says(warning));
         let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -131,8 +133,7 @@ fn taints_shown(taints: &[TaintImpact]) -> Shown {
 fn taints(taints: &[TaintImpact]) -> Table {
     let row = |impact: &TaintImpact| {
         let taint = &impact.taint;
-        let counts = &impact.counts;
-        let cell = |name, number| Bounds::count(&counts.bounds, name, number).to_string();
+        let counts = &impact.counts.known;
         vec![
             spelled(&taint.key, &taint.value, &taint.effect),
             optional(impact.rule.as_deref()),
@@ -140,10 +141,10 @@ fn taints(taints: &[TaintImpact]) -> Table {
                 .selector
                 .as_ref()
                 .map_or_else(|| NONE.to_owned(), selector),
-            cell("publishedDevices", counts.published_devices),
-            cell("allocatedDevices", counts.allocated_devices),
-            cell("pods", counts.pods),
-            cell("namespaces", counts.namespaces),
+            counts.published_devices.to_string(),
+            counts.allocated_devices.to_string(),
+            counts.pods.to_string(),
+            counts.namespaces.to_string(),
         ]
     };
     Table {
@@ -205,17 +206,15 @@ fn published(report: &ImpactReport) -> Vec<String> {
 
 fn hazards(pods: &[Pod]) -> Vec<String> {
     let legend = |hazard: Hazard| {
-        let code = hazard.code();
-        let hit = pods
-            .iter()
-            .filter(|pod| pod.hazards.iter().any(|found| found == code));
+        let has = |pod: &&Pod| pod.hazards.contains(&hazard.into());
+        let hit = pods.iter().filter(has);
         let names: Vec<_> = hit.map(Pod::full_name).collect();
         let who = match names.as_slice() {
             [] => return None,
             [only] => only.clone(),
             [first, rest @ ..] => format!("{first}, {} more", rest.len()),
         };
-        Some(format!("{code} ({who}): {}", hazard.meaning()))
+        Some(format!("{} ({who}): {}", hazard.code(), hazard.meaning()))
     };
     Hazard::ALL.into_iter().filter_map(legend).collect()
 }
@@ -237,10 +236,10 @@ fn siblings(siblings: &[Sibling]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Basis;
+    use crate::assess::Limits;
     use crate::engine::Impact;
     use crate::model::{Affects, Gap, Kind};
-    use crate::report::impact::Limits;
-    use crate::report::metadata::Basis;
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
 
@@ -439,7 +438,7 @@ mod tests {
         let mut example = Example::new();
         example.considered.taint.effect = "NoSchedule".into();
         let mut report = example.report();
-        report.summary.pods = 0;
+        report.assessment.totals.pods = crate::model::Count::known(0);
         assert!(
             headline_of(&report)
                 .starts_with("No pod would be evicted: effect NoSchedule does not evict.")

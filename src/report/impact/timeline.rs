@@ -6,9 +6,10 @@ use jiff::SignedDuration;
 
 use super::freed::{Freed, gone, is_stuck};
 use super::view::{ImpactReport, Pod};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
 use crate::report::moments::{MOMENTS, PARTIAL, moment, when};
-use crate::report::table::{Chart, Column, Moment, Table, counted};
-use crate::report::time::human_duration;
+use crate::report::table::{Chart, Column, Moment, Table};
 
 /// So many columns has the longest bar.
 const LONGEST: usize = 30;
@@ -45,7 +46,7 @@ impl Timeline {
         let freeing = freed.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
             stuck: leaving.iter().filter(|(pod, _)| is_stuck(pod)).count(),
-            is_whole: report.summary.evicted().exact().is_some(),
+            is_whole: report.assessment.totals.pods.exact().is_some(),
             moments: moments(&evicted.chain(freeing).collect::<Vec<_>>()),
             gone_in: last.duration_since(now.0),
             freed,
@@ -170,8 +171,7 @@ fn sums(happenings: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::count::Bounds;
-    use crate::report::impact::Outcome;
+    use crate::assess::{Hazard, Outcome};
     use crate::report::impact::view::Device;
     use crate::report::testing::Example;
     use crate::report::time::Time;
@@ -218,16 +218,13 @@ mod tests {
         let mut report = Example::new().report();
         let sentence = |report: &ImpactReport| Timeline::of(report).unwrap().sentence();
         assert!(sentence(&report).unwrap().contains("gone after about"));
-        report.summary.bounds = vec![Bounds {
-            count: "pods".to_owned(),
-            at_least: report.summary.pods,
-            at_most: None,
-        }];
+        let pods = &mut report.assessment.totals.pods;
+        *pods = pods.or_more();
         assert_eq!(sentence(&report), None);
         let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
         let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
-        evicted.unwrap().hazards.push("driver-down".to_owned());
+        evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
         assert!(told.contains("not known: 1 pod cannot end"), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);

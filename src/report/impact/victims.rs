@@ -1,11 +1,13 @@
 //! Whom does it hit worst?
 
+use super::finding::HazardCode;
 use super::order::{urgency, workload};
-use super::view::{ImpactReport, Outcome, Pod};
+use super::view::{ImpactReport, Pod};
+use crate::assess::Outcome;
+use crate::assess::Severity;
 use crate::model::Uid;
-use crate::report::severity::Severity;
-use crate::report::table::{counted, each_once};
-use crate::report::time::human_duration;
+use crate::naming::age::human_duration;
+use crate::naming::phrase::{counted, each_once};
 
 /// More than these nobody reads before a question.
 const SHOWN: usize = 10;
@@ -114,7 +116,8 @@ fn line(pod: &Pod) -> String {
         (Outcome::EvictedNow, _) => "now".to_owned(),
         (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => "never".to_owned(),
     };
-    let hazards = pod.hazards.join(", ");
+    let hazards: Vec<&str> = pod.hazards.iter().map(HazardCode::as_str).collect();
+    let hazards = hazards.join(", ");
     let hazards = match hazards.as_str() {
         "" => String::new(),
         hazards => format!(": {hazards}"),
@@ -137,11 +140,8 @@ mod tests {
         let mut worse = evicted.unwrap().clone();
         for number in 0..12 {
             worse.name = format!("worse-{number}");
-            worse.hazards = vec![
-                "critical".to_owned(),
-                "unmanaged".to_owned(),
-                "x".to_owned(),
-            ];
+            let codes = ["critical", "unmanaged", "x"];
+            worse.hazards = codes.map(|code| code.parse().unwrap()).into();
             report.pods.push(worse.clone());
         }
         let lines = report.worst_lines();
@@ -161,7 +161,7 @@ mod tests {
         let pod = evicted.unwrap().clone();
         let with = |name: &str, hazards: &[&str]| Pod {
             name: name.to_owned(),
-            hazards: hazards.iter().map(ToString::to_string).collect(),
+            hazards: hazards.iter().map(|code| code.parse().unwrap()).collect(),
             ..pod.clone()
         };
         report.pods = vec![

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use super::arrangement::Arrangement;
 use super::budgets::Budget;
-use super::findings::Finding;
+use super::finding::{Finding, HazardCode};
 use super::published::Published;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
+use crate::assess::{Assessment, Outcome, Severity, TaintCounts};
 use crate::engine;
-use crate::report::count::Bounds;
+use crate::report::bounds::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{Incomplete, Metadata, Warning};
 use crate::report::policy::Violation;
-use crate::report::severity::Severity;
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
 use crate::report::time::Time;
 
@@ -74,6 +74,9 @@ pub struct ImpactReport {
     /// How its pods are told to people.
     #[serde(skip)]
     pub arrangement: Arrangement,
+    /// What it was written from, for words and decisions; of a report that was read back, nothing is known.
+    #[serde(skip)]
+    pub assessment: Assessment,
 }
 
 /// Where an impact report is from, and what identifies its answer.
@@ -178,6 +181,9 @@ pub struct Counts {
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
+    /// The counts from which these were written, for words.
+    #[serde(skip)]
+    pub known: TaintCounts,
 }
 
 /// Counts over all considered taints together; every thing is counted once.
@@ -331,7 +337,7 @@ pub struct Pod {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<String>,
     /// What makes its eviction worse than most: stable codes, explained by `help hazards`.
-    pub hazards: Vec<String>,
+    pub hazards: Vec<HazardCode>,
     /// The worst of its hazards; what is not known never makes it less.
     #[serde(default)]
     pub severity: Severity,
@@ -353,46 +359,6 @@ impl Pod {
     #[must_use]
     pub fn top_owner(&self) -> Option<&Owner> {
         self.workload.as_ref().or(self.owner.as_ref())
-    }
-}
-
-/// What would happen to a pod.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum Outcome {
-    /// It would be evicted at once.
-    EvictedNow,
-    /// It would be evicted when its toleration ends, or when the taint begins.
-    EvictedLater,
-    /// It uses a selected device and stays, for it tolerates the taint forever.
-    Tolerates,
-    /// It is on its way out already.
-    Terminating,
-    /// It refers to a claim with a selected device, and the controller leaves it alone.
-    NotEvicted,
-}
-
-impl Outcome {
-    /// The outcome as it is spelled in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::EvictedNow => "EvictedNow",
-            Self::EvictedLater => "EvictedLater",
-            Self::Tolerates => "Tolerates",
-            Self::Terminating => "Terminating",
-            Self::NotEvicted => "NotEvicted",
-        }
-    }
-
-    /// Whether a considered taint evicts the pod, now or later.
-    #[must_use]
-    pub fn is_evicted(self) -> bool {
-        match self {
-            Self::EvictedNow | Self::EvictedLater => true,
-            Self::Tolerates | Self::Terminating | Self::NotEvicted => false,
-        }
     }
 }
 

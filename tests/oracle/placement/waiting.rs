@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kubectl_devicetaint::assess::Basis;
 use kubectl_devicetaint::engine::Semantics;
 use kubectl_devicetaint::model::Reading;
-use kubectl_devicetaint::report::Basis;
 use kubectl_devicetaint::report::explain::{
     BlameCode, Explained, SingleChange, WaitingRequest, explain_pod,
 };

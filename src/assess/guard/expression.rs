@@ -27,6 +27,18 @@ impl Guard {
         }
     }
 
+    /// The guard as it was given.
+    #[must_use]
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// The file of the policy that asks for it; absent for one from the command line.
+    #[must_use]
+    pub fn policy(&self) -> Option<&str> {
+        self.policy.as_deref()
+    }
+
     /// Whether it compares with a share of all pods of the selected devices' drivers.
     #[must_use]
     pub fn needs_whole(&self) -> bool {
@@ -69,8 +81,8 @@ fn known_signal(name: &str) -> Result<Signal, GuardError> {
 /// What the signal is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
-    Number(u64),
-    Percent { percent: u64, of: Whole },
+    Number(usize),
+    Percent { percent: usize, of: Whole },
 }
 
 impl Quantity {
@@ -93,7 +105,7 @@ impl Quantity {
 }
 
 /// A number of decimal digits only; the standard parser would take a sign too.
-fn whole_number(text: &str) -> Option<u64> {
+fn whole_number(text: &str) -> Option<usize> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }

@@ -1,10 +1,8 @@
-//! What makes the eviction of a pod worse than most, and why is that so?
+//! Facts in which hazards of pods are found, and the function of each hazard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::siblings::beside;
 use super::stakes::Stakes;
@@ -12,21 +10,28 @@ use crate::engine::disruption::Answer;
 use crate::engine::hindrance::{Presence, Publishers};
 use crate::engine::workloads::{Gang, JobFate, gangs, job_fates};
 use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{Controller, DeviceId, Node, NodeHealth, NodeName, Pod, Reading, Uid};
-use crate::report::hazard::{CRITICAL_PRIORITY, Hazard, LONG_GRACE_SECONDS};
-use crate::report::severity::Severity;
-use crate::report::table::counted;
-use crate::report::time::human_duration;
+use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
+use crate::naming::age::human_duration;
+use crate::naming::phrase::counted;
 
-/// A hazard of a pod, with what makes it one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
-    /// The hazard's code.
-    pub code: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// Why, with names and numbers, in a few words.
-    pub message: String,
+/// A grace period above this many seconds makes a pod `long-grace`, as in the Rescheduler's tiers.
+pub const LONG_GRACE_SECONDS: i64 = 10;
+
+/// Priority from which a pod is `critical`: that of `system-cluster-critical`.
+pub const CRITICAL_PRIORITY: i32 = 2_000_000_000;
+
+/// Why a pod has a hazard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The meaning of the hazard says all.
+    AsMeant,
+    /// With names and numbers.
+    Since(String),
+}
+
+/// The hazard, where `holds`, with nothing more to say about it.
+fn as_meant(holds: bool) -> Option<Why> {
+    holds.then_some(Why::AsMeant)
 }
 
 /// What hazards are found in.
@@ -99,77 +104,6 @@ impl<'a> Evidence<'a> {
         found.is_whole.then_some(&found.owner)
     }
 
-    /// The hazards of one pod, in the order of [`Hazard::ALL`].
-    ///
-    /// What makes an eviction costly is told only of pods that would be evicted.
-    pub(super) fn of(&self, impact: &PodImpact<'_>) -> Vec<Finding> {
-        let found = Hazard::ALL.into_iter().filter_map(|hazard| {
-            let message = self.message(hazard, impact)?;
-            Some(Finding {
-                code: hazard.code().to_owned(),
-                severity: hazard.severity(),
-                message: if message.is_empty() {
-                    hazard.meaning().to_owned()
-                } else {
-                    message
-                },
-            })
-        });
-        found.collect()
-    }
-
-    /// Why the pod has that hazard; empty where its meaning says all, and absent where it has it not.
-    fn message(&self, hazard: Hazard, impact: &PodImpact<'_>) -> Option<String> {
-        let pod = impact.pod;
-        let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
-        let plain = |holds: bool| holds.then(String::new);
-        let tells = (evicted || hazard.is_of_those_that_stay())
-            && (!pod.phase.is_terminal() || hazard.is_of_ended_pods());
-        if !tells {
-            return None;
-        }
-        match hazard {
-            Hazard::PdbViolated => self.refused(pod),
-            Hazard::PdbAmbiguous => self.ambiguous(pod),
-            Hazard::ExtendedResource => plain(uses_extended_resource(impact)),
-            Hazard::SiblingInUse => beside(self.stakes.siblings, impact),
-            Hazard::TerminalStillReserved => {
-                plain(pod.phase.is_terminal() && !matches!(impact.verdict, Verdict::NotEvicted(_)))
-            }
-            Hazard::ForeignTaint => {
-                plain(impact.verdict != Verdict::Terminating && impact.has_foreign_cause())
-            }
-            Hazard::LastReplica => self.last_replica(pod),
-            Hazard::Gang => self.gang(pod),
-            Hazard::NoReplacement => self.stakes.replacements.lost_by(impact),
-            Hazard::JobRestart => self.job_restart(pod),
-            Hazard::DoNotDisrupt => asks_to_stay(pod),
-            Hazard::NodeNotReady => self.node_not_ready(pod),
-            Hazard::DriverDown => self.driver_down(impact),
-            Hazard::NodeMaintenance => self.node_maintenance(pod),
-            Hazard::Unmanaged => match &pod.controller {
-                None => plain(true),
-                Some(owner) => self.is_gone(owner).then(|| {
-                    let Controller { kind, name, .. } = owner;
-                    format!("its {kind} {name} is gone: nothing creates it again")
-                }),
-            },
-            Hazard::DaemonSet => {
-                let controller = pod.controller.as_ref();
-                plain(controller.is_some_and(|owner| &*owner.kind == "DaemonSet"))
-            }
-            Hazard::Critical => critical(pod),
-            Hazard::LocalData => plain(pod.has_local_data),
-            Hazard::LongGrace => (pod.grace_period_seconds > LONG_GRACE_SECONDS).then(|| {
-                let grace = pod.grace_period_seconds;
-                format!("has {grace}s to stop, and holds the device meanwhile")
-            }),
-            Hazard::ToleratesScheduleOnly => {
-                plain(impact.tolerates_schedule_only && self.is_made_again(pod))
-            }
-        }
-    }
-
     /// Whether the pod comes back, as far as is known.
     fn is_made_again(&self, pod: &Pod) -> bool {
         let owner = pod.controller.as_ref();
@@ -193,55 +127,60 @@ impl<'a> Evidence<'a> {
             && !self.owners.contains(&owner.uid)
     }
 
-    fn refused(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn refused(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let mut answers = self.answers.get(&pod.uid)?.iter();
         let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == Answer::Refused)?;
-        Some(format!("budget {name} {numbers}"))
+        Some(Why::Since(format!("budget {name} {numbers}")))
     }
 
-    fn ambiguous(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn ambiguous(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let answers = self.answers.get(&pod.uid)?;
         let is_ambiguous = answers
             .iter()
             .any(|(_, answer, _)| *answer == Answer::Ambiguous);
         is_ambiguous.then(|| {
             let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
-            format!("budgets {} are all about it", names.join(", "))
+            Why::Since(format!("budgets {} are all about it", names.join(", ")))
         })
     }
 
-    fn last_replica(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn last_replica(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let found = self.stakes.workloads.of(pod)?;
         let (kind, workload) = found.workload?;
         let ready = workload.ready?;
         (pod.is_ready && found.is_down() == Some(true)).then(|| {
             let ready = counted(usize::try_from(ready).unwrap_or_default(), "ready pod");
-            format!(
+            Why::Since(format!(
                 "{kind} {} has {ready}, and none would be left",
                 workload.name.name
-            )
+            ))
         })
     }
 
-    fn gang(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn gang(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let gang = self.gangs.get(&pod.uid)?;
         let needs = match gang.needs {
             Some(needs) => format!("needs {needs}"),
             None => "needs a number that is not known".to_owned(),
         };
-        Some(format!(
+        Some(Why::Since(format!(
             "{} loses {}, {needs}, and {} that were seen would be left",
             gang.group, gang.lost, gang.left
-        ))
+        )))
     }
 
-    fn job_restart(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn job_restart(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let job = pod
             .controller
             .as_ref()
             .map(|job| format!("Job {}", job.name));
         let job = job.unwrap_or_default();
-        Some(match self.fates.get(&pod.uid)? {
+        Some(Why::Since(match self.fates.get(&pod.uid)? {
             JobFate::StartsAgain => {
                 format!("{job} starts it again: its podFailurePolicy ignores disruptions")
             }
@@ -255,10 +194,11 @@ impl<'a> Evidence<'a> {
                 actions.join(" or ")
             ),
             JobFate::Unknown => format!("{job} was not read: what it does then is not known"),
-        })
+        }))
     }
 
-    fn node_not_ready(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn node_not_ready(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let name = pod.node.as_ref()?;
         match self.nodes.get(name) {
             Some(node) => match node.health() {
@@ -269,21 +209,21 @@ impl<'a> Evidence<'a> {
                         let ago = human_duration(self.now.duration_since(since));
                         format!(" for {ago}")
                     });
-                    Some(format!(
+                    Some(Why::Since(format!(
                         "{name} is not ready{since}: the pod would hang in Terminating"
-                    ))
+                    )))
                 }
             },
-            None if self.reading.known.contains(&crate::model::Kind::Node) => Some(format!(
+            None if self.reading.known.contains(&Kind::Node) => Some(Why::Since(format!(
                 "there is no node {name}: the pod would hang in Terminating"
-            )),
+            ))),
             None => None,
         }
     }
 
     /// The driver has no slice of the pod's node any more, though the pod holds a device of it there. A
     /// device that its driver publishes, wherever, says that the driver works.
-    fn driver_down(&self, impact: &PodImpact<'_>) -> Option<String> {
+    pub(super) fn driver_down(&self, impact: &PodImpact<'_>) -> Option<Why> {
         let node = impact.pod.node.as_ref()?;
         let results = impact.claims.iter().flat_map(|used| &used.results);
         let mut away = results.map(|result| &result.device).filter(|device| {
@@ -294,12 +234,13 @@ impl<'a> Evidence<'a> {
                 }
         });
         let driver = &away.next()?.driver;
-        Some(format!(
+        Some(Why::Since(format!(
             "{driver} publishes nothing on {node}: the pod would hang in Terminating until it does"
-        ))
+        )))
     }
 
-    fn node_maintenance(&self, pod: &Pod) -> Option<String> {
+    pub(super) fn node_maintenance(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let pod = impact.pod;
         let node = self.nodes.get(pod.node.as_ref()?)?;
         let under_way = node.conditions.iter().filter(|condition| {
             condition.status == "True" && MAINTENANCE.contains(&condition.kind.as_str())
@@ -308,7 +249,44 @@ impl<'a> Evidence<'a> {
         if node.unschedulable {
             words.push("cordoned");
         }
-        (!words.is_empty()).then(|| format!("{}: {}", node.name, words.join(", ")))
+        (!words.is_empty()).then(|| Why::Since(format!("{}: {}", node.name, words.join(", "))))
+    }
+
+    pub(super) fn no_replacement(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        self.stakes.replacements.lost_by(impact).map(Why::Since)
+    }
+
+    pub(super) fn sibling_in_use(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        beside(&self.stakes.siblings, impact).map(Why::Since)
+    }
+
+    pub(super) fn unmanaged(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let Some(owner) = &impact.pod.controller else {
+            return Some(Why::AsMeant);
+        };
+        self.is_gone(owner).then(|| {
+            let Controller { kind, name, .. } = owner;
+            Why::Since(format!(
+                "its {kind} {name} is gone: nothing creates it again"
+            ))
+        })
+    }
+
+    pub(super) fn tolerates_schedule_only(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        as_meant(impact.tolerates_schedule_only && self.is_made_again(impact.pod))
+    }
+
+    /// Which annotation asks that the pod be left alone.
+    pub(super) fn asks_to_stay(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let mut annotations = impact.pod.annotations.iter();
+        let (key, value) = annotations.find(|(key, value)| match &**key {
+            "karpenter.sh/do-not-disrupt" => &**value == "true",
+            "cluster-autoscaler.kubernetes.io/safe-to-evict" => &**value == "false",
+            // The descheduler looks whether it is there.
+            "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
+            _ => false,
+        })?;
+        Some(Why::Since(format!("{key}: {value:?}")))
     }
 }
 
@@ -317,66 +295,76 @@ impl<'a> Evidence<'a> {
 /// Source: KEP-4212, declarative node maintenance, and the node lifecycle working group's conditions.
 const MAINTENANCE: [&str; 3] = ["MaintenancePlanned", "DrainInProgress", "Drained"];
 
-/// Which annotation asks that the pod be left alone.
-fn asks_to_stay(pod: &Pod) -> Option<String> {
-    let mut annotations = pod.annotations.iter();
-    let (key, value) = annotations.find(|(key, value)| match &**key {
-        "karpenter.sh/do-not-disrupt" => &**value == "true",
-        "cluster-autoscaler.kubernetes.io/safe-to-evict" => &**value == "false",
-        // The descheduler looks whether it is there.
-        "descheduler.alpha.kubernetes.io/prefer-no-eviction" => true,
-        _ => false,
-    })?;
-    Some(format!("{key}: {value:?}"))
-}
+// What is read off the pod and its verdict alone.
 
-fn critical(pod: &Pod) -> Option<String> {
+pub(super) fn critical(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    let pod = impact.pod;
     let class = &*pod.priority_class_name;
     if class == "system-node-critical" || class == "system-cluster-critical" {
-        return Some(format!("its priority class is {class}"));
+        return Some(Why::Since(format!("its priority class is {class}")));
     }
     if pod.priority >= CRITICAL_PRIORITY {
-        return Some(format!("its priority is {}", pod.priority));
+        return Some(Why::Since(format!("its priority is {}", pod.priority)));
     }
     // Before there were priorities, and in this namespace only.
     let old = "scheduler.alpha.kubernetes.io/critical-pod";
     (pod.annotation(old) == Some("") && pod.name.namespace.as_str() == "kube-system")
-        .then(|| format!("its annotation is {old}"))
+        .then(|| Why::Since(format!("its annotation is {old}")))
 }
 
-fn uses_extended_resource(impact: &PodImpact<'_>) -> bool {
+pub(super) fn long_grace(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    let grace = impact.pod.grace_period_seconds;
+    (grace > LONG_GRACE_SECONDS).then(|| {
+        Why::Since(format!(
+            "has {grace}s to stop, and holds the device meanwhile"
+        ))
+    })
+}
+
+pub(super) fn daemon_set(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    let owner = impact.pod.controller.as_ref();
+    as_meant(owner.is_some_and(|owner| &*owner.kind == "DaemonSet"))
+}
+
+pub(super) fn local_data(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    as_meant(impact.pod.has_local_data)
+}
+
+pub(super) fn extended_resource(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
     let extended = impact.pod.extended_resource_claim.as_ref();
-    extended.is_some_and(|name| impact.claims.iter().any(|used| used.claim.name == *name))
+    as_meant(extended.is_some_and(|name| impact.claims.iter().any(|used| used.claim.name == *name)))
 }
 
-/// The worst of them; well where there is none.
-#[must_use]
-pub(super) fn severity_of(findings: &[Finding]) -> Severity {
-    let severities = findings.iter().map(|finding| finding.severity);
-    severities.max().unwrap_or_default()
+pub(super) fn terminal_still_reserved(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    let is_used = !matches!(impact.verdict, Verdict::NotEvicted(_));
+    as_meant(impact.pod.phase.is_terminal() && is_used)
+}
+
+pub(super) fn foreign_taint(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why> {
+    as_meant(impact.verdict != Verdict::Terminating && impact.has_foreign_cause())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::hazard::{Finding, findings, severity_of};
+    use crate::assess::replacements::Replacements;
+    use crate::assess::severity::Severity;
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
-    use crate::model::{Kind, NodeCondition, Phase, PodGroup, ReplicaSet};
-    use crate::report::impact::Replacements;
+    use crate::model::{NodeCondition, Phase, PodGroup, ReplicaSet};
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
         let impact = testing::impact(vec![impact]);
-        let disruption = disruption(&impact, &reading.snapshot.budgets, testing::now());
-        let workloads = crate::engine::workloads(&impact, reading);
-        let replacements = Replacements::default();
         let stakes = Stakes {
-            disruption: &disruption,
-            workloads: &workloads,
-            replacements: &replacements,
-            siblings: &[],
+            disruption: disruption(&impact, &reading.snapshot.budgets, testing::now()),
+            workloads: crate::engine::workloads(&impact, reading),
+            replacements: Replacements::default(),
+            siblings: Vec::new(),
+            gaps: Vec::new(),
         };
         let evidence = Evidence::new(&impact, reading, &stakes, testing::now());
-        evidence.of(&impact.pods[0])
+        findings(&evidence, &impact.pods[0])
     }
 
     /// A cluster in which nothing is at stake.
@@ -396,12 +384,16 @@ mod tests {
 
     fn of(impact: PodImpact<'_>, reading: &Reading) -> Vec<(String, String)> {
         let findings = found(impact, reading).into_iter();
-        findings.map(|found| (found.code, found.message)).collect()
+        findings
+            .map(|found| (found.hazard.code().to_owned(), found.message))
+            .collect()
     }
 
     fn codes(impact: PodImpact<'_>) -> Vec<String> {
         let findings = found(impact, &calm()).into_iter();
-        findings.map(|found| found.code).collect()
+        findings
+            .map(|found| found.hazard.code().to_owned())
+            .collect()
     }
 
     fn annotated(key: &str, value: &str) -> Pod {

@@ -4,10 +4,9 @@
 //! that are counted from what is missing: without the pods it is still known which devices a taint
 //! selects, and without the slices, in most versions, still whom it evicts.
 
-use super::count::Count;
 use crate::engine::Semantics;
-use crate::model::{Affects, Gap, Kind};
-use crate::report::table::each_once;
+use crate::model::{Affects, Count, Gap, Kind};
+use crate::naming::phrase::each_once;
 
 /// Something that reports count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +33,8 @@ pub enum Subject {
     Holders,
     /// Which taints a device has.
     Taints,
+    /// The state of the nodes on which pods run. Nothing is counted from it.
+    Nodes,
 }
 
 /// What a number may differ by from what could be counted.
@@ -81,8 +82,8 @@ impl<'a> Knowledge<'a> {
         match (doubt.may_be_fewer, doubt.may_be_more) {
             (false, false) => Count::known(number),
             (false, true) => Count::at_least(number),
-            (true, false) => Count::between(0, number),
-            (true, true) => Count::at_least(0),
+            (true, false) => Count::between(0, number).having_counted(number),
+            (true, true) => Count::at_least(0).having_counted(number),
         }
     }
 
@@ -164,8 +165,9 @@ impl<'a> Knowledge<'a> {
                 ),
                 _,
             ) => subject == Subject::Workloads,
+            (Some(Kind::Node), _) => subject == Subject::Nodes,
             // Nothing is counted from what answers can do without.
-            (Some(Kind::Event | Kind::Node), _) => false,
+            (Some(Kind::Event), _) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }

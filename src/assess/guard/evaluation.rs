@@ -1,12 +1,11 @@
-//! Does a guard trip?
+//! Whether a guard trips.
 
-use super::comparison::Range;
 use super::expression::{Guard, Quantity};
-use super::outcome::GuardResult;
+use super::outcome::GuardOutcome;
 use super::signal::{Signal, Whole};
-use crate::report::Count;
-use crate::report::impact::Summary;
-use crate::report::knowledge::Knowledge;
+use crate::assess::knowledge::{Knowledge, Subject};
+use crate::assess::totals::{Tally, Totals};
+use crate::model::Count;
 
 /// What percentages are taken of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,135 +16,137 @@ pub struct Wholes {
     pub devices: usize,
 }
 
-impl Wholes {
-    /// What a percentage of the signal is taken of, as far as it is known.
-    fn count(
-        &self,
-        (signal, of): (Signal, Whole),
-        summary: &Summary,
-        knowledge: &Knowledge<'_>,
-    ) -> Count {
+/// How much may be hit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// The guards, in the order in which they were given.
+    pub guards: &'a [Guard],
+    /// What their percentages are taken of.
+    pub wholes: Wholes,
+}
+
+/// What guards look at.
+pub(in crate::assess) struct Measured<'m> {
+    pub(in crate::assess) tally: &'m Tally<'m, 'm>,
+    pub(in crate::assess) totals: &'m Totals,
+    pub(in crate::assess) wholes: &'m Wholes,
+}
+
+impl Measured<'_> {
+    /// What the signal counts.
+    fn value(&self, signal: Signal) -> Count {
+        signal.count(self.tally, self.totals)
+    }
+
+    /// What its percentages are taken of, as far as that is known.
+    fn whole(&self, signal: Signal, of: Whole) -> Count {
+        let knowledge = self.tally.knowledge;
+        let subject = signal.reads().first().copied().unwrap_or(Subject::Pods);
         match of {
-            Whole::Pods => knowledge.count(signal.subject(), self.pods),
-            Whole::Devices => knowledge.count(signal.subject(), self.devices),
-            Whole::Class => summary.devices_of_class(),
+            Whole::Pods => knowledge.count(subject, self.wholes.pods),
+            Whole::Devices => knowledge.count(subject, self.wholes.devices),
+            Whole::Class => self.totals.devices_of_class,
         }
     }
 }
 
 impl Guard {
-    /// Compares the guard with what a report counts.
+    /// Compares the guard with what was counted.
     ///
     /// It trips when the comparison holds, and also when it may hold: a number that is not known is
     /// no reason to go on. What is known of it may settle the comparison all the same.
-    #[must_use]
-    pub fn evaluate(
-        &self,
-        summary: &Summary,
-        wholes: &Wholes,
-        knowledge: &Knowledge<'_>,
-    ) -> GuardResult {
-        let value = value_of(self.signal, summary);
+    pub(in crate::assess) fn evaluate(&self, measured: &Measured<'_>) -> GuardOutcome {
         let whole = match self.quantity {
             Quantity::Number(_) => None,
-            Quantity::Percent { of, .. } => {
-                Some(wholes.count((self.signal, of), summary, knowledge))
-            }
+            Quantity::Percent { of, .. } => Some(measured.whole(self.signal, of)),
         };
-        let missing = || match knowledge.missing(self.signal.subjects()) {
-            // That is no gap of what was read: some objects do not say it.
-            missing if missing.is_empty() => self.signal.unsaid().to_owned(),
-            missing => missing,
-        };
-        self.result(value, whole, missing)
+        let missing = || unknown_without(self.signal, measured.tally.knowledge);
+        self.outcome(measured.value(self.signal), whole, missing)
     }
 
     /// What becomes of the guard where the signal counts `value`, and what a percentage is taken of is
     /// `whole`; `missing` says why one of them is not known.
-    pub(super) fn result(
+    pub(super) fn outcome(
         &self,
         value: Count,
         whole: Option<Count>,
         missing: impl FnOnce() -> String,
-    ) -> GuardResult {
+    ) -> GuardOutcome {
         let answer = match self.quantity {
-            Quantity::Number(limit) => {
-                let limit = Range::exactly(limit.into());
-                self.operator.holds(Range::of(value, 1), limit)
-            }
+            Quantity::Number(limit) => self.operator.holds(value, Count::known(limit)),
             // Both sides times one hundred, so that nothing is rounded.
             Quantity::Percent { percent, .. } => {
-                let limit = Range::of(whole.unwrap_or(Count::at_least(0)), percent.into());
-                self.operator.holds(Range::of(value, 100), limit)
+                let limit = whole.unwrap_or_default().times(percent);
+                self.operator.holds(value.times(100), limit)
             }
         };
         let known = value.exact().is_some() && whole.is_none_or(|whole| whole.exact().is_some());
-        let bounded = value.exact().is_none();
-        GuardResult {
-            expression: self.expression.clone(),
-            value: value.exact(),
-            whole: whole.and_then(Count::exact),
+        GuardOutcome {
+            guard: self.clone(),
+            value,
+            whole,
             tripped: answer != Some(false),
-            at_least: bounded.then(|| value.least()),
-            at_most: value.most().filter(|_| bounded),
-            unknown_without: (!known).then(missing),
-            policy: self.policy.clone(),
+            missing: (!known).then(missing),
         }
     }
 }
 
-/// What the signal counts in a report.
-fn value_of(signal: Signal, summary: &Summary) -> Count {
-    match signal {
-        Signal::PodsEvicted => summary.evicted(),
-        Signal::PodsEvictedNow => summary.evicted_now(),
-        Signal::PodsCritical => summary.critical(),
-        Signal::PodsUnmanaged => summary.unmanaged(),
-        Signal::PodsSeverityDanger => summary.in_danger(),
-        Signal::WorkloadsAffected => summary.affected_workloads(),
-        Signal::WorkloadsDown => summary.lost_workloads(),
-        Signal::NamespacesAffected => summary.affected_namespaces(),
-        Signal::DevicesSelected => summary.selected_devices(),
-        Signal::BudgetsViolated => summary.violated_budgets(),
-        Signal::ClaimsUnplaceable => summary.unplaceable_claims(),
-        Signal::DevicesAvailable => summary.available_devices(),
+/// What was not read, so that what the signal counts is not known; or what objects do not say.
+fn unknown_without(signal: Signal, knowledge: &Knowledge<'_>) -> String {
+    match knowledge.missing(signal.reads()) {
+        missing if missing.is_empty() => signal.unsaid().to_owned(),
+        missing => missing,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::{Basis, Stakes};
     use crate::model::{Gap, Kind};
-    use crate::report::impact::{Limits, Severities};
+    use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
-    use crate::report::{Basis, ImpactReport};
+
+    /// What becomes of a guard where these are the totals, and all is known.
+    fn outcome(guard: &str, totals: &Totals, wholes: &Wholes) -> GuardOutcome {
+        let (example, semantics) = (Example::new(), testing::semantics(37));
+        let impact = example.impact();
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let guard: Guard = guard.parse().unwrap();
+        guard.evaluate(&Measured {
+            tally: &Tally {
+                impact: &impact,
+                pods: &[],
+                stakes: &Stakes::of(&impact, &basis),
+                knowledge: &Knowledge::new([], &semantics),
+            },
+            totals,
+            wholes,
+        })
+    }
 
     fn tripped(guard: &str) -> bool {
-        let summary = Summary {
-            devices: 5,
-            pods: 2,
-            pods_now: 1,
-            pods_critical: 1,
-            pods_unmanaged: 2,
-            workloads: 2,
-            workloads_down: 1,
-            severities: Severities {
-                danger: 2,
-                ..Severities::default()
-            },
-            namespaces: 1,
-            ..Summary::default()
+        let totals = Totals {
+            devices: Count::known(5),
+            pods: Count::known(2),
+            pods_now: Count::known(1),
+            pods_critical: Count::known(1),
+            pods_unmanaged: Count::known(2),
+            workloads: Count::known(2),
+            workloads_down: Count::known(1),
+            pods_in_danger: Count::known(2),
+            namespaces: Count::known(1),
+            ..Totals::default()
         };
         let wholes = Wholes {
             pods: 20,
             devices: 8,
         };
-        let guard: Guard = guard.parse().unwrap();
-        guard.evaluate(&summary, &wholes, &all_known()).tripped
-    }
-
-    fn all_known() -> Knowledge<'static> {
-        Knowledge::new([], &testing::semantics(37))
+        outcome(guard, &totals, &wholes).tripped
     }
 
     #[test]
@@ -191,26 +192,31 @@ mod tests {
 
     #[test]
     fn a_result_tells_the_guard_the_value_and_the_whole() {
-        let summary = Summary {
-            pods: 3,
-            ..Summary::default()
+        let totals = Totals {
+            pods: Count::known(3),
+            ..Totals::default()
         };
         let wholes = Wholes {
             pods: 12,
             devices: 0,
         };
-        let guard: Guard = "pods.evicted>25%".parse().unwrap();
-        let expected = GuardResult {
-            expression: "pods.evicted>25%".to_owned(),
-            value: Some(3),
-            whole: Some(12),
+        let expected = GuardOutcome {
+            guard: "pods.evicted>25%".parse().unwrap(),
+            value: Count::known(3),
+            whole: Some(Count::known(12)),
             tripped: false,
-            at_least: None,
-            at_most: None,
-            unknown_without: None,
-            policy: None,
+            missing: None,
         };
-        assert_eq!(guard.evaluate(&summary, &wholes, &all_known()), expected);
+        assert_eq!(outcome("pods.evicted>25%", &totals, &wholes), expected);
+    }
+
+    #[test]
+    fn a_signal_that_nobody_has_counted_trips() {
+        for signal in Signal::ALL {
+            let guard = format!("{signal}>1000000");
+            let found = outcome(&guard, &Totals::default(), &Wholes::default());
+            assert!(found.tripped && found.value.is_unknown(), "{guard}");
+        }
     }
 
     #[test]
@@ -355,7 +361,8 @@ mod tests {
         let pods = missing(Kind::Pod);
         let result = result_of("pods.evicted>50%", &[pods]);
         assert!(result.tripped);
-        assert_eq!((result.value, result.whole), (None, None));
+        let whole = result.whole.and_then(Count::exact);
+        assert_eq!((result.value.exact(), whole), (None, None));
         let slices = result_of("devices.selected>=50%", &[missing(Kind::ResourceSlice)]);
         assert!(slices.tripped, "{slices:?}");
     }
@@ -368,7 +375,7 @@ mod tests {
         }
     }
 
-    fn result_of(guard: &str, gaps: &[Gap; 1]) -> GuardResult {
+    fn result_of(guard: &str, gaps: &[Gap; 1]) -> GuardOutcome {
         let mut example = Example::new();
         example.reading.gaps = gaps.to_vec();
         let guards = [guard.parse().unwrap()];
@@ -380,6 +387,6 @@ mod tests {
             },
         };
         let mut report = example.report_within(&limits);
-        report.guards.remove(0)
+        report.assessment.guards.remove(0)
     }
 }

@@ -1,0 +1,116 @@
+//! What follows from verdicts for people.
+
+use super::basis::Basis;
+use super::consent::{Consent, consent};
+use super::evidence::Evidence;
+use super::guard::{GuardOutcome, Limits, Measured};
+use super::knowledge::Knowledge;
+use super::pod::PodAssessment;
+use super::replacements::Replacements;
+use super::siblings::Sibling;
+use super::stakes::Stakes;
+use super::totals::{Tally, Totals};
+use crate::engine::Impact;
+use crate::model::{Effect, Gap, Kind};
+
+/// What follows from verdicts, and what decisions are made on.
+///
+/// Without anything to assess, nothing is known: no count is zero, and a change needs the most that can be asked
+/// for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assessment {
+    /// What is counted.
+    pub totals: Totals,
+    /// The effects of the considered taints, each once where it follows itself.
+    pub effects: Vec<Effect>,
+    /// What became of the guards, in the order in which they were given.
+    pub guards: Vec<GuardOutcome>,
+    /// What the change needs before it is made.
+    pub consent: Consent,
+    /// Whether claims could be placed again.
+    pub replacements: Replacements,
+    /// Who stays on the same hardware.
+    pub siblings: Vec<Sibling>,
+}
+
+/// An assessment with what it was made from.
+pub struct Assessed<'a> {
+    /// The pods, by namespace and name.
+    pub pods: Vec<PodAssessment<'a>>,
+    /// What is not known.
+    pub knowledge: Knowledge<'a>,
+    /// What follows.
+    pub assessment: Assessment,
+}
+
+impl<'a> Assessed<'a> {
+    /// What follows from the verdicts of `impact`, with the `stakes` of others, for these `limits`.
+    #[must_use]
+    pub fn new(
+        impact: &'a Impact<'a>,
+        stakes: &'a Stakes<'a>,
+        basis: &Basis<'a>,
+        limits: &Limits<'_>,
+    ) -> Self {
+        let knowledge = Knowledge::new(gaps(impact, stakes, basis), basis.semantics);
+        let evidence = Evidence::new(impact, basis.reading, stakes, basis.now);
+        let mut impacts: Vec<_> = impact.pods.iter().collect();
+        impacts.sort_by_key(|impact| (&impact.pod.name, &impact.pod.uid));
+        let pods = impacts.into_iter();
+        let pods: Vec<_> = pods
+            .map(|impact| PodAssessment::new(impact, &evidence, basis.now))
+            .collect();
+        let tally = Tally {
+            impact,
+            pods: &pods,
+            stakes,
+            knowledge: &knowledge,
+        };
+        let totals = tally.totals();
+        let measured = Measured {
+            tally: &tally,
+            totals: &totals,
+            wholes: &limits.wholes,
+        };
+        let guards = limits.guards.iter();
+        let rules = impact.rules.iter();
+        let mut effects: Vec<_> = rules
+            .map(|rule| rule.considered.taint.effect.clone())
+            .collect();
+        effects.dedup();
+        let assessment = Assessment {
+            guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
+            consent: consent(&tally, &totals, basis.semantics),
+            replacements: stakes.replacements.clone(),
+            siblings: stakes.siblings.clone(),
+            effects,
+            totals,
+        };
+        Self {
+            pods,
+            knowledge,
+            assessment,
+        }
+    }
+}
+
+/// What is not known of an answer. What only says how badly an eviction hurts is left out where there is none.
+fn gaps<'a>(
+    impact: &'a Impact<'a>,
+    stakes: &'a Stakes<'a>,
+    basis: &Basis<'a>,
+) -> impl Iterator<Item = &'a Gap> {
+    let evicts = impact.pods.iter().any(|pod| pod.is_evicted());
+    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
+    let gaps = gaps.filter(move |gap| evicts || !is_about_evictions(gap));
+    gaps.chain(stakes.gaps())
+}
+
+/// Whether something is missing that only says how badly an eviction hurts.
+fn is_about_evictions(gap: &Gap) -> bool {
+    let kind = gap.kind();
+    let is_one_of = |kind: Kind| {
+        kind == Kind::PodDisruptionBudget || kind == Kind::Node || Kind::WORKLOADS.contains(&kind)
+    };
+    kind.is_some_and(is_one_of) || gap.what == Gap::REPLACEMENTS
+}

@@ -1,0 +1,277 @@
+//! What a change needs before it is made.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::totals::{Tally, Totals};
+use crate::engine::{PodImpact, Reach, Semantics};
+use crate::model::{Count, Effect};
+
+/// What a change needs before it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Nothing: it hinders nobody.
+    Nothing,
+    /// A yes.
+    Yes,
+    /// The number of pods that it evicts, typed by somebody who has read it.
+    PodCount {
+        /// The number.
+        pods: Count,
+        /// Why a yes is not enough.
+        why: WhyCount,
+    },
+}
+
+/// A yes is what nobody has weighed.
+impl Default for Consent {
+    fn default() -> Self {
+        Self::PodCount {
+            pods: Count::default(),
+            why: WhyCount::EveryDevice,
+        }
+    }
+}
+
+/// Why a yes is not enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhyCount {
+    /// A selector chooses every device of every driver.
+    EveryDevice,
+    /// A rule without a selector, by which the scheduler takes every device as tainted.
+    EveryDeviceForTheScheduler,
+    /// Pods are evicted that keep the cluster alive.
+    SystemPods,
+    /// Pods in so many namespaces are evicted.
+    Namespaces(Count),
+}
+
+impl fmt::Display for WhyCount {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EveryDevice => formatter.pad("every device of every driver is selected"),
+            Self::EveryDeviceForTheScheduler => {
+                formatter.pad("the scheduler takes every device of every driver as tainted")
+            }
+            Self::SystemPods => write!(formatter, "pods in {SYSTEM} are evicted"),
+            Self::Namespaces(count) => {
+                write!(
+                    formatter,
+                    "pods in {} namespaces are evicted",
+                    count.counted()
+                )
+            }
+        }
+    }
+}
+
+/// The namespace of what keeps the cluster alive.
+const SYSTEM: &str = "kube-system";
+
+/// What the change with these verdicts needs.
+#[must_use]
+pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) -> Consent {
+    let rules = || tally.impact.rules.iter().map(|rule| rule.considered);
+    if rules().all(|considered| considered.taint.effect == Effect::None) {
+        return Consent::Nothing;
+    }
+    let reach = rules().map(|considered| {
+        Reach::of(
+            considered.selector.as_ref(),
+            &considered.taint.effect,
+            semantics,
+        )
+    });
+    let hinders_nobody =
+        !tally.evicts() && tally.pods.is_empty() && totals.pods_not_evicted.exact().is_some();
+    match why_a_count(tally, totals, reach) {
+        Some(why) => Consent::PodCount {
+            pods: totals.pods,
+            why,
+        },
+        None if hinders_nobody => Consent::Nothing,
+        None => Consent::Yes,
+    }
+}
+
+/// Who administers devices is on many of them, often from a namespace of its own: that a monitor
+/// is evicted too says nothing about how broad a change is, unless it keeps the cluster alive.
+fn why_a_count(
+    tally: &Tally<'_, '_>,
+    totals: &Totals,
+    reach: impl Iterator<Item = Reach>,
+) -> Option<WhyCount> {
+    let reach: Vec<Reach> = reach.collect();
+    if reach.contains(&Reach::EveryDevice) {
+        return Some(WhyCount::EveryDevice);
+    }
+    if reach.contains(&Reach::EveryDeviceForTheScheduler) {
+        return Some(WhyCount::EveryDeviceForTheScheduler);
+    }
+    let evicted = || tally.evicted().map(|pod| pod.impact);
+    let namespace = |impact: &PodImpact<'_>| impact.pod.name.namespace.to_string();
+    if evicted().any(|impact| namespace(impact) == SYSTEM) {
+        return Some(WhyCount::SystemPods);
+    }
+    let working = evicted().filter(|impact| !only_administers(impact));
+    let namespaces: BTreeSet<String> = working.map(namespace).collect();
+    (namespaces.len() > 1).then_some(WhyCount::Namespaces(totals.namespaces))
+}
+
+fn only_administers(impact: &PodImpact<'_>) -> bool {
+    let mut devices = impact.claims.iter().flat_map(|used| &used.results);
+    !impact.claims.is_empty() && devices.all(|result| result.admin_access)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::{Assessed, Basis, Limits, Stakes};
+    use crate::engine::Impact;
+    use crate::model::{DeviceSelector, Gap, Kind, Minor};
+    use crate::report::testing::{self, Example};
+
+    fn needed_at(minor: Minor, impact: &Impact<'_>, example: &Example) -> Consent {
+        let semantics = Semantics::of(minor).unwrap();
+        let basis = Basis {
+            reading: &example.reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let stakes = Stakes::of(impact, &basis);
+        let assessed = Assessed::new(impact, &stakes, &basis, &Limits::default());
+        assessed.assessment.consent
+    }
+
+    fn minor(minor: u32, patch: u32) -> Minor {
+        Minor {
+            minor,
+            patch: Some(patch),
+        }
+    }
+
+    fn needed(example: &Example) -> Consent {
+        needed_at(minor(37, 2), &example.impact(), example)
+    }
+
+    /// What it needs where no pod uses the devices.
+    fn needed_unused(example: &Example) -> Consent {
+        let impact = Impact {
+            pods: Vec::new(),
+            ..example.impact()
+        };
+        needed_at(minor(37, 2), &impact, example)
+    }
+
+    #[test]
+    fn what_nobody_has_assessed_needs_a_number_that_nobody_can_type() {
+        let Consent::PodCount { pods, .. } = Consent::default() else {
+            panic!("a yes is not enough");
+        };
+        assert_eq!(pods.exact(), None);
+    }
+
+    #[test]
+    fn a_monitor_in_another_namespace_does_not_ask_for_the_number() {
+        let mut example = Example::new();
+        let monitor = example.claims[0].allocation.as_mut().unwrap();
+        monitor.results[0].admin_access = true;
+        assert_eq!(needed(&example), Consent::Yes);
+        // What keeps the cluster alive is another matter.
+        example.pods[0].name.namespace = SYSTEM.into();
+        let expected = Consent::PodCount {
+            pods: Count::known(3),
+            why: WhyCount::SystemPods,
+        };
+        assert_eq!(needed(&example), expected);
+        assert_eq!(
+            WhyCount::SystemPods.to_string(),
+            "pods in kube-system are evicted"
+        );
+    }
+
+    #[test]
+    fn a_rule_without_a_selector_is_asked_about_as_what_it_is() {
+        let mut example = Example::new();
+        example.considered.selector = None;
+        let impact = Impact {
+            pods: Vec::new(),
+            ..example.impact()
+        };
+        let mut found = std::collections::BTreeSet::new();
+        for release in [(33, 0), (34, 0), (35, 0), (36, 0), (37, 0), (37, 2)] {
+            let release = minor(release.0, release.1);
+            let semantics = Semantics::of(release).unwrap();
+            let needed = needed_at(release, &impact, &example);
+            let effect = &example.considered.taint.effect;
+            let expected = match Reach::of(None, effect, &semantics) {
+                Reach::EveryDevice => "every device of every driver is selected",
+                Reach::EveryDeviceForTheScheduler => {
+                    "the scheduler takes every device of every driver as tainted"
+                }
+                Reach::NoDevice | Reach::Described => {
+                    assert_eq!(needed, Consent::Yes);
+                    continue;
+                }
+            };
+            let Consent::PodCount { why, .. } = needed else {
+                panic!("a number is asked for: {needed:?}");
+            };
+            assert_eq!(why.to_string(), expected);
+            found.insert(expected);
+        }
+        assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn more_than_one_namespace_asks_for_the_number() {
+        let why = WhyCount::Namespaces(Count::known(2));
+        assert_eq!(why.to_string(), "pods in 2 namespaces are evicted");
+        let expected = Consent::PodCount {
+            pods: Count::known(3),
+            why,
+        };
+        assert_eq!(needed(&Example::new()), expected);
+    }
+
+    #[test]
+    fn what_evicts_in_one_namespace_needs_a_yes_and_what_does_nothing_needs_nothing() {
+        let mut example = Example::new().in_one_namespace();
+        assert_eq!(needed(&example), Consent::Yes);
+        example.considered.taint.effect = Effect::Unknown("Perhaps".to_owned());
+        assert_eq!(needed(&example), Consent::Yes);
+        example.considered.taint.effect = Effect::None;
+        assert_eq!(needed(&example), Consent::Nothing);
+    }
+
+    #[test]
+    fn keeping_pods_off_devices_that_nobody_uses_needs_nothing() {
+        let mut example = Example::new().in_one_namespace();
+        example.considered.taint.effect = Effect::NoSchedule;
+        assert_eq!(needed(&example), Consent::Yes);
+        assert_eq!(needed_unused(&example), Consent::Nothing);
+        example.considered.taint.effect = Effect::NoExecute;
+        assert_eq!(needed_unused(&example), Consent::Yes);
+    }
+
+    #[test]
+    fn whom_nobody_may_see_keeping_off_devices_is_asked_about() {
+        let mut example = Example::new();
+        example.considered.taint.effect = Effect::NoSchedule;
+        example
+            .reading
+            .gaps
+            .push(Gap::of(Kind::Pod, "access denied"));
+        assert_eq!(needed_unused(&example), Consent::Yes);
+    }
+
+    #[test]
+    fn every_device_asks_for_the_number_even_if_no_pod_is_hit() {
+        let mut example = Example::new();
+        example.considered.selector = Some(DeviceSelector::default());
+        let Consent::PodCount { why, .. } = needed_unused(&example) else {
+            panic!("a number is asked for");
+        };
+        assert_eq!(why, WhyCount::EveryDevice);
+    }
+}

@@ -1,0 +1,45 @@
+//! Comparisons of counts, as far as they are known.
+
+use crate::model::Count;
+
+/// How two numbers are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+    Equal,
+    Unequal,
+}
+
+impl Operator {
+    // Longer spellings first: `>` is the beginning of `>=`.
+    const SPELLINGS: [(&'static str, Self); 6] = [
+        (">=", Self::AtLeast),
+        ("<=", Self::AtMost),
+        ("==", Self::Equal),
+        ("!=", Self::Unequal),
+        (">", Self::Above),
+        ("<", Self::Below),
+    ];
+
+    /// The operator that the text begins with, and the rest.
+    pub(super) fn strip(text: &str) -> Option<(Self, &str)> {
+        Self::SPELLINGS
+            .into_iter()
+            .find_map(|(spelling, operator)| Some((operator, text.strip_prefix(spelling)?)))
+    }
+
+    /// Whether the comparison holds for all that the two may be, for none of it, or for some.
+    pub(super) fn holds(self, value: Count, limit: Count) -> Option<bool> {
+        match self {
+            Self::Above => value.is_above(limit),
+            Self::AtLeast => limit.is_above(value).map(std::ops::Not::not),
+            Self::Below => limit.is_above(value),
+            Self::AtMost => value.is_above(limit).map(std::ops::Not::not),
+            Self::Equal => value.equals(limit),
+            Self::Unequal => value.equals(limit).map(std::ops::Not::not),
+        }
+    }
+}

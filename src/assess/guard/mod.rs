@@ -1,0 +1,23 @@
+//! Guards: how much may be hit.
+//!
+//! A guard is `<signal><operator><quantity>`, such as `pods.evicted>20` or `devices.selected>=50%`.
+//! It trips when the comparison holds, and when it is not known whether it does.
+//!
+//! `expression` parses guards (and `error` says what is none), `signal` is the table of what can be limited,
+//! `evaluation` compares with what was counted by `comparison`, `together` does so for several clusters, and
+//! `outcome` is what became of a guard.
+
+mod comparison;
+mod error;
+mod evaluation;
+mod expression;
+mod outcome;
+mod signal;
+mod together;
+
+pub use error::GuardError;
+pub(in crate::assess) use evaluation::Measured;
+pub use evaluation::{Limits, Wholes};
+pub use expression::Guard;
+pub use outcome::GuardOutcome;
+pub use signal::Signal;

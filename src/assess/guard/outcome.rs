@@ -1,0 +1,88 @@
+//! What became of a guard.
+
+use super::expression::Guard;
+use crate::model::Count;
+
+/// What became of a guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardOutcome {
+    /// The guard.
+    pub guard: Guard,
+    /// What its signal counts.
+    pub value: Count,
+    /// What a percentage is taken of; absent where the guard names a number.
+    pub whole: Option<Count>,
+    /// Whether the comparison holds, or may hold as far as is known, so that nothing may be changed.
+    pub tripped: bool,
+    /// What is missing, so that value or whole is not known.
+    pub missing: Option<String>,
+}
+
+impl GuardOutcome {
+    /// What the value is, as far as that is known, with what a percentage is taken of.
+    #[must_use]
+    pub fn value_in_words(&self) -> String {
+        let whole = self.whole.and_then(Count::exact);
+        let whole = whole.map_or_else(String::new, |whole| format!(" of {whole}"));
+        let known = match (self.value.exact(), self.value.least(), self.value.most()) {
+            (Some(value), _, _) if self.missing.is_none() => {
+                return format!("the value is {value}{whole}");
+            }
+            (Some(value), _, _) => format!("the value is {value} of an unknown number"),
+            (None, least, Some(most)) => {
+                format!("the value is not known, it is {least} to {most}{whole}")
+            }
+            (None, least, None) if least > 0 => {
+                format!("the value is not known, it is at least {least}{whole}")
+            }
+            (None, _, None) => "the value is not known".to_owned(),
+        };
+        match &self.missing {
+            Some(missing) => format!("{known} (missing: {missing})"),
+            None => known,
+        }
+    }
+
+    /// The guard, with the policy that asks for it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let Guard {
+            expression, policy, ..
+        } = &self.guard;
+        match policy {
+            Some(policy) => format!("{expression} of {policy}"),
+            None => expression.clone(),
+        }
+    }
+
+    /// The guard with why it tripped, where its value does not say so itself.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        if self.missing.is_some() {
+            format!("{}, {}", self.name(), self.value_in_words())
+        } else {
+            self.name()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_an_unknown_whole_is_told_as_such() {
+        let outcome = |missing: Option<&str>| GuardOutcome {
+            guard: "devices.selected>50%".parse().unwrap(),
+            value: Count::known(3),
+            whole: Some(missing.map_or(Count::known(4), |_| Count::default())),
+            tripped: true,
+            missing: missing.map(str::to_owned),
+        };
+        assert_eq!(outcome(None).value_in_words(), "the value is 3 of 4");
+        assert_eq!(
+            outcome(Some("resourceslices")).value_in_words(),
+            "the value is 3 of an unknown number (missing: resourceslices)"
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! What a guard can look at: a row each.
+//!
+//! A row is all that a signal needs. `help guards`, the documentation, completion, the messages about guards
+//! that cannot be read and the guards themselves take it from here.
+
+use std::fmt;
+
+use crate::assess::knowledge::Subject;
+use crate::assess::totals::{Tally, Totals};
+use crate::model::Count;
+
+/// What a percentage is taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// The pods that use devices of the same drivers.
+    Pods,
+    /// The devices of the same drivers.
+    Devices,
+    /// The devices of the same classes.
+    Class,
+}
+
+/// All there is to say about a signal.
+struct Row {
+    name: &'static str,
+    /// What its percentages are taken of; absent where it has none.
+    whole: Option<Whole>,
+    /// What it is counted from; what the whole of its percentages is counted from stands first.
+    reads: &'static [Subject],
+    /// What is missing where all of that was read, and its value is not known all the same.
+    unsaid: &'static str,
+    meaning: &'static str,
+    count: fn(&Tally<'_, '_>, &Totals) -> Count,
+}
+
+/// The enum of all signals, and the row of each.
+macro_rules! signals {
+    ($(
+        $(#[$doc:meta])*
+        $signal:ident {
+            name: $name:literal,
+            whole: $whole:expr,
+            reads: [$($subject:ident),+],
+            unsaid: $unsaid:literal,
+            meaning: $meaning:literal,
+            count: $count:expr,
+        }
+    )+) => {
+        /// What a guard looks at.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Signal {
+            $($(#[$doc])* $signal,)+
+        }
+
+        impl Signal {
+            /// Every signal.
+            pub const ALL: [Self; [$(stringify!($signal)),+].len()] = [$(Self::$signal),+];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$signal => &Row {
+                        name: $name,
+                        whole: $whole,
+                        reads: &[$(Subject::$subject),+],
+                        unsaid: $unsaid,
+                        meaning: $meaning,
+                        count: $count,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+signals! {
+    /// Pods that would be evicted, now or later.
+    PodsEvicted {
+        name: "pods.evicted",
+        whole: Some(Whole::Pods),
+        reads: [Pods],
+        unsaid: "some of it",
+        meaning: "pods evicted now or later; % of the pods that use devices of the same drivers and are not terminating already",
+        count: |_, totals| totals.pods,
+    }
+    /// Pods that would be evicted at once.
+    PodsEvictedNow {
+        name: "pods.evicted.now",
+        whole: Some(Whole::Pods),
+        reads: [Pods, Times],
+        unsaid: "some of it",
+        meaning: "pods evicted at once; % of the same pods",
+        count: |_, totals| totals.pods_now,
+    }
+    /// Pods that would be evicted, and that the system needs.
+    PodsCritical {
+        name: "pods.critical",
+        whole: Some(Whole::Pods),
+        reads: [Pods],
+        unsaid: "some of it",
+        meaning: "evicted pods that the system needs; % of the same pods",
+        count: |_, totals| totals.pods_critical,
+    }
+    /// Pods that would be evicted, and that nothing creates again.
+    PodsUnmanaged {
+        name: "pods.unmanaged",
+        whole: Some(Whole::Pods),
+        reads: [Pods],
+        unsaid: "some of it",
+        meaning: "evicted pods that nothing creates again; % of the same pods",
+        count: |_, totals| totals.pods_unmanaged,
+    }
+    /// Pods that would be evicted, and whose eviction breaks something for others.
+    PodsSeverityDanger {
+        name: "pods.severity.danger",
+        whole: Some(Whole::Pods),
+        reads: [Pods, Budgets, Workloads],
+        unsaid: "some of it",
+        meaning: "evicted pods of severity danger; % of the same pods",
+        count: |_, totals| totals.pods_in_danger,
+    }
+    /// Owners of the pods that would be evicted.
+    WorkloadsAffected {
+        name: "workloads.affected",
+        whole: None,
+        reads: [Pods],
+        unsaid: "some of it",
+        meaning: "owners of the evicted pods; a pod without one is its own",
+        count: |_, totals| totals.workloads,
+    }
+    /// Workloads of which no ready pod would be left.
+    WorkloadsDown {
+        name: "workloads.down",
+        whole: None,
+        reads: [Workloads],
+        unsaid: "replicas of workloads",
+        meaning: "workloads of which no ready pod would be left",
+        count: |_, totals| totals.workloads_down,
+    }
+    /// Namespaces of the pods that would be evicted.
+    NamespacesAffected {
+        name: "namespaces.affected",
+        whole: None,
+        reads: [Pods],
+        unsaid: "some of it",
+        meaning: "namespaces of the evicted pods",
+        count: |_, totals| totals.namespaces,
+    }
+    /// Devices that the taints select.
+    DevicesSelected {
+        name: "devices.selected",
+        whole: Some(Whole::Devices),
+        reads: [Selected],
+        unsaid: "some of it",
+        meaning: "devices selected; % of the devices of the same drivers",
+        count: |_, totals| totals.devices,
+    }
+    /// Disruption budgets that the evictions would overdraw.
+    BudgetsViolated {
+        name: "budgets.violated",
+        whole: None,
+        reads: [Budgets],
+        unsaid: "some of it",
+        meaning: "disruption budgets that the evictions would overdraw",
+        count: |_, totals| totals.budgets_violated,
+    }
+    /// Claims that could not be placed again.
+    ClaimsUnplaceable {
+        name: "claims.unplaceable",
+        whole: None,
+        reads: [Pods, Replacements],
+        unsaid: "device classes, nodes, or what expressions say",
+        meaning: "claims of evicted pods that could not be placed again, even alone",
+        count: |_, totals| totals.claims_unplaceable,
+    }
+    /// Devices of the same classes that stay allocatable.
+    DevicesAvailable {
+        name: "devices.available",
+        whole: Some(Whole::Class),
+        reads: [Replacements],
+        unsaid: "device classes, nodes, or what expressions say",
+        meaning: "devices that stay allocatable of the classes of those selected; % of all of these classes",
+        count: |_, totals| totals.devices_available,
+    }
+}
+
+impl Signal {
+    /// The signal as it is written in a guard.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// What the signal counts, in one line for `help guards`.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        self.row().meaning
+    }
+
+    /// What it comes to.
+    #[must_use]
+    pub fn count(self, tally: &Tally<'_, '_>, totals: &Totals) -> Count {
+        (self.row().count)(tally, totals)
+    }
+
+    /// The signal of that name, if there is one.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+
+    /// The known signal that `name` resembles most, if it resembles one at all.
+    pub(super) fn nearest(name: &str) -> Option<Self> {
+        let similarity = |signal: &Self| strsim::jaro_winkler(signal.name(), name);
+        Self::ALL
+            .into_iter()
+            .filter(|signal| similarity(signal) > 0.7)
+            .max_by(|left, right| similarity(left).total_cmp(&similarity(right)))
+    }
+
+    /// What it is counted from.
+    pub(super) const fn reads(self) -> &'static [Subject] {
+        self.row().reads
+    }
+
+    /// What is missing where everything was read that it is counted from, and its value is not known
+    /// all the same.
+    pub(super) const fn unsaid(self) -> &'static str {
+        self.row().unsaid
+    }
+
+    /// What its percentages are taken of; absent where it has none.
+    pub(super) const fn whole(self) -> Option<Whole> {
+        self.row().whole
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}

@@ -1,0 +1,402 @@
+//! What makes the eviction of a pod worse than most: a row each.
+//!
+//! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
+//! legend of tables name; its function finds it in the [`Evidence`].
+
+use super::evidence::{self, Evidence, Why};
+use super::knowledge::Subject;
+use super::severity::Severity;
+use crate::engine::{PodImpact, Verdict};
+
+/// Of which pods a hazard is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// Those that would be evicted while their containers run.
+    EvictedRunning,
+    /// Those that would be evicted, also when nothing is lost but the object: their containers have ended.
+    Evicted,
+    /// All, also those that stay or have ended.
+    All,
+}
+
+/// All there is to say about a hazard.
+struct Row {
+    code: &'static str,
+    severity: Severity,
+    rank: u8,
+    of: Of,
+    reads: &'static [Subject],
+    meaning: &'static str,
+    find: fn(&Evidence<'_>, &PodImpact<'_>) -> Option<Why>,
+}
+
+/// The enum of all hazards, and the row of each.
+macro_rules! hazards {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident {
+            code: $code:literal,
+            severity: $severity:ident,
+            rank: $rank:literal,
+            of: $of:ident,
+            reads: [$($subject:ident),+],
+            meaning: $meaning:literal,
+            find: $find:path,
+        }
+    )+) => {
+        /// Something about a pod that makes its eviction, or the lack of one, remarkable.
+        ///
+        /// Codes are stable; new ones may be added within a schema version.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Hazard {
+            $($(#[$doc])* $name,)+
+        }
+
+        impl Hazard {
+            /// Every hazard, in the order in which they are shown.
+            pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$name => &Row {
+                        code: $code,
+                        severity: Severity::$severity,
+                        rank: $rank,
+                        of: Of::$of,
+                        reads: &[$(Subject::$subject),+],
+                        meaning: $meaning,
+                        find: |evidence, impact| $find(evidence, impact),
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+// The rows stand in the order in which hazards are shown. `rank` says which of two is told first, the worst
+// first: what the cluster needs, what its owners asked to keep, what finds no other place, what nobody makes
+// again, what goes on for long or for ever, what others do to the pod too, and what is only worth knowing.
+// The severities are those of the Rescheduler's design (budgets first, pods that nobody makes again, long
+// grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets come right back).
+hazards! {
+    /// A budget says that it has to stay.
+    PdbViolated {
+        code: "pdb-violated",
+        severity: Danger,
+        rank: 10,
+        of: EvictedRunning,
+        reads: [Budgets],
+        meaning: "a disruption budget says that it has to stay, and taints do not ask",
+        find: Evidence::refused,
+    }
+    /// Several budgets are about it.
+    PdbAmbiguous {
+        code: "pdb-ambiguous",
+        severity: Danger,
+        rank: 20,
+        of: EvictedRunning,
+        reads: [Budgets],
+        meaning: "two or more disruption budgets are about it: the eviction API refuses to say",
+        find: Evidence::ambiguous,
+    }
+    /// None of its workload's pods would be left.
+    LastReplica {
+        code: "last-replica",
+        severity: Danger,
+        rank: 30,
+        of: EvictedRunning,
+        reads: [Workloads],
+        meaning: "the last ready pod of its workload, or one of the last",
+        find: Evidence::last_replica,
+    }
+    /// Its group cannot do without it.
+    Gang {
+        code: "gang",
+        severity: Danger,
+        rank: 40,
+        of: EvictedRunning,
+        reads: [Workloads],
+        meaning: "its group of pods is of no use without it, or starts again as a whole",
+        find: Evidence::gang,
+    }
+    /// No other devices fit its claim.
+    NoReplacement {
+        code: "no-replacement",
+        severity: Warning,
+        rank: 50,
+        of: EvictedRunning,
+        reads: [Replacements],
+        meaning: "a claim of it could not be placed again: no other devices fit it",
+        find: Evidence::no_replacement,
+    }
+    /// Its Job counts it as a failure, or fails.
+    JobRestart {
+        code: "job-restart",
+        severity: Warning,
+        rank: 70,
+        of: EvictedRunning,
+        reads: [Workloads],
+        meaning: "its Job counts it as a failure, starts it again, or fails",
+        find: Evidence::job_restart,
+    }
+    /// Its owner asked that it be left alone.
+    DoNotDisrupt {
+        code: "do-not-disrupt",
+        severity: Warning,
+        rank: 80,
+        of: EvictedRunning,
+        reads: [Pods],
+        meaning: "its owner asked by an annotation that it be left alone",
+        find: Evidence::asks_to_stay,
+    }
+    /// Its node cannot end it.
+    NodeNotReady {
+        code: "node-not-ready",
+        severity: Warning,
+        rank: 90,
+        of: Evicted,
+        reads: [Nodes],
+        meaning: "its node cannot end it: it would hang in Terminating",
+        find: Evidence::node_not_ready,
+    }
+    /// The driver of its device is away from its node.
+    DriverDown {
+        code: "driver-down",
+        severity: Warning,
+        rank: 100,
+        of: Evicted,
+        reads: [Nodes, Inventory],
+        meaning: "its device's driver is away: it would hang in Terminating",
+        find: Evidence::driver_down,
+    }
+    /// Its node is on its way out already.
+    NodeMaintenance {
+        code: "node-maintenance",
+        severity: Notice,
+        rank: 140,
+        of: Evicted,
+        reads: [Nodes],
+        meaning: "its node is cordoned, or a maintenance of it is under way",
+        find: Evidence::node_maintenance,
+    }
+    /// It has no controller.
+    Unmanaged {
+        code: "unmanaged",
+        severity: Warning,
+        rank: 60,
+        of: EvictedRunning,
+        reads: [Workloads],
+        meaning: "has no controller: nothing creates it again",
+        find: Evidence::unmanaged,
+    }
+    /// A DaemonSet manages it.
+    DaemonSet {
+        code: "daemonset",
+        severity: Notice,
+        rank: 150,
+        of: EvictedRunning,
+        reads: [Pods],
+        meaning: "its DaemonSet creates it again on the same node",
+        find: evidence::daemon_set,
+    }
+    /// Its priority is that of the system.
+    Critical {
+        code: "critical",
+        severity: Danger,
+        rank: 0,
+        of: EvictedRunning,
+        reads: [Pods],
+        meaning: "is critical to the system: priority 2000000000 or more",
+        find: evidence::critical,
+    }
+    /// It has data on its node that go with it.
+    LocalData {
+        code: "local-data",
+        severity: Notice,
+        rank: 120,
+        of: EvictedRunning,
+        reads: [Pods],
+        meaning: "has data in emptyDir volumes, which are gone with it",
+        find: evidence::local_data,
+    }
+    /// It may take long to stop.
+    LongGrace {
+        code: "long-grace",
+        severity: Notice,
+        rank: 130,
+        of: EvictedRunning,
+        reads: [Pods],
+        meaning: "has more than 10s to stop, and holds the device meanwhile",
+        find: evidence::long_grace,
+    }
+    /// It uses the device through an extended resource.
+    ExtendedResource {
+        code: "extended-resource",
+        severity: Notice,
+        rank: 190,
+        of: All,
+        reads: [Pods],
+        meaning: "uses the device through an extended resource: not evicted up to 1.37.1",
+        find: evidence::extended_resource,
+    }
+    /// Others stay on the hardware that it leaves.
+    SiblingInUse {
+        code: "sibling-in-use",
+        severity: Notice,
+        rank: 170,
+        of: Evicted,
+        reads: [Holders],
+        meaning: "others stay on the hardware that it leaves: partitions or shares of it",
+        find: Evidence::sibling_in_use,
+    }
+    /// It has ended, and still holds the device.
+    TerminalStillReserved {
+        code: "terminal-still-reserved",
+        severity: Notice,
+        rank: 180,
+        of: All,
+        reads: [Pods],
+        meaning: "has ended already, and still holds the device",
+        find: evidence::terminal_still_reserved,
+    }
+    /// It tolerates the taint for the scheduler only.
+    ToleratesScheduleOnly {
+        code: "tolerates-schedule-only",
+        severity: Warning,
+        rank: 110,
+        of: EvictedRunning,
+        reads: [Workloads],
+        meaning: "its toleration is good for the scheduler alone: scheduled and evicted, forever",
+        find: Evidence::tolerates_schedule_only,
+    }
+    /// Something else evicts it too.
+    ForeignTaint {
+        code: "foreign-taint",
+        severity: Notice,
+        rank: 160,
+        of: All,
+        reads: [Taints],
+        meaning: "is also evicted by another rule or by a taint of the driver",
+        find: evidence::foreign_taint,
+    }
+}
+
+impl Hazard {
+    /// The stable code.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        self.row().code
+    }
+
+    /// How bad it is.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        self.row().severity
+    }
+
+    /// Which of two hazards is told first: the lower.
+    #[must_use]
+    pub const fn rank(self) -> u8 {
+        self.row().rank
+    }
+
+    /// What has to be known so that it is known whether a pod has it.
+    #[must_use]
+    pub const fn reads(self) -> &'static [Subject] {
+        self.row().reads
+    }
+
+    /// What the code means, in one line.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        self.row().meaning
+    }
+
+    /// The hazard of that code, if there is one.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hazard| hazard.code() == code)
+    }
+
+    /// What `evidence` says about this hazard of a pod; absent where the pod has it not.
+    fn find(self, evidence: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
+        let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
+        let is_told = match self.row().of {
+            Of::All => true,
+            Of::Evicted => evicted,
+            Of::EvictedRunning => evicted && !impact.pod.phase.is_terminal(),
+        };
+        let why = is_told
+            .then(|| (self.row().find)(evidence, impact))
+            .flatten()?;
+        let message = match why {
+            Why::AsMeant => self.meaning().to_owned(),
+            Why::Since(why) => why,
+        };
+        Some(Finding {
+            hazard: self,
+            message,
+        })
+    }
+}
+
+/// A hazard of a pod, with what makes it one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The hazard.
+    pub hazard: Hazard,
+    /// Why, with names and numbers, in a few words.
+    pub message: String,
+}
+
+/// The hazards of one pod, in the order of [`Hazard::ALL`].
+#[must_use]
+pub fn findings(evidence: &Evidence<'_>, impact: &PodImpact<'_>) -> Vec<Finding> {
+    let hazards = Hazard::ALL.into_iter();
+    hazards
+        .filter_map(|hazard| hazard.find(evidence, impact))
+        .collect()
+}
+
+/// The worst of them; well where there is none.
+#[must_use]
+pub fn severity_of(findings: &[Finding]) -> Severity {
+    let severities = findings.iter().map(|found| found.hazard.severity());
+    severities.max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_hazards_are_equally_bad_and_a_worse_severity_ranks_first() {
+        let mut all = Hazard::ALL.to_vec();
+        all.sort_by_key(|hazard| hazard.rank());
+        for pair in all.windows(2) {
+            let [worse, better] = pair else { continue };
+            assert!(worse.rank() < better.rank(), "{worse:?} {better:?}");
+            assert!(
+                worse.severity() >= better.severity(),
+                "{worse:?} {better:?}"
+            );
+        }
+        assert_eq!(all[0], Hazard::Critical);
+        assert!(all.iter().all(|hazard| hazard.severity() > Severity::Ok));
+    }
+
+    #[test]
+    fn every_hazard_has_a_code_and_a_meaning_of_one_line() {
+        for hazard in Hazard::ALL {
+            assert!(
+                hazard
+                    .code()
+                    .chars()
+                    .all(|letter| letter.is_ascii_lowercase() || letter == '-')
+            );
+            assert!(hazard.meaning().len() <= 80, "{}", hazard.code());
+            assert_eq!(Hazard::of_code(hazard.code()), Some(hazard));
+        }
+        assert_eq!(Hazard::of_code("weather"), None);
+    }
+}

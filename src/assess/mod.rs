@@ -1,0 +1,40 @@
+//! What follows from verdicts for people: counts, hazards, guards, and what a change needs before it is made.
+//!
+//! Takes the engine's [`Impact`](crate::engine::Impact) and what it was made from, and gives an [`Assessment`], on
+//! which decisions are made and from which reports are written. Everything is typed: a count that may be unknown is a
+//! [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides nothing.
+//!
+//! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs.
+
+mod assessment;
+mod basis;
+mod consent;
+mod evidence;
+pub mod guard;
+mod hazard;
+mod knowledge;
+mod outcome;
+mod pod;
+mod replacements;
+mod severity;
+mod siblings;
+mod stakes;
+mod taint_counts;
+mod totals;
+
+pub use assessment::{Assessed, Assessment};
+pub use basis::Basis;
+pub use consent::{Consent, WhyCount};
+pub use guard::{Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
+pub use hazard::{Finding, Hazard};
+pub use knowledge::{Knowledge, Subject};
+pub use outcome::Outcome;
+pub use pod::PodAssessment;
+pub use replacements::{
+    AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, sight,
+};
+pub use severity::Severity;
+pub use siblings::Sibling;
+pub use stakes::Stakes;
+pub use taint_counts::TaintCounts;
+pub use totals::{Severities, Tally, Totals};

@@ -1,0 +1,59 @@
+//! What would happen to a pod, at a moment.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Verdict;
+
+/// What would happen to a pod.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Outcome {
+    /// It would be evicted at once.
+    EvictedNow,
+    /// It would be evicted when its toleration ends, or when the taint begins.
+    EvictedLater,
+    /// It uses a selected device and stays, for it tolerates the taint forever.
+    Tolerates,
+    /// It is on its way out already.
+    Terminating,
+    /// It refers to a claim with a selected device, and the controller leaves it alone.
+    NotEvicted,
+}
+
+impl Outcome {
+    /// The outcome as it is spelled in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EvictedNow => "EvictedNow",
+            Self::EvictedLater => "EvictedLater",
+            Self::Tolerates => "Tolerates",
+            Self::Terminating => "Terminating",
+            Self::NotEvicted => "NotEvicted",
+        }
+    }
+
+    /// Whether a considered taint evicts the pod, now or later.
+    #[must_use]
+    pub fn is_evicted(self) -> bool {
+        match self {
+            Self::EvictedNow | Self::EvictedLater => true,
+            Self::Tolerates | Self::Terminating | Self::NotEvicted => false,
+        }
+    }
+
+    /// What the verdict is at the moment `now`; what is overdue happens at once.
+    #[must_use]
+    pub fn of(verdict: &Verdict, now: Timestamp) -> Self {
+        match verdict {
+            Verdict::Evicted { at } if *at <= now => Self::EvictedNow,
+            Verdict::Evicted { .. } => Self::EvictedLater,
+            Verdict::Tolerates => Self::Tolerates,
+            Verdict::Terminating => Self::Terminating,
+            Verdict::NotEvicted(_) => Self::NotEvicted,
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Whether claims that lose their devices could be placed again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::basis::Basis;
+use crate::engine::placement::{
+    Alone, Available, Beyond, ClaimOutlook, Range, Replacement, RequestOutlook, Sight,
+    UnfinishedPool, Unknown, replacement,
+};
+use crate::engine::{ConsideredTaint, Impact, PodImpact};
+use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
+use crate::naming::phrase::counted;
+
+/// So many claims without a replacement are named to people; programs get all.
+const NAMED: usize = 10;
+
+/// Whether the claims whose pods would be evicted could be placed again, with the taints in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replacements {
+    /// Every claim through which a pod would lose a device, by namespace and name.
+    pub claims: Vec<ClaimReplacement>,
+    /// How many of these claims can be placed at the same time, at the most.
+    pub at_most_together: usize,
+    /// What stays allocatable of the classes of the selected devices; absent where that is not known.
+    pub available: Option<AvailableDevices>,
+}
+
+/// Whether a claim could be placed again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimReplacement {
+    /// The claim.
+    pub name: NamespacedName,
+    /// Whether it could be placed, alone; absent where that is not known.
+    pub placeable: Option<bool>,
+    /// Why that is not known.
+    pub unknown: BTreeSet<Unknown>,
+    /// What it asks for, alternatives one by one.
+    pub requests: Vec<RequestReplacement>,
+    /// What it asks for that the bound of all together does not look at.
+    pub not_modelled: Vec<Beyond>,
+}
+
+/// How many devices could serve a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestReplacement {
+    /// The request, as REQUEST or REQUEST/SUBREQUEST.
+    pub request: String,
+    /// How many devices it needs; absent where it wants all of a node.
+    pub needs: Option<i64>,
+    /// Devices that fit, that no taint keeps from it, and that nobody else has.
+    pub devices: Count,
+}
+
+/// What stays allocatable of the classes of the selected devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AvailableDevices {
+    /// The classes, by name.
+    pub classes: Vec<String>,
+    /// Devices that no taint keeps from claims which tolerate none, and that nobody has.
+    pub devices: Count,
+    /// All devices of these classes.
+    pub of: Count,
+}
+
+impl Replacements {
+    /// What could replace the devices that pods of `impact` lose, and what is not known of that.
+    pub(super) fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
+        let rules = impact.rules.iter();
+        let considered: Vec<ConsideredTaint> = rules.map(|rule| rule.considered.clone()).collect();
+        let known = (basis.semantics, sight(basis.reading));
+        let snapshot = &basis.reading.snapshot;
+        let found = replacement(snapshot, &considered, impact, known);
+        (Self::new(&found), gaps(&found, basis.reading))
+    }
+
+    fn new(replacement: &Replacement<'_>) -> Self {
+        let claims = replacement.claims.iter();
+        let claims: Vec<_> = claims
+            .map(|outlook| ClaimReplacement::new(outlook, replacement))
+            .collect();
+        // Of whom it is not known, they may find a place beside all others.
+        let open = claims.iter().filter(|claim| claim.placeable.is_none());
+        let at_most = replacement.together.at_most.saturating_add(open.count());
+        let available = replacement.available.as_ref();
+        Self {
+            at_most_together: at_most.min(claims.len()),
+            claims,
+            available: available
+                .map(|available| AvailableDevices::new(available, &replacement.unfinished)),
+        }
+    }
+
+    /// Which claims of the pod could not be placed again, and what there is for them; absent where all
+    /// could, or nobody knows.
+    pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
+        let claims = impact.claims.iter().filter_map(|used| {
+            let place = self
+                .claims
+                .binary_search_by_key(&used.claim, |claim| &claim.name);
+            let claim = self.claims.get(place.ok()?)?;
+            (claim.placeable == Some(false)).then_some(claim)
+        });
+        let reasons: Vec<String> = claims
+            .map(|claim| {
+                let name = &claim.name.name;
+                format!("no other device for claim {name}: {}", claim.offers())
+            })
+            .collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
+    }
+
+    fn unplaceable_claims(&self) -> Vec<&ClaimReplacement> {
+        let claims = self.claims.iter();
+        claims
+            .filter(|claim| claim.placeable == Some(false))
+            .collect()
+    }
+
+    /// How many claims could not be placed even alone.
+    #[must_use]
+    pub fn unplaceable(&self) -> Count {
+        let with = |placeable| {
+            let claims = self.claims.iter();
+            claims.filter(|claim| claim.placeable == placeable).count()
+        };
+        let known = with(Some(false));
+        Count::between(known, known.saturating_add(with(None)))
+    }
+
+    /// How many devices of the same classes stay allocatable.
+    #[must_use]
+    pub fn available(&self) -> Count {
+        let available = self.available.as_ref();
+        available.map(|found| found.devices).unwrap_or_default()
+    }
+
+    /// How many devices of the same classes there are.
+    #[must_use]
+    pub fn of_class(&self) -> Count {
+        self.available
+            .as_ref()
+            .map(|found| found.of)
+            .unwrap_or_default()
+    }
+
+    /// What there is to say to people; nothing where all is well.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let unplaceable = self.unplaceable_claims();
+        let named = unplaceable.iter().take(NAMED);
+        let mut lines: Vec<String> = named.map(|claim| claim.line()).collect();
+        let more = unplaceable.len().saturating_sub(NAMED);
+        if more > 0 {
+            lines.push(format!(
+                "{} more cannot be placed either",
+                counted(more, "claim")
+            ));
+        }
+        let all = self.claims.len();
+        if self.at_most_together < all {
+            lines.push(format!(
+                "together: at most {} of {} can be placed{}",
+                self.at_most_together,
+                counted(all, "claim"),
+                self.why_fewer()
+            ));
+        }
+        lines
+    }
+
+    /// Why fewer claims may find a place than the bound says, and which ask for what it does not look at.
+    fn why_fewer(&self) -> String {
+        let mut beyond: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for claim in &self.claims {
+            for what in &claim.not_modelled {
+                beyond
+                    .entry(what.as_str())
+                    .or_default()
+                    .push(claim.name.to_string());
+            }
+        }
+        if beyond.is_empty() {
+            return String::new();
+        }
+        let beyond = beyond.into_iter();
+        let beyond: Vec<String> = beyond
+            .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
+            .collect();
+        format!(
+            "; perhaps fewer, for this upper bound does not look at {}",
+            beyond.join(", ")
+        )
+    }
+}
+
+/// The first of them, and how many more there are.
+fn names_of(claims: &[String]) -> String {
+    match claims {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first, rest @ ..] => format!("{first}, {} more", rest.len()),
+    }
+}
+
+/// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
+/// for now is no "no".
+fn unknown(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> BTreeSet<Unknown> {
+    match &outlook.alone {
+        Alone::Placeable => BTreeSet::new(),
+        Alone::Unplaceable => passed_over(outlook, replacement)
+            .into_iter()
+            .map(|pool| {
+                let why = "is not published whole, and the scheduler passes over it";
+                Unknown::from(format!("pool {}/{} {why}", pool.driver, pool.pool))
+            })
+            .collect(),
+        Alone::Unknown(why) => why.clone(),
+    }
+}
+
+/// The pools in which the claim may find a place once they are whole: those of drivers whose devices it
+/// has.
+fn passed_over<'r>(
+    outlook: &ClaimOutlook<'_>,
+    replacement: &'r Replacement<'_>,
+) -> Vec<&'r UnfinishedPool> {
+    let allocation = outlook.claim.allocation.iter();
+    let results = allocation.flat_map(|allocation| &allocation.results);
+    let drivers: BTreeSet<&DriverName> = results.map(|result| &result.device.driver).collect();
+    let pools = replacement.unfinished.iter();
+    pools
+        .filter(|pool| drivers.contains(&pool.driver))
+        .collect()
+}
+
+/// What is not known of replacements: once what was not read, as far as nobody has said so yet, and
+/// every other reason once with whose it is.
+fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
+    let mut is_unread = false;
+    let mut reasons: BTreeMap<Unknown, Vec<String>> = BTreeMap::new();
+    for outlook in &replacement.claims {
+        for why in unknown(outlook, replacement) {
+            if why.is_unread() {
+                is_unread = true;
+            } else {
+                let claims = reasons.entry(why).or_default();
+                claims.push(outlook.claim.name.to_string());
+            }
+        }
+    }
+    let unread = is_unread.then(|| unread(reading)).flatten();
+    let found = reasons.len();
+    let reasons = reasons
+        .into_iter()
+        .take(NAMED)
+        .map(|(reason, claims)| Gap::of_replacements(&format!("{reason} ({})", names_of(&claims))));
+    let more = found.saturating_sub(NAMED);
+    let more =
+        (more > 0).then(|| Gap::of_replacements(&format!("for {}", counted(more, "other reason"))));
+    unread.into_iter().chain(reasons).chain(more).collect()
+}
+
+/// That classes or nodes were not read; absent where that is told already, as what else was not read is.
+fn unread(reading: &Reading) -> Option<Gap> {
+    let is_told = |kind: Kind| {
+        let mut gaps = reading.gaps.iter();
+        gaps.any(|gap| gap.kind() == Some(kind) || gap.what == Gap::REPLACEMENTS)
+    };
+    let missing = |kind: &Kind| !reading.known.contains(kind) && !is_told(*kind);
+    let kinds = [Kind::DeviceClass, Kind::Node].into_iter().filter(missing);
+    let kinds: Vec<&str> = match reading.source {
+        Source::Cluster { .. } => kinds.map(Kind::plural).collect(),
+        Source::Files => kinds.map(Kind::as_str).collect(),
+    };
+    let reason = match (kinds.as_slice(), &reading.source) {
+        ([], _) => return None,
+        (kinds, Source::Files) => format!("the input holds no {}", kinds.join(" and no ")),
+        (kinds, Source::Cluster { .. }) => format!("{} were not read", kinds.join(" and ")),
+    };
+    Some(Gap::of_replacements(&reason))
+}
+
+impl AvailableDevices {
+    /// Of pools that are not whole there may be more.
+    fn new(available: &Available, unfinished: &BTreeSet<UnfinishedPool>) -> Self {
+        let count = |range: Range| {
+            if unfinished.is_empty() {
+                count(range)
+            } else {
+                count(range).or_more()
+            }
+        };
+        Self {
+            classes: available.classes.clone(),
+            devices: count(available.devices),
+            of: count(available.whole),
+        }
+    }
+}
+
+impl ClaimReplacement {
+    fn new(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> Self {
+        let unknown = unknown(outlook, replacement);
+        let placeable = unknown
+            .is_empty()
+            .then_some(outlook.alone == Alone::Placeable);
+        let requests = outlook.requests.iter();
+        Self {
+            name: outlook.claim.name.clone(),
+            placeable,
+            unknown,
+            requests: requests.map(RequestReplacement::new).collect(),
+            not_modelled: outlook.beyond.to_vec(),
+        }
+    }
+
+    /// That it cannot be placed, with what there is for each of its requests.
+    fn line(&self) -> String {
+        let offers = self.offers();
+        format!("claim {} cannot be placed again: {offers}", self.name)
+    }
+
+    /// What there is for each of its requests.
+    fn offers(&self) -> String {
+        let requests: Vec<String> = self
+            .requests
+            .iter()
+            .map(RequestReplacement::offer)
+            .collect();
+        let requests = requests.join("; ");
+        if self.requests.iter().all(RequestReplacement::has_enough) {
+            return format!("{requests}, but nowhere all that it needs together");
+        }
+        requests
+    }
+}
+
+impl RequestReplacement {
+    fn new(outlook: &RequestOutlook) -> Self {
+        Self {
+            request: outlook.request.clone(),
+            needs: outlook.needs,
+            devices: count(outlook.devices),
+        }
+    }
+
+    /// How many devices it needs, and how many there are.
+    fn offer(&self) -> String {
+        let needs = match self.needs {
+            Some(needs) => format!("needs {needs}"),
+            None => "needs all of a node".to_owned(),
+        };
+        format!("{} {needs}, {} would do", self.request, self.devices)
+    }
+
+    /// Whether there seem to be enough devices, each taken by itself.
+    fn has_enough(&self) -> bool {
+        let needs = self.needs.unwrap_or(1);
+        let needs = usize::try_from(needs).unwrap_or_default();
+        self.devices.most().is_none_or(|most| most >= needs)
+    }
+}
+
+fn count(range: Range) -> Count {
+    Count::between(range.least, range.most)
+}
+
+/// What of `reading` the question for replacements can rely on. Of nodes, those of the pods may be known
+/// and others not, which is a gap of replacements then.
+#[must_use]
+pub fn sight(reading: &Reading) -> Sight {
+    let is_read = |kind: Kind| {
+        reading.known.contains(&kind) && !reading.gaps.iter().any(|gap| gap.kind() == Some(kind))
+    };
+    let mut gaps = reading.gaps.iter();
+    Sight {
+        slices: is_read(Kind::ResourceSlice),
+        claims: is_read(Kind::ResourceClaim),
+        rules: is_read(Kind::DeviceTaintRule),
+        classes: is_read(Kind::DeviceClass),
+        nodes: is_read(Kind::Node) && !gaps.any(|gap| gap.what == Gap::REPLACEMENTS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(needs: Option<i64>, devices: usize) -> RequestReplacement {
+        RequestReplacement {
+            request: "gpu".to_owned(),
+            needs,
+            devices: Count::known(devices),
+        }
+    }
+
+    fn claim(number: usize, placeable: Option<bool>) -> ClaimReplacement {
+        ClaimReplacement {
+            name: NamespacedName {
+                namespace: "team-a".into(),
+                name: format!("claim-{number}").as_str().into(),
+            },
+            placeable,
+            unknown: BTreeSet::new(),
+            requests: vec![request(Some(2), number)],
+            not_modelled: vec![Beyond::SeveralDevices],
+        }
+    }
+
+    #[test]
+    fn of_many_claims_some_are_named_and_all_are_counted() {
+        let mut claims: Vec<_> = (0..12).map(|number| claim(number, Some(false))).collect();
+        claims.push(claim(12, Some(true)));
+        claims.push(claim(13, None));
+        let replacements = Replacements {
+            claims,
+            at_most_together: 2,
+            available: None,
+        };
+        let lines = replacements.lines();
+        assert_eq!(lines.len(), 12, "{lines:?}");
+        assert_eq!(
+            lines[1],
+            "claim team-a/claim-1 cannot be placed again: gpu needs 2, 1 would do"
+        );
+        assert_eq!(
+            lines[2],
+            "claim team-a/claim-2 cannot be placed again: gpu needs 2, 2 would do, but nowhere all that it needs together"
+        );
+        assert_eq!(lines[10], "2 claims more cannot be placed either");
+        assert_eq!(
+            lines[11],
+            "together: at most 2 of 14 claims can be placed; perhaps fewer, for this upper bound does not look at several-devices (team-a/claim-0, 13 more)"
+        );
+        assert_eq!(replacements.unplaceable(), Count::between(12, 13));
+        assert_eq!(replacements.available(), Count::at_least(0));
+        let all = Replacements {
+            at_most_together: 14,
+            ..replacements
+        };
+        assert_eq!(all.lines().len(), 11);
+    }
+
+    #[test]
+    fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
+        assert_eq!(
+            request(None, 3).offer(),
+            "gpu needs all of a node, 3 would do"
+        );
+        assert!(request(None, 1).has_enough());
+        assert!(!request(None, 0).has_enough());
+    }
+}

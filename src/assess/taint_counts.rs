@@ -1,0 +1,51 @@
+//! What the eviction controller counts for one taint, as far as that is known.
+
+use super::knowledge::{Knowledge, Subject};
+use crate::engine::RuleImpact;
+use crate::model::Count;
+
+/// What the eviction controller counts for one taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaintCounts {
+    /// Selected devices in the newest generation of each pool.
+    pub published_devices: Count,
+    /// Selected devices in allocated claims; a shared device counts once per share.
+    pub allocated_devices: Count,
+    /// Pods that would be evicted, now or later, without those that are terminating already.
+    pub pods: Count,
+    /// Namespaces of those pods.
+    pub namespaces: Count,
+}
+
+impl TaintCounts {
+    /// Of a considered taint. What never evicts evicts nobody, whoever is there.
+    #[must_use]
+    pub fn of(rule: &RuleImpact<'_>, knowledge: &Knowledge<'_>) -> Self {
+        let counts = &rule.counts;
+        let evicted = |number| {
+            if rule.considered.taint.effect.evicts() {
+                knowledge.count(Subject::Pods, number)
+            } else {
+                Count::known(number)
+            }
+        };
+        Self {
+            published_devices: knowledge.count(Subject::Published, counts.published_devices),
+            allocated_devices: knowledge.count(Subject::Allocated, counts.allocated_devices),
+            pods: evicted(counts.pods),
+            namespaces: evicted(counts.namespaces),
+        }
+    }
+
+    /// Whether each of them is known.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        let all = [
+            self.published_devices,
+            self.allocated_devices,
+            self.pods,
+            self.namespaces,
+        ];
+        all.into_iter().all(|count| count.exact().is_some())
+    }
+}

@@ -1,0 +1,253 @@
+//! What is counted of an answer, as far as it is known: every thing once, however many taints, claims or
+//! devices lead to it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::hazard::Hazard;
+use super::knowledge::{Knowledge, Subject};
+use super::outcome::Outcome;
+use super::pod::PodAssessment;
+use super::severity::Severity;
+use super::stakes::Stakes;
+use crate::engine::Impact;
+use crate::engine::disruption::Answer;
+use crate::model::Count;
+
+/// Counts over all considered taints together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Devices that a considered taint selects, published or allocated.
+    pub devices: Count,
+    /// Claims that hold such a device.
+    pub claims: Count,
+    /// Pods that would be evicted, now or later.
+    pub pods: Count,
+    /// Pods that would be evicted at once.
+    pub pods_now: Count,
+    /// Pods that would be evicted later.
+    pub pods_later: Count,
+    /// Pods that use a selected device and tolerate the taint forever.
+    pub pods_tolerating: Count,
+    /// Pods that use a selected device and are on their way out already.
+    pub pods_terminating: Count,
+    /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
+    pub pods_not_evicted: Count,
+    /// Pods that would be evicted, and that the system needs.
+    pub pods_critical: Count,
+    /// Pods that would be evicted, and that nothing creates again.
+    pub pods_unmanaged: Count,
+    /// Namespaces of the pods that would be evicted.
+    pub namespaces: Count,
+    /// Nodes of the pods that would be evicted.
+    pub nodes: Count,
+    /// Owners of the pods that would be evicted; a pod without a controller counts as its own.
+    pub workloads: Count,
+    /// Disruption budgets that the evictions would overdraw.
+    pub budgets_violated: Count,
+    /// Workloads of which no ready pod would be left.
+    pub workloads_down: Count,
+    /// Pods that would be evicted and have no hazard that is worse, as far as was seen.
+    pub severities: Severities,
+    /// Pods that would be evicted and have a hazard that breaks something for others.
+    pub pods_in_danger: Count,
+    /// Claims whose pods would be evicted and that could not be placed again even alone.
+    pub claims_unplaceable: Count,
+    /// Devices of the classes of the selected ones that stay allocatable.
+    pub devices_available: Count,
+    /// All devices of these classes.
+    pub devices_of_class: Count,
+    /// When the first pod would be evicted.
+    pub first_eviction: Option<Timestamp>,
+    /// When the last pod would be evicted.
+    pub last_eviction: Option<Timestamp>,
+}
+
+/// Pods that would be evicted, by the worst of the hazards that were found; those of danger are counted with
+/// their uncertainty by [`Totals::pods_in_danger`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Severities {
+    /// Without a hazard.
+    pub ok: usize,
+    /// With one that is worth knowing.
+    pub notice: usize,
+    /// With one that costs something which does not come back by itself.
+    pub warning: usize,
+}
+
+/// What counts are made from.
+#[derive(Clone, Copy)]
+pub struct Tally<'t, 'a> {
+    /// The verdicts.
+    pub impact: &'t Impact<'a>,
+    /// The pods, with what makes their eviction worse.
+    pub pods: &'t [PodAssessment<'a>],
+    /// What the evictions do to others.
+    pub stakes: &'t Stakes<'a>,
+    /// What is not known.
+    pub knowledge: &'t Knowledge<'t>,
+}
+
+impl<'t, 'a> Tally<'t, 'a> {
+    /// Whether one of the considered taints evicts. What never evicts evicts nobody, whoever is there.
+    #[must_use]
+    pub fn evicts(&self) -> bool {
+        let mut rules = self.impact.rules.iter();
+        rules.any(|rule| rule.considered.taint.effect.evicts())
+    }
+
+    /// The pods that would be evicted.
+    pub fn evicted(&self) -> impl Iterator<Item = &'t PodAssessment<'a>> {
+        self.pods.iter().filter(|pod| pod.outcome.is_evicted())
+    }
+
+    /// How many of `number` were counted of what depends on who is evicted.
+    #[must_use]
+    pub fn of_evicted(&self, number: usize) -> Count {
+        self.of(Subject::Pods, number)
+    }
+
+    /// The pods that would be evicted and have that hazard.
+    #[must_use]
+    pub fn with_hazard(&self, hazard: Hazard) -> Count {
+        let has = |pod: &&PodAssessment<'_>| pod.has(hazard);
+        self.of_evicted(self.evicted().filter(has).count())
+    }
+
+    /// What `number` says about a `subject` of which there is nothing where nothing evicts.
+    fn of(&self, subject: Subject, number: usize) -> Count {
+        if self.evicts() {
+            self.knowledge.count(subject, number)
+        } else {
+            Count::known(number)
+        }
+    }
+
+    fn with(&self, outcome: Outcome) -> usize {
+        let pods = self.pods.iter();
+        pods.filter(|pod| pod.outcome == outcome).count()
+    }
+
+    fn severity(&self, severity: Severity) -> usize {
+        let is = |pod: &&PodAssessment<'_>| pod.severity() == severity;
+        self.evicted().filter(is).count()
+    }
+
+    /// All counts.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let Self {
+            impact,
+            stakes,
+            knowledge,
+            ..
+        } = self;
+        let using = |outcome| knowledge.count(Subject::Pods, self.with(outcome));
+        let pods = self.of_evicted(self.evicted().count());
+        let (pods_now, pods_later) = self.now_and_later(pods);
+        let claims = impact.devices.iter().flat_map(|device| &device.claims);
+        let claims = distinct(claims.map(|claim| &claim.name));
+        let nodes = self
+            .evicted()
+            .filter_map(|pod| pod.impact.pod.node.as_ref());
+        let namespaces = self.evicted().map(|pod| &pod.impact.pod.name.namespace);
+        let times = || self.evicted().filter_map(PodAssessment::evict_at);
+        Totals {
+            devices: knowledge.count(Subject::Selected, impact.devices.len()),
+            claims: knowledge.count(Subject::Allocated, claims),
+            pods,
+            pods_now,
+            pods_later,
+            pods_tolerating: using(Outcome::Tolerates),
+            pods_terminating: using(Outcome::Terminating),
+            pods_not_evicted: using(Outcome::NotEvicted),
+            pods_critical: self.with_hazard(Hazard::Critical),
+            pods_unmanaged: self.with_hazard(Hazard::Unmanaged),
+            namespaces: self.of_evicted(distinct(namespaces)),
+            nodes: self.of_evicted(distinct(nodes)),
+            workloads: self.of_evicted(distinct(self.evicted().map(PodAssessment::top_owner))),
+            budgets_violated: self.violated(),
+            workloads_down: self.down(),
+            severities: Severities {
+                ok: self.severity(Severity::Ok),
+                notice: self.severity(Severity::Notice),
+                warning: self.severity(Severity::Warning),
+            },
+            pods_in_danger: self.in_danger(pods),
+            claims_unplaceable: self.unplaceable(pods),
+            devices_available: stakes.replacements.available(),
+            devices_of_class: stakes.replacements.of_class(),
+            first_eviction: times().min(),
+            last_eviction: times().max(),
+        }
+    }
+
+    /// Taints that are not known may drive the later ones off at once, and never the reverse.
+    fn now_and_later(&self, pods: Count) -> (Count, Count) {
+        let (now, later) = (
+            self.with(Outcome::EvictedNow),
+            self.with(Outcome::EvictedLater),
+        );
+        if self.knowledge.is_complete(Subject::Times) || later == 0 {
+            return (self.of_evicted(now), self.of_evicted(later));
+        }
+        let least = self.of_evicted(now).least();
+        match pods.most() {
+            Some(most) => (
+                Count::between(least, most).having_counted(now),
+                Count::between(0, later).having_counted(later),
+            ),
+            None => (
+                Count::at_least(least).having_counted(now),
+                Count::default().having_counted(later),
+            ),
+        }
+    }
+
+    fn violated(&self) -> Count {
+        let budgets = self.stakes.disruption.budgets.iter();
+        let is_violated = |answer: Answer| answer == Answer::Refused || answer == Answer::Ambiguous;
+        let violated = budgets.filter(|budget| {
+            let mut answers = budget.pods.iter();
+            answers.any(|(_, answer)| is_violated(*answer))
+        });
+        self.of(Subject::Budgets, violated.count())
+    }
+
+    /// Of some workloads it may be known that they are hit, and not how badly.
+    fn down(&self) -> Count {
+        match self.stakes.workloads.down() {
+            (down, 0) => self.of(Subject::Workloads, down),
+            (down, _) => Count::at_least(down),
+        }
+    }
+
+    /// Claims of pods that are not known are not known either.
+    fn unplaceable(&self, pods: Count) -> Count {
+        let known = self.stakes.replacements.unplaceable();
+        match pods.exact() {
+            Some(_) => known,
+            None => known.or_more(),
+        }
+    }
+
+    /// Every kind that is missing may hold a reason why it is worse.
+    fn in_danger(&self, pods: Count) -> Count {
+        let found = self.severity(Severity::Danger);
+        let of_danger = Hazard::ALL.into_iter();
+        let of_danger = of_danger.filter(|hazard| hazard.severity() == Severity::Danger);
+        let mut reads = of_danger.flat_map(Hazard::reads).chain(&[Subject::Pods]);
+        if !self.evicts() || reads.all(|subject| self.knowledge.is_complete(*subject)) {
+            return Count::known(found);
+        }
+        match pods.most() {
+            Some(most) => Count::between(found, most),
+            None => Count::at_least(found),
+        }
+    }
+}
+
+fn distinct<T: Ord>(things: impl Iterator<Item = T>) -> usize {
+    things.collect::<BTreeSet<_>>().len()
+}

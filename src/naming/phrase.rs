@@ -1,0 +1,31 @@
+//! Words around numbers and lists, as every message and report has them.
+
+/// The items without repetitions, in their order.
+#[must_use]
+pub fn each_once(items: impl Iterator<Item = String>) -> Vec<String> {
+    items.fold(Vec::new(), |mut seen, item| {
+        if !seen.contains(&item) {
+            seen.push(item);
+        }
+        seen
+    })
+}
+
+/// A number with its noun: `1 pod`, `2 pods`, `0 pods`.
+#[must_use]
+pub fn counted(number: usize, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_is_singular() {
+        assert_eq!(counted(0, "pod"), "0 pods");
+        assert_eq!(counted(1, "pod"), "1 pod");
+        assert_eq!(counted(2, "pod"), "2 pods");
+    }
+}

@@ -1,0 +1,49 @@
+//! How a report writes a count whose number is not known.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Count;
+
+/// What is known of a count whose true number is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Bounds {
+    /// Name of the field beside this list that holds what could be counted.
+    pub count: String,
+    /// The lowest number that it can be.
+    pub at_least: usize,
+    /// The highest number that it can be; null when there is no limit.
+    pub at_most: Option<usize>,
+}
+
+impl Bounds {
+    /// The bounds of those counts, by field, whose number is not known.
+    #[must_use]
+    pub fn of(counts: &[(&str, Count)]) -> Vec<Self> {
+        let uncertain = counts.iter().filter(|(_, count)| count.exact().is_none());
+        uncertain
+            .map(|(name, count)| Self {
+                count: (*name).to_owned(),
+                at_least: count.least(),
+                at_most: count.most(),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_told_of_uncertain_counts_only() {
+        let bounds = Bounds::of(&[("pods", Count::at_least(3)), ("nodes", Count::known(1))]);
+        let expected = Bounds {
+            count: "pods".to_owned(),
+            at_least: 3,
+            at_most: None,
+        };
+        assert_eq!(bounds, [expected]);
+    }
+}

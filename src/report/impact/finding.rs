@@ -1,0 +1,135 @@
+//! Hazards of a pod, as reports write them.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::assess::{self, Hazard, Severity};
+
+/// A hazard of a pod, with what makes it one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The hazard's code.
+    pub code: HazardCode,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Why, with names and numbers, in a few words.
+    pub message: String,
+}
+
+impl From<&assess::Finding> for Finding {
+    fn from(found: &assess::Finding) -> Self {
+        Self {
+            code: found.hazard.into(),
+            severity: found.hazard.severity(),
+            message: found.message.clone(),
+        }
+    }
+}
+
+/// The code of a hazard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HazardCode {
+    /// One of those that are known.
+    Known(Hazard),
+    /// One that a later version has written.
+    Later(String),
+}
+
+impl HazardCode {
+    /// The hazard, if it is known.
+    #[must_use]
+    pub fn hazard(&self) -> Option<Hazard> {
+        match self {
+            Self::Known(hazard) => Some(*hazard),
+            Self::Later(_) => None,
+        }
+    }
+
+    /// The code as it is written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(hazard) => hazard.code(),
+            Self::Later(code) => code,
+        }
+    }
+}
+
+impl From<Hazard> for HazardCode {
+    fn from(hazard: Hazard) -> Self {
+        Self::Known(hazard)
+    }
+}
+
+impl FromStr for HazardCode {
+    type Err = Infallible;
+
+    fn from_str(code: &str) -> Result<Self, Infallible> {
+        let later = || Self::Later(code.to_owned());
+        Ok(Hazard::of_code(code).map_or_else(later, Self::Known))
+    }
+}
+
+impl fmt::Display for HazardCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl Serialize for HazardCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for HazardCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = Cow::<'de, str>::deserialize(deserializer)?;
+        Ok(code
+            .parse()
+            .unwrap_or_else(|never: Infallible| match never {}))
+    }
+}
+
+/// A plain text: codes may be added within a schema version.
+impl JsonSchema for HazardCode {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "HazardCode".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl PartialEq<&str> for HazardCode {
+        fn eq(&self, code: &&str) -> bool {
+            self.as_str() == *code
+        }
+    }
+
+    #[test]
+    fn codes_are_read_back_also_those_of_later_versions() {
+        for hazard in Hazard::ALL {
+            let read: HazardCode = hazard.code().parse().unwrap();
+            assert_eq!(read.hazard(), Some(hazard));
+        }
+        let later: HazardCode = "from-the-future".parse().unwrap();
+        assert_eq!((later.hazard(), later.as_str()), (None, "from-the-future"));
+        let json = serde_json::to_string(&later).unwrap();
+        assert_eq!(serde_json::from_str::<HazardCode>(&json).unwrap(), later);
+    }
+}
