@@ -131,8 +131,9 @@ impl DebugPod {
         let target = self.target("create", "pods", &self.collection());
         match self.client.write(&target, &change).await {
             Fate::Done(_) => Ok(()),
-            Fate::Refused(error) => Err(NotMade::Refused(error)),
-            Fate::Lost(error) => Err(NotMade::Lost(error)),
+            Fate::Unmade(error) => Err(NotMade::Refused(error)),
+            // A refusal may come after the pod was made.
+            Fate::Refused(error) | Fate::Lost(error) => Err(NotMade::Lost(error)),
         }
     }
 
@@ -190,7 +191,7 @@ impl DebugPod {
         let target = self.target("delete", "pods", &self.path());
         match self.client.write(&target, &change).await {
             Fate::Done(_) | Fate::Refused(ClusterError::NotFound { .. }) => Ok(()),
-            Fate::Refused(error) | Fate::Lost(error) => Err(error),
+            Fate::Unmade(error) | Fate::Refused(error) | Fate::Lost(error) => Err(error),
         }
     }
 

@@ -64,4 +64,7 @@ pub use rules::{Rules, StoredRule};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use traffic::Traffic;
 pub use watch::Watched;
-pub use write::{Change, Listed, Made, Next, Objects, State, Stored, WriteMode, user_name};
+pub use write::{
+    Change, Doubt, Listed, Made, Next, Objects, Removal, State, Stored, WriteMode, run_uid,
+    user_name,
+};

@@ -118,6 +118,8 @@ pub(super) struct Context {
     pub(super) environment: cluster::Environment,
     /// What the command changes, for whoever interrupts it.
     pub(super) ledger: Ledger,
+    /// The UID of this run, by which it knows what it has changed.
+    pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
     /// The kubeconfig contexts that are asked side by side; none where one cluster is meant.
@@ -159,6 +161,7 @@ impl Context {
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
+            run: cluster::run_uid(),
             contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
@@ -183,6 +186,7 @@ impl Context {
                 ..self.environment.clone()
             },
             ledger: Ledger::default(),
+            run: self.run.clone(),
             interactive: false,
             contexts: Vec::new(),
             journal: OnceLock::new(),
@@ -283,6 +287,7 @@ impl Context {
             verbosity: 0,
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
+            run: None,
             interactive: false,
             contexts: Vec::new(),
             journal: OnceLock::new(),

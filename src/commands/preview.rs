@@ -229,7 +229,16 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         publication.tell_what_stays();
         Ok(())
     };
-    let answer = compared?;
+    let answer = match (compared, &left) {
+        (Ok(answer), _) => answer,
+        (Err(failure), left) => {
+            let failure = publication.with_possible(failure);
+            return Err(match left {
+                Ok(()) => failure,
+                Err(removal) => publish::with_failed_removal(failure, removal),
+            });
+        }
+    };
     let status = present(&answer.report, answer.look.aside(), wanted, context)?;
     left?;
     publish::check(&answer.report, PATIENCE).map_err(|failure| {

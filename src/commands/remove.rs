@@ -21,6 +21,7 @@ use crate::decide::broad::{foreign, set_back};
 use crate::decide::choice::{Picker, Picks, hardware_among};
 use crate::decide::chooser::{Absence, devices_among};
 use crate::decide::identity::made_for;
+use crate::decide::outcomes::held_line;
 use crate::decide::{Chooser, Meant, Ways, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
@@ -278,11 +279,19 @@ impl RemoveArgs {
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let scene = Scene::of(live.clone(), self.version.version()).await;
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
+        let mut gone = Vec::new();
         for rule in found {
-            let deleted = changer.delete(rule).await;
-            deleted.map_err(|failure| stopped(failure, changer.context()))?;
+            let removed = changer.delete(rule).await;
+            let removed = removed.map_err(|failure| stopped(failure, changer.context()))?;
+            if removed.is_there() {
+                changer.note(held_line(rule));
+            } else {
+                gone.push(rule.clone());
+            }
         }
-        tell_released(found, scene, changer);
+        if !gone.is_empty() {
+            tell_released(&gone, scene, changer);
+        }
         if self.wait && self.change.change().dry_run.is_real() {
             self.wait(found, &live, changer).await?;
         }

@@ -168,6 +168,15 @@ pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRu
     found.is_some_and(|found| found.uid == decided_on.uid)
 }
 
+/// That another rule has the name of the one that was to be deleted, and was left alone.
+#[must_use]
+pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
+    let (name, taint, devices) = (&found.name, &found.taint, selected(found));
+    (found.uid != decided_on.uid).then(|| {
+        format!("rule {name} was deleted and made anew, as {taint} on {devices}; the new one was left alone")
+    })
+}
+
 /// What to do about a rule that is so different by now that the same command would not change it.
 #[must_use]
 pub fn look_first(name: &str) -> String {
@@ -189,6 +198,12 @@ mod tests {
         assert!(is_still_there(&decided_on, Some(&changed)));
         changed.uid = "another".into();
         assert!(!is_still_there(&decided_on, Some(&changed)));
+        assert_eq!(made_anew(&decided_on, &decided_on), None);
+        let told = made_anew(&decided_on, &changed).unwrap();
+        assert!(
+            told.contains("made anew, as example.com/maintenance:NoExecute"),
+            "{told}"
+        );
         assert!(!is_still_there(&decided_on, None));
     }
 

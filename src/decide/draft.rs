@@ -86,6 +86,7 @@ impl RuleDraft {
     pub fn without_maker(&self) -> Self {
         let mut draft = self.clone();
         draft.annotations.remove(RuleMetadata::CREATED_BY);
+        draft.annotations.remove(RuleMetadata::CREATED_BY_RUN);
         draft
     }
 
@@ -193,14 +194,23 @@ impl RulePatch {
         *self == Self::default()
     }
 
-    /// Notes who makes it, if that is known.
+    /// Whether `rule` has all that the patch asks for.
     #[must_use]
-    pub fn by(mut self, user: Option<&str>) -> Self {
-        if let Some(user) = user {
-            let key = RuleMetadata::CHANGED_BY.to_owned();
-            self.annotations.insert(key, user.to_owned());
-        }
-        self
+    pub fn is_in(&self, rule: &DeviceTaintRule) -> bool {
+        let has = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {
+            wanted
+                .iter()
+                .all(|(key, value)| present.get(key) == Some(value))
+        };
+        self.effect
+            .as_ref()
+            .is_none_or(|effect| *effect == rule.taint.effect)
+            && self
+                .value
+                .as_ref()
+                .is_none_or(|value| *value == rule.taint.value)
+            && has(&self.labels, &rule.metadata.labels)
+            && has(&self.annotations, &rule.metadata.annotations)
     }
 
     /// The merge patch that is sent, without the state of the object that it applies to.
@@ -275,8 +285,8 @@ mod tests {
         let semantics = |minor| Semantics::of(Minor { minor, patch: None }).unwrap();
         let now = Some(Timestamp::UNIX_EPOCH);
         let patch = |minor| RulePatch::effect(&Effect::NoExecute, &semantics(minor), now);
-        insta::assert_snapshot!(patch(35).by(Some("anna")).body(), @r#"{"metadata":{"annotations":{"kubectl-devicetaint/changed-by":"anna"}},"spec":{"taint":{"effect":"NoExecute","timeAdded":"1970-01-01T00:00:00Z"}}}"#);
-        insta::assert_snapshot!(patch(36).by(None).body(), @r#"{"spec":{"taint":{"effect":"NoExecute"}}}"#);
+        insta::assert_snapshot!(patch(35).body(), @r#"{"spec":{"taint":{"effect":"NoExecute","timeAdded":"1970-01-01T00:00:00Z"}}}"#);
+        insta::assert_snapshot!(patch(36).body(), @r#"{"spec":{"taint":{"effect":"NoExecute"}}}"#);
         assert!(RulePatch::default().is_empty() && !patch(36).is_empty());
     }
 }

@@ -9,7 +9,7 @@ pub struct Ledger(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     planned: Vec<Planned>,
-    under_way: Option<String>,
+    under_way: Option<UnderWay>,
     done: Vec<String>,
     unchanged: Vec<String>,
     left: Option<String>,
@@ -21,6 +21,22 @@ struct State {
 struct Planned {
     name: String,
     wish: Wish,
+}
+
+/// A change that was sent, or is about to be.
+#[derive(Debug)]
+struct UnderWay {
+    name: String,
+    kind: Sending,
+}
+
+/// What is sent about a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// It is made.
+    Creation,
+    /// The one that is there is changed or deleted.
+    Change,
 }
 
 /// What keeps a command from being complete, which decides whether the same command completes it.
@@ -66,8 +82,9 @@ impl Ledger {
     }
 
     /// The next change is sent.
-    pub fn begin(&self, name: &str) {
-        self.state().under_way = Some(name.to_owned());
+    pub fn begin(&self, name: &str, kind: Sending) {
+        let name = name.to_owned();
+        self.state().under_way = Some(UnderWay { name, kind });
     }
 
     /// It was made: `NAME VERB`.
@@ -119,6 +136,35 @@ impl Ledger {
     }
 }
 
+impl UnderWay {
+    fn told(&self) -> Vec<String> {
+        let name = &self.name;
+        match self.kind {
+            Sending::Creation => may_have_been_created(&[name]),
+            Sending::Change => vec![format!("not known: {name}, whose change was under way")],
+        }
+    }
+}
+
+/// What is said of rules whose creation was sent and not disproved, with how to remove them.
+#[must_use]
+pub fn may_have_been_created(names: &[&String]) -> Vec<String> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let list = |separator: &str| {
+        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        names.join(separator)
+    };
+    vec![
+        format!("may have been created: {}", list(", ")),
+        format!(
+            "to remove what was created: kubectl devicetaint remove {} --ignore-not-found",
+            list(" ")
+        ),
+    ]
+}
+
 impl State {
     fn settle(&mut self, name: &str) {
         self.under_way = None;
@@ -142,9 +188,7 @@ impl State {
         if !self.unchanged.is_empty() {
             lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
         }
-        if let Some(name) = &self.under_way {
-            lines.push(format!("not known: {name}, whose change was under way"));
-        }
+        lines.extend(self.under_way.iter().flat_map(UnderWay::told));
         lines.extend(self.open("not changed", Wish::Changed));
         lines.extend(self.open("not reverted", Wish::Reverted));
         lines
@@ -155,7 +199,11 @@ impl State {
         let open = self.planned.iter().filter(|planned| planned.wish == wish);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
-            .filter(|name| self.under_way.as_deref() != Some(name))
+            .filter(|name| {
+                self.under_way
+                    .as_ref()
+                    .is_none_or(|sent| sent.name != *name)
+            })
             .collect();
         (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
     }
@@ -172,9 +220,9 @@ mod tests {
         ledger.unchanged("z");
         assert_eq!(ledger.account(Hindrance::Passing), ["nothing was changed"]);
         ledger.plan(["a", "b", "c"].map(str::to_owned), Wish::Changed);
-        ledger.begin("a");
+        ledger.begin("a", Sending::Change);
         ledger.done("a", "created");
-        ledger.begin("b");
+        ledger.begin("b", Sending::Change);
         assert_eq!(
             ledger.account(Hindrance::Passing),
             [
@@ -199,7 +247,7 @@ mod tests {
             ["changed: a configured", "left: 1 pod", "wait on"]
         );
         ledger.plan(["a", "b"].map(str::to_owned), Wish::Reverted);
-        ledger.begin("a");
+        ledger.begin("a", Sending::Change);
         ledger.done("a", "reverted");
         assert_eq!(
             ledger.account(Hindrance::Passing)[..2],
@@ -231,5 +279,26 @@ mod tests {
             told.extend(advice);
             assert_eq!(account, told, "{hindrance:?}");
         }
+    }
+
+    #[test]
+    fn a_creation_that_was_sent_may_have_been_made_until_it_is_disproved() {
+        let ledger = Ledger::default();
+        ledger.plan(["a".to_owned()], Wish::Changed);
+        ledger.begin("a", Sending::Creation);
+        assert_eq!(
+            ledger.account(Hindrance::Passing),
+            [
+                "changed: nothing",
+                "may have been created: a",
+                "to remove what was created: kubectl devicetaint remove a --ignore-not-found",
+                "run the same command again to complete it",
+            ]
+        );
+        ledger.failed();
+        assert_eq!(
+            ledger.account(Hindrance::Decided),
+            ["changed: nothing", "not changed: a"]
+        );
     }
 }

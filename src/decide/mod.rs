@@ -21,6 +21,7 @@
 //! | What has to be answered, and is it the right answer? | [`question`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
 //! | What is sent? | [`draft`] |
+//! | Who sends it, as rules note it? | [`writer`] |
 //! | Who is left of those that rules evict? | [`leaving`] |
 //! | Where does a wait stand? | [`standing`] |
 //! | As which version is a cluster understood? | [`version`] |
@@ -59,6 +60,7 @@ pub mod subjects;
 #[cfg(test)]
 mod testing;
 pub mod version;
+pub mod writer;
 
 pub use add::{Existing, Step, Terms, add};
 pub use broad::removal;
@@ -76,3 +78,4 @@ pub use owner::{Owner, owner};
 pub use question::Question;
 pub use subjects::Subjects;
 pub use version::Version;
+pub use writer::Writer;

@@ -89,8 +89,9 @@ impl Outcomes {
     /// How a command ends that changed something or not, if it is to say so.
     #[must_use]
     pub fn status(&self, error_unchanged: bool) -> ExitStatus {
-        let changed = self.rules.iter().any(|rule| rule.changed == Some(true));
-        if !changed && error_unchanged {
+        // What may have been changed is not unchanged.
+        let is_unchanged = self.rules.iter().all(|rule| rule.changed == Some(false));
+        if is_unchanged && error_unchanged {
             ExitStatus::Unchanged
         } else {
             ExitStatus::Success
@@ -116,11 +117,74 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> ChangedRule {
         .with_taints(Some(before.taint.to_string()), Some(after.to_string()))
 }
 
-/// A rule that is gone.
+/// What became of a rule that was to be deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// This command deleted it.
+    Deleted,
+    /// It was deleted before this command came.
+    Already,
+    /// It is gone, by this command or another.
+    Gone,
+    /// It is being deleted, as this command has asked.
+    Requested,
+    /// It is being deleted, as another has asked before.
+    RequestedBefore,
+    /// It is being deleted, as this command or another has asked.
+    Leaving,
+}
+
+impl Removed {
+    /// Whether it is there until nothing holds it.
+    #[must_use]
+    pub fn is_there(self) -> bool {
+        match self {
+            Self::Requested | Self::RequestedBefore | Self::Leaving => true,
+            Self::Deleted | Self::Already | Self::Gone => false,
+        }
+    }
+
+    /// The rule that was `before` it was to be deleted.
+    #[must_use]
+    pub fn told(self, before: &DeviceTaintRule) -> ChangedRule {
+        let taint = Some(before.taint.to_string());
+        let (outcome, after) = match self {
+            Self::Deleted => (ChangeOutcome::Deleted, None),
+            Self::Already => (ChangeOutcome::AlreadyDeleted, None),
+            Self::Gone => (ChangeOutcome::Gone, None),
+            Self::Requested | Self::RequestedBefore | Self::Leaving => {
+                (ChangeOutcome::DeletionRequested, taint.clone())
+            }
+        };
+        let told = ChangedRule::new(before.name.as_str(), outcome).with_taints(taint, after);
+        match self {
+            Self::Deleted | Self::Already | Self::Gone | Self::Requested => told,
+            Self::RequestedBefore => told.with_changed(Some(false)),
+            Self::Leaving => told.with_changed(None),
+        }
+    }
+}
+
+/// That a rule is being deleted, and what holds it until then.
 #[must_use]
-pub fn deleted(before: &DeviceTaintRule) -> ChangedRule {
-    let taint = Some(before.taint.to_string());
-    ChangedRule::new(before.name.as_str(), ChangeOutcome::Deleted).with_taints(taint, None)
+pub fn held(rule: &DeviceTaintRule) -> Failure {
+    let failure = Failure::new(ExitStatus::TryAgain, held_line(rule));
+    failure.hint(format!(
+        "to wait until it is gone: kubectl devicetaint wait {} --for deleted",
+        rule.name
+    ))
+}
+
+/// As [`held`], in a sentence.
+#[must_use]
+pub fn held_line(rule: &DeviceTaintRule) -> String {
+    let (name, finalizers) = (&rule.name, &rule.metadata.finalizers);
+    if finalizers.is_empty() {
+        format!("the deletion of rule {name} was requested; whether it is gone is not known")
+    } else {
+        let finalizers = finalizers.join(", ");
+        format!("rule {name} stays in effect until its finalizers are done: {finalizers}")
+    }
 }
 
 /// A rule whose taint is what it was.
@@ -151,7 +215,10 @@ mod tests {
         let changed = changed_by(&before, &patch);
         let after = taint.replace("None", "NoExecute");
         assert_eq!(taints(&changed), (Some(&*taint), Some(&*after)));
-        assert_eq!(taints(&deleted(&before)), (Some(&*taint), None));
+        assert_eq!(
+            taints(&Removed::Deleted.told(&before)),
+            (Some(&*taint), None)
+        );
         let kept = as_it_was(&before, ChangeOutcome::Unchanged);
         assert_eq!(taints(&kept), (Some(&*taint), Some(&*taint)));
         let draft = RuleDraft {
@@ -198,10 +265,49 @@ mod tests {
         let mut outcomes = Outcomes::default();
         outcomes.add(as_it_was(&rule("None"), ChangeOutcome::Unchanged));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
-        outcomes.add(deleted(&rule("None")));
+        outcomes.add(Removed::Deleted.told(&rule("None")));
         outcomes.note("a note".to_owned());
         assert_eq!(outcomes.status(true), ExitStatus::Success);
         let report = outcomes.report(DryRun::Client);
         assert_eq!((report.changed, report.notes.len()), (Some(true), 1));
+    }
+
+    #[test]
+    fn whoever_came_second_has_changed_nothing() {
+        let before = rule("None");
+        for (removed, line, changed, is_there) in [
+            (Removed::Deleted, "deleted", Some(true), false),
+            (Removed::Already, "already deleted", Some(false), false),
+            (Removed::Gone, "gone", None, false),
+            (Removed::Requested, "deletion requested", Some(true), true),
+            (
+                Removed::RequestedBefore,
+                "deletion requested",
+                Some(false),
+                true,
+            ),
+            (Removed::Leaving, "deletion requested", None, true),
+        ] {
+            let told = removed.told(&before);
+            assert_eq!(
+                (told.outcome.as_str(), told.changed),
+                (line, changed),
+                "{removed:?}"
+            );
+            assert_eq!(
+                (removed.is_there(), told.after.is_some()),
+                (is_there, is_there)
+            );
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_changed_is_not_unchanged() {
+        let mut outcomes = Outcomes::default();
+        outcomes.add(Removed::Gone.told(&rule("None")));
+        assert_eq!(outcomes.status(true), ExitStatus::Success);
+        let mut outcomes = Outcomes::default();
+        outcomes.add(Removed::Already.told(&rule("None")));
+        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
     }
 }

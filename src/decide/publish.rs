@@ -1,9 +1,11 @@
 //! What is asked of the controller itself, and does it say the same?
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::RuleDraft;
 use super::drafts::of_batch;
+use super::ledger::may_have_been_created;
 use crate::engine::{ConsideredTaint, Defect, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
@@ -115,6 +117,70 @@ pub fn removed_meanwhile(name: &str) -> Failure {
 #[must_use]
 pub fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while the controller was asked")
+}
+
+/// Which rules of a publication are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PreviewRules(BTreeMap<String, Presence>);
+
+/// Whether a rule is there that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// It was sent, and that it was made is neither proven nor disproved.
+    Possible,
+    /// It was made.
+    Present,
+}
+
+impl PreviewRules {
+    /// The rule is about to be sent.
+    pub fn send(&mut self, name: &str) {
+        self.0.insert(name.to_owned(), Presence::Possible);
+    }
+
+    /// It was made.
+    pub fn made(&mut self, name: &str) {
+        self.0.insert(name.to_owned(), Presence::Present);
+    }
+
+    /// It was not made, or is gone.
+    pub fn gone(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
+    /// A read does not show it, which says nothing of one that may still be made.
+    pub fn not_found(&mut self, name: &str) {
+        self.0
+            .retain(|rule, presence| rule != name || *presence == Presence::Possible);
+    }
+
+    /// Whether any was made.
+    #[must_use]
+    pub fn any_is_there(&self) -> bool {
+        self.0
+            .values()
+            .any(|presence| *presence == Presence::Present)
+    }
+
+    /// The failure with the rules that may have been created, and how to remove them.
+    #[must_use]
+    pub fn with_possible(&self, failure: Failure) -> Failure {
+        let possible = self
+            .0
+            .iter()
+            .filter(|(_, presence)| **presence == Presence::Possible);
+        let names: Vec<&String> = possible.map(|(name, _)| name).collect();
+        may_have_been_created(&names)
+            .into_iter()
+            .fold(failure, Failure::hint)
+    }
+}
+
+/// The failure of a command that was to take its rules away, with why it could not.
+#[must_use]
+pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
+    let failure = failure.hint(format!("the rules could not be removed: {removal}"));
+    removal.hints().iter().cloned().fold(failure, Failure::hint)
 }
 
 /// The failure to take the rules away, with how to find those that are left.
@@ -352,5 +418,45 @@ mod tests {
         ] {
             assert_eq!(said(condition, expected).as_deref(), told, "{condition:?}");
         }
+    }
+
+    #[test]
+    fn what_was_sent_and_not_disproved_may_have_been_created() {
+        let told = |rules: &PreviewRules| {
+            let failure = rules.with_possible(Failure::refused("no"));
+            failure.hints().to_vec()
+        };
+        let mut rules = PreviewRules::default();
+        assert!(told(&rules).is_empty());
+        rules.send("a");
+        rules.send("b");
+        rules.made("b");
+        assert!(rules.any_is_there());
+        // Whoever asks too early does not see what is made late.
+        rules.not_found("a");
+        rules.not_found("b");
+        assert!(!rules.any_is_there());
+        assert_eq!(
+            told(&rules),
+            [
+                "may have been created: a",
+                "to remove what was created: kubectl devicetaint remove a --ignore-not-found",
+            ]
+        );
+        rules.gone("a");
+        assert!(told(&rules).is_empty());
+    }
+
+    #[test]
+    fn a_rule_that_stays_is_told_whatever_else_fails() {
+        let removal = Failure::refused("no answer").hint("what is left: kubectl get x");
+        let failure = with_failed_removal(Failure::refused("interrupted"), &removal);
+        assert_eq!(
+            failure.hints(),
+            [
+                "the rules could not be removed: no answer",
+                "what is left: kubectl get x"
+            ]
+        );
     }
 }

@@ -133,6 +133,10 @@ impl RuleMetadata {
     pub const IDENTITY: &str = "kubectl-devicetaint/identity";
     /// Annotation: who last changed what it does.
     pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
+    /// Annotation: the run of this program that made it, as a UID that is new with every run.
+    pub const CREATED_BY_RUN: &str = "kubectl-devicetaint/created-by-run";
+    /// Annotation: the run of this program that last changed it.
+    pub const CHANGED_BY_RUN: &str = "kubectl-devicetaint/changed-by-run";
 
     /// The annotation `key`, unless it is empty.
     #[must_use]

@@ -103,8 +103,16 @@ pub enum ChangeOutcome {
     Configured,
     /// It was as wanted.
     Unchanged,
-    /// It was removed.
+    /// It was removed by this command, and is gone.
     Deleted,
+    /// Another command or program had removed it before this one came.
+    AlreadyDeleted,
+    /// It is being deleted, and is there until nothing holds it; `changed` says whether this command has
+    /// asked for that.
+    DeletionRequested,
+    /// It is gone, and the answer to this command was lost: whether it or another has removed it is not
+    /// known.
+    Gone,
     /// It was changed, and changed back.
     Reverted,
     /// There was none of that name.
@@ -124,6 +132,9 @@ impl ChangeOutcome {
             Self::Configured => "configured",
             Self::Unchanged => "unchanged",
             Self::Deleted => "deleted",
+            Self::AlreadyDeleted => "already deleted",
+            Self::DeletionRequested => "deletion requested",
+            Self::Gone => "gone",
             Self::Reverted => "reverted",
             Self::NotFound => "not found",
             Self::Failed => "failed",
@@ -135,11 +146,13 @@ impl ChangeOutcome {
     #[must_use]
     pub fn changed(self) -> Option<bool> {
         match self {
-            Self::Created | Self::Configured | Self::Deleted => Some(true),
+            Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
+                Some(true)
+            }
             // As it was, but not untouched: others have seen the state between.
             Self::Reverted => Some(true),
-            Self::Unchanged | Self::NotFound | Self::Failed => Some(false),
-            Self::Unknown => None,
+            Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
+            Self::Gone | Self::Unknown => None,
         }
     }
 }
@@ -167,6 +180,12 @@ impl ChangedRule {
             after,
             ..self
         }
+    }
+
+    /// The rule with whether this command has changed it, where its outcome alone does not say that.
+    #[must_use]
+    pub fn with_changed(self, changed: Option<bool>) -> Self {
+        Self { changed, ..self }
     }
 
     /// The rule with why it is not as wanted.

@@ -1,9 +1,10 @@
 //! Requests that change something: sent once.
 //!
 //! A write whose answer was lost may have been carried out, so that it is never sent again blindly:
-//! the caller has to look. Only an API server's own answer, or that nothing could be sent at all,
-//! proves that nothing was changed. Only a server that says "too many requests" has not even looked
-//! at it, and is asked again.
+//! the caller has to look. That nothing could be sent at all proves that nothing was changed, and so does
+//! an API server that does not let the user do it. Any other refusal may come after the change, from a
+//! proxy that asks twice or a server that gives up late, so that the caller looks too. Only a server that
+//! says "too many requests" is asked again, which the caller is told of.
 
 use tokio::time::Instant;
 
@@ -17,57 +18,100 @@ use crate::cluster::{ApiClient, ClusterError};
 pub(in crate::cluster) enum Fate {
     /// It was carried out; the JSON that the server answered with.
     Done(Vec<u8>),
-    /// It was not.
+    /// It was not: nothing was sent, or the user may not do it.
+    Unmade(ClusterError),
+    /// It was not, in the server's own words.
     Refused(ClusterError),
     /// Nobody knows: there was no answer, or none that can be believed.
     Lost(ClusterError),
 }
 
+/// What became of a write, and how often it was sent.
+#[derive(Debug)]
+pub(in crate::cluster) struct Written {
+    /// What became of it, by the last answer.
+    pub(in crate::cluster) fate: Fate,
+    /// Whether a server was asked before that said that it had not looked at it.
+    pub(in crate::cluster) was_sent_before: bool,
+}
+
+/// What an answer proves about a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Proof {
+    /// It was not made.
+    Unmade,
+    /// It was not, by the words of the server.
+    Refused,
+    /// Nothing.
+    Nothing,
+}
+
 impl ApiClient {
     /// Sends a change; a server that is too busy to look at it is waited for.
     pub(in crate::cluster) async fn write(&self, target: &Read, change: &Change) -> Fate {
+        self.write_or_wait(target, change).await.fate
+    }
+
+    /// As [`ApiClient::write`], with how often it was sent.
+    pub(in crate::cluster) async fn write_or_wait(
+        &self,
+        target: &Read,
+        change: &Change,
+    ) -> Written {
         let mut patience = Patience::new(self.request_timeout(), 1);
         let started = Instant::now();
-        loop {
+        let mut was_sent_before = false;
+        let fate = loop {
             let answer = Document::answering(target, Some(change));
             let failure = match self.attempt(target, Some(change), answer).await {
-                Ok(body) => return Fate::Done(body),
+                Ok(body) => break Fate::Done(body),
                 Err(failure) => failure,
             };
-            let lost = may_be_done(&failure);
-            if !lost && let Some(wait) = patience.next(&failure, started.elapsed()) {
+            let proof = proof(&failure);
+            if proof != Proof::Nothing
+                && let Some(wait) = patience.next(&failure, started.elapsed())
+            {
+                was_sent_before |= proof == Proof::Refused;
                 self.announce(target, &failure, wait);
                 tokio::time::sleep(wait).await;
                 continue;
             }
             let error = self.error(target, failure);
-            return if lost {
-                Fate::Lost(error)
-            } else {
-                Fate::Refused(error)
+            break match proof {
+                Proof::Unmade if !was_sent_before => Fate::Unmade(error),
+                Proof::Unmade | Proof::Refused => Fate::Refused(error),
+                Proof::Nothing => Fate::Lost(error),
             };
+        };
+        Written {
+            fate,
+            was_sent_before,
         }
     }
 }
 
-/// Whether the change may have been made all the same.
-fn may_be_done(failure: &Failure) -> bool {
+/// What an attempt proves that failed so.
+fn proof(failure: &Failure) -> Proof {
     match failure {
-        Failure::Unsent(_) | Failure::Dropped(_) | Failure::Expired => false,
-        Failure::Busy { unseen, .. } => !unseen,
-        Failure::Broken(_) | Failure::Unreadable(_) | Failure::Foreign(_) => true,
+        Failure::Unsent(_) | Failure::Dropped(_) => Proof::Unmade,
+        Failure::Expired | Failure::Busy { unseen: true, .. } => Proof::Refused,
+        Failure::Busy { unseen: false, .. }
+        | Failure::Broken(_)
+        | Failure::Unreadable(_)
+        | Failure::Foreign(_) => Proof::Nothing,
+        // Who asks, and whether they may, is looked at before anything is done.
+        Failure::Final(ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. }) => {
+            Proof::Unmade
+        }
         // An API server's own words about what it did not do; its troubles within may come after it.
         Failure::Final(
-            ClusterError::Unauthorized { .. }
-            | ClusterError::Forbidden { .. }
-            | ClusterError::NotFound { .. }
+            ClusterError::NotFound { .. }
             | ClusterError::AlreadyExists { .. }
             | ClusterError::Conflict { .. }
             | ClusterError::Invalid { .. },
-        ) => false,
-        Failure::Final(error) => {
-            !matches!(error, ClusterError::Refused { status, .. } if *status < 500)
-        }
+        ) => Proof::Refused,
+        Failure::Final(ClusterError::Refused { status, .. }) if *status < 500 => Proof::Refused,
+        Failure::Final(_) => Proof::Nothing,
     }
 }
 
@@ -81,7 +125,7 @@ mod tests {
     use crate::cluster::error::Server;
 
     #[test]
-    fn only_an_answer_of_an_api_server_proves_that_nothing_happened() {
+    fn only_what_was_not_sent_or_not_allowed_proves_that_nothing_happened() {
         let server = || {
             Arc::new(Server {
                 cluster: None,
@@ -103,34 +147,39 @@ mod tests {
         };
         let text = || "x".to_owned();
         let path = || "/p".to_owned();
-        for (failure, lost) in [
-            (Failure::Dropped(text()), false),
+        for (failure, expected) in [
+            (Failure::Dropped(text()), Proof::Unmade),
             (
                 Failure::Unsent(ClusterError::Unauthorized { server: server() }),
-                false,
+                Proof::Unmade,
+            ),
+            (
+                Failure::Final(ClusterError::Unauthorized { server: server() }),
+                Proof::Unmade,
             ),
             (
                 Failure::Final(ClusterError::NotFound { path: path() }),
-                false,
+                Proof::Refused,
             ),
-            (Failure::Expired, false),
-            (refused(400), false),
-            (busy(true), false),
-            (busy(false), true),
-            (refused(500), true),
-            (refused(504), true),
-            (Failure::Broken(text()), true),
-            (Failure::Foreign(text()), true),
-            (Failure::Unreadable(text()), true),
+            (Failure::Expired, Proof::Refused),
+            (refused(400), Proof::Refused),
+            (refused(413), Proof::Refused),
+            (busy(true), Proof::Refused),
+            (busy(false), Proof::Nothing),
+            (refused(500), Proof::Nothing),
+            (refused(504), Proof::Nothing),
+            (Failure::Broken(text()), Proof::Nothing),
+            (Failure::Foreign(text()), Proof::Nothing),
+            (Failure::Unreadable(text()), Proof::Nothing),
             (
                 Failure::Final(ClusterError::Tls {
                     server: server(),
                     reason: text(),
                 }),
-                true,
+                Proof::Nothing,
             ),
         ] {
-            assert_eq!(may_be_done(&failure), lost, "{failure:?}");
+            assert_eq!(proof(&failure), expected, "{failure:?}");
         }
     }
 }

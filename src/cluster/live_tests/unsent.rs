@@ -47,7 +47,7 @@ async fn change_that_waits_for_a_connection_was_not_made() {
     let (listener, client) = silent("https").await;
     let fate = delete(&client).await;
     assert!(
-        matches!(fate, Fate::Refused(ClusterError::TimedOut { .. })),
+        matches!(fate, Fate::Unmade(ClusterError::TimedOut { .. })),
         "{fate:?}"
     );
     drop(listener);

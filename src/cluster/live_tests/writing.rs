@@ -1,7 +1,9 @@
 //! What became of a change whose answer cannot be believed? It is looked up.
 
 use super::server::{Answer, RULES, Server};
-use crate::cluster::{Change, ClusterError, Made, Next, Rules, State, WriteMode, discover};
+use crate::cluster::{
+    Change, ClusterError, Made, Next, Removal, Rules, State, WriteMode, discover,
+};
 use crate::decide::{RuleDraft, RulePatch};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Taint};
 
@@ -59,7 +61,11 @@ async fn change(rules: &Rules, change: Change) -> Result<(), ClusterError> {
         .await?
     {
         Made::Done(_) => Ok(()),
-        Made::Ended(()) => panic!("nobody else is there"),
+        Made::Removed(removal) => {
+            assert_ne!(removal, Removal::Requested, "it was read");
+            Ok(())
+        }
+        Made::Ended((), _) => panic!("nobody else is there"),
     }
 }
 
@@ -94,6 +100,12 @@ fn lost() -> Vec<Answer> {
         Answer::page(502),
         Answer::page(200),
         Answer::refused(400, "bad request"),
+        Answer::status(413, "RequestEntityTooLarge", "too large"),
+        Answer::status(422, "Invalid", "no"),
+        Answer::json(r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#),
+        Answer::json(
+            r#"{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"r","uid":"v"}}"#,
+        ),
         Answer::busy(429, 0),
         Answer::busy(503, 0),
         Answer::status(500, "InternalError", "etcd is slow"),
@@ -190,7 +202,7 @@ async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
         "Retry-After: 0".to_owned(),
     ];
     let words = b"Too many requests, please try again later.\n".to_vec();
-    let done = r#"{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"r"}}"#;
+    let done = r#"{"kind":"Status","apiVersion":"v1","status":"Success","details":{"name":"r","uid":"u"}}"#;
     server.answer(
         &format!("DELETE {RULE}"),
         [
@@ -199,6 +211,7 @@ async fn change_that_a_busy_server_has_not_looked_at_is_sent_again() {
             Answer::json(done),
         ],
     );
+    server.answer(RULE, [absent()]);
     delete(&rules, &found).await.expect("deleted");
 }
 
@@ -213,4 +226,70 @@ async fn change_whose_answer_is_garbled_on_the_way_is_looked_up() {
     server.answer(RULE, [rule("u", "NoExecute")]);
     let deleted = delete(&rules, &found).await;
     assert!(deleted.is_err(), "it stands");
+}
+
+/// What became of the rule that was to be deleted.
+async fn removed(rules: &Rules, found: &DeviceTaintRule) -> Removal {
+    let change = Change::Delete { on: state(found) };
+    let overtaken = |_: Option<&_>| Next::End(());
+    let made = rules.change("r", change, WriteMode::Store, overtaken).await;
+    match made.expect("an answer") {
+        Made::Removed(removal) => removal,
+        Made::Done(_) | Made::Ended((), _) => panic!("it was deleted"),
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_before_a_read_shows_it_gone() {
+    let server = Server::start().await;
+    let (rules, found) = rules(&server).await;
+    let delete = format!("DELETE {RULE}");
+    let leaving = Answer::json(
+        r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1",
+            "metadata":{"name":"r","uid":"u","resourceVersion":"6","deletionTimestamp":"2026-11-21T01:00:00Z","finalizers":["a/b"]},
+            "spec":{"deviceSelector":{},"taint":{"key":"k","effect":"None"}}}"#,
+    );
+    for (answer, read, expected) in [
+        (rule("u", "NoExecute"), absent(), Removal::Deleted),
+        (rule("u", "NoExecute"), rule("v", "None"), Removal::Deleted),
+        (rule("u", "NoExecute"), leaving.clone(), Removal::Requested),
+        (
+            rule("u", "NoExecute"),
+            Answer::page(504),
+            Removal::Requested,
+        ),
+        (Answer::page(302), absent(), Removal::Gone),
+        (Answer::page(302), leaving, Removal::Leaving),
+        (rule("v", "NoExecute"), absent(), Removal::Gone),
+    ] {
+        server.answer(&delete, [answer.clone()]);
+        server.answer(RULE, [read.clone()]);
+        assert_eq!(
+            removed(&rules, &found).await,
+            expected,
+            "{answer:?} {read:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn refusal_after_which_nothing_can_be_read_proves_nothing() {
+    let server = Server::start().await;
+    let (rules, _) = rules(&server).await;
+    for answer in [
+        Answer::status(400, "BadRequest", "no"),
+        Answer::status(413, "RequestEntityTooLarge", "too large"),
+        Answer::status(422, "Invalid", "no"),
+    ] {
+        server.answer(&format!("POST {RULES}"), [answer.clone()]);
+        server.answer(RULE, [Answer::page(504)]);
+        let made = create(&rules).await;
+        assert!(
+            matches!(made, Err(ClusterError::Unresolved { .. })),
+            "it may be there: {answer:?}: {made:?}"
+        );
+        server.answer(RULE, [absent()]);
+        let made = create(&rules).await.expect_err("it was refused");
+        assert!(!made.is_unknown(), "it is not there: {answer:?}: {made:?}");
+    }
 }

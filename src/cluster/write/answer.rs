@@ -8,8 +8,8 @@ use crate::wire::{Documents, Fact, Version};
 /// What a server said about a deletion.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Deletion {
-    /// It is gone, or goes as soon as nothing holds it.
-    Done,
+    /// The server deletes the object of that UID, at once or as soon as nothing holds it.
+    Accepted,
     /// It was refused: the server's code and words.
     Refused(u16, String),
 }
@@ -57,8 +57,10 @@ pub(super) fn named<T: Fact>(
     Err(format!("it is about {found:?}, not about {name:?}"))
 }
 
-/// What a body says about the deletion of the object of that name. Servers send the object, or a
-/// `Status`, which may be of a failure.
+/// What a body says about the deletion of the object of that name and UID. Servers send the object, or a
+/// `Status`, which may be of a failure; a success without the UID may be one of anything.
+///
+/// Upstream: `DeleteResource` in `apiserver/pkg/endpoints/handlers/delete.go`.
 ///
 /// # Errors
 ///
@@ -66,14 +68,21 @@ pub(super) fn named<T: Fact>(
 pub(super) fn deletion<T: Fact>(
     version: &Version,
     name: &str,
+    uid: &str,
     body: &[u8],
 ) -> Result<Deletion, String> {
     let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let accepted = |about: &Value| match about["uid"].as_str() {
+        Some(found) if found == uid => Ok(Deletion::Accepted),
+        Some(_) => Err(format!("it is about another object called {name:?}")),
+        None => Err("it does not say which object was deleted".to_owned()),
+    };
     if answer["kind"].as_str() != Some("Status") {
-        return named::<T>(version, name, body).map(|_| Deletion::Done);
+        named::<T>(version, name, body)?;
+        return accepted(&answer["metadata"]);
     }
     match answer["status"].as_str() {
-        Some("Success") => Ok(Deletion::Done),
+        Some("Success") => accepted(&answer["details"]),
         Some("Failure") => {
             let code = answer["code"]
                 .as_u64()
@@ -101,7 +110,7 @@ mod tests {
     }
 
     fn deleted(body: &str) -> Result<Deletion, String> {
-        deletion::<DeviceTaintRule>(version(), "drain", body.as_bytes())
+        deletion::<DeviceTaintRule>(version(), "drain", "u", body.as_bytes())
     }
 
     #[test]
@@ -132,10 +141,10 @@ mod tests {
 
     #[test]
     fn a_failed_deletion_is_a_failure_and_what_is_no_answer_is_none() {
-        assert_eq!(deleted(RULE), Ok(Deletion::Done));
+        assert_eq!(deleted(RULE), Ok(Deletion::Accepted));
         assert_eq!(
-            deleted(r#"{"kind":"Status","status":"Success"}"#),
-            Ok(Deletion::Done)
+            deleted(r#"{"kind":"Status","status":"Success","details":{"name":"drain","uid":"u"}}"#),
+            Ok(Deletion::Accepted)
         );
         let failure = r#"{"kind":"Status","status":"Failure","code":409,"message":"held"}"#;
         assert_eq!(
@@ -147,7 +156,10 @@ mod tests {
             "null",
             "[]",
             r#"{"kind":"Status"}"#,
+            r#"{"kind":"Status","status":"Success"}"#,
+            r#"{"kind":"Status","status":"Success","details":{"name":"drain","uid":"v"}}"#,
             &RULE.replace("drain", "other"),
+            &RULE.replace(r#""uid":"u""#, r#""uid":"v""#),
         ] {
             assert!(deleted(body).is_err(), "{body}");
         }

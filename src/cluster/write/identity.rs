@@ -36,6 +36,6 @@ pub async fn user_name(client: &ApiClient) -> Option<String> {
             let user = review.status?.user_info?;
             user.username.filter(|name| !name.is_empty())
         }
-        Fate::Refused(_) | Fate::Lost(_) => None,
+        Fate::Unmade(_) | Fate::Refused(_) | Fate::Lost(_) => None,
     }
 }

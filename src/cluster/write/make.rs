@@ -8,7 +8,8 @@ use super::answer::{self, Deletion};
 use super::budget::Budget;
 use super::contain::contains;
 use super::objects::Objects;
-use super::stored::Stored;
+use super::removal::{self, Removal, Reply, Seen, Verdict};
+use super::stored::{State, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
 use crate::cluster::client::write::Fate;
 use crate::cluster::path::path_of;
@@ -25,15 +26,6 @@ pub enum WriteMode {
     Store,
     /// The server does everything but storing it (`dryRun=All`).
     DryRun,
-}
-
-/// Which state of an object a change was decided on; the server refuses the change of any other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
-    /// Tells the object from a later one of its name.
-    pub uid: String,
-    /// Which state of it; opaque.
-    pub resource_version: String,
 }
 
 /// What is to become of an object.
@@ -70,10 +62,61 @@ pub enum Next<R> {
 /// What became of a change.
 #[derive(Debug, PartialEq)]
 pub enum Made<T, R> {
-    /// It was made; the object as the server has it then, unless it was deleted.
-    Done(Option<Stored<T>>),
+    /// It was made; the object as the server has it then.
+    Done(Stored<T>),
+    /// This became of the object that was to be deleted.
+    Removed(Removal),
     /// It was not, as [`Next::End`] said.
-    Ended(R),
+    Ended(R, Doubt),
+}
+
+/// Whether a change may have been made although the object is not as it was to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// It was not.
+    None,
+    /// An answer was lost, or the change was sent twice, so that it may have been made before others
+    /// changed the object again.
+    MayBeMade,
+}
+
+impl Doubt {
+    fn or(self, other: Self) -> Self {
+        match self {
+            Self::None => other,
+            Self::MayBeMade => self,
+        }
+    }
+
+    fn when(sent_before: bool) -> Self {
+        if sent_before {
+            Self::MayBeMade
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// What came of sending a change once.
+enum Sent<T> {
+    Made(Stored<T>),
+    Removed(Removal),
+    /// Somebody else was first.
+    Overtaken(Doubt),
+}
+
+/// What the server said to a change.
+enum Said<T> {
+    /// That it was made; the object that was meant.
+    Made(Stored<T>),
+    /// That the object is deleted, at once or as soon as nothing holds it.
+    Deletes,
+    /// Nothing: it has not seen it, or does not let this user do it.
+    Unmade(ClusterError),
+    /// That the object is not as it was decided on.
+    Overtaken(Doubt),
+    /// That it was not made, or nothing that can be believed.
+    Denied(Reply, ClusterError),
 }
 
 impl<T: Fact> Objects<T> {
@@ -86,7 +129,7 @@ impl<T: Fact> Objects<T> {
     /// # Errors
     ///
     /// [`ClusterError::Contended`] when the budget is spent, [`ClusterError::Invalid`],
-    /// [`ClusterError::Unresolved`] when an answer was lost and nobody knows what became of the change,
+    /// [`ClusterError::Unresolved`] when it was sent and it cannot be known what became of the change,
     /// and as any request. A lost answer is no error if the object is as wanted afterwards.
     pub async fn change<R>(
         &self,
@@ -97,24 +140,43 @@ impl<T: Fact> Objects<T> {
     ) -> Result<Made<T, R>, ClusterError> {
         let mut change = first;
         let mut budget = Budget::from(Instant::now());
+        let mut doubt = Doubt::None;
         loop {
             match self.once(name, &change, mode).await {
-                Ok(stored) => return Ok(Made::Done(stored)),
-                Err(error) if !is_overtaken(&error, &change) => return Err(error),
-                Err(_) => {}
+                Ok(Sent::Made(stored)) => return Ok(Made::Done(stored)),
+                Ok(Sent::Removed(removal)) => return Ok(Made::Removed(removal)),
+                Ok(Sent::Overtaken(more)) => doubt = doubt.or(more),
+                Err(error) => return Err(self.doubted(name, error, doubt)),
             }
             let Some(pause) = budget.next(Instant::now()) else {
-                return Err(ClusterError::Contended {
+                let contended = ClusterError::Contended {
                     path: self.path(name),
                     tries: budget.tried(),
-                });
+                };
+                return Err(self.doubted(name, contended, doubt));
             };
             tokio::time::sleep(pause).await;
-            let found = self.get(name).await?;
+            let found = self.look(name).await;
+            let found = found.map_err(|error| self.doubted(name, error, doubt))?;
             match again(found.as_ref()) {
                 Next::Send(next) => change = next,
-                Next::End(result) => return Ok(Made::Ended(result)),
+                Next::End(result) => return Ok(Made::Ended(result, doubt)),
             }
+        }
+    }
+
+    /// The error that ended a change which may have been made before.
+    fn doubted(&self, name: &str, error: ClusterError, doubt: Doubt) -> ClusterError {
+        match doubt {
+            Doubt::MayBeMade if !error.is_unknown() => self.unresolved(name, error.to_string()),
+            Doubt::MayBeMade | Doubt::None => error,
+        }
+    }
+
+    fn unresolved(&self, name: &str, reason: String) -> ClusterError {
+        ClusterError::Unresolved {
+            path: self.path(name),
+            reason,
         }
     }
 
@@ -124,56 +186,140 @@ impl<T: Fact> Objects<T> {
         name: &str,
         change: &Change,
         mode: WriteMode,
-    ) -> Result<Option<Stored<T>>, ClusterError> {
-        let (target, request) = self.request(name, change, mode);
-        let lost = match self.client.write(&target, &request).await {
-            Fate::Done(body) => match self.outcome(name, change, &target, &body)? {
-                Ok(stored) => return Ok(stored),
-                Err(reason) => self.unreadable(&target, reason),
-            },
-            Fate::Refused(error) => return Err(named_as(error, self.path(name))),
-            Fate::Lost(error) => error,
-        };
-        if mode == WriteMode::DryRun {
-            return Err(lost);
-        }
-        let unresolved = |reason: String| ClusterError::Unresolved {
-            path: self.path(name),
-            reason,
-        };
-        let found = self.get(name).await;
-        let found = found.map_err(|error| unresolved(format!("{lost}; {error}")))?;
-        match after_loss(change, found) {
-            Resolved::Made(stored) => Ok(stored),
-            Resolved::Overtaken => Err(overtaken(change, self.path(name))),
-            Resolved::AsBefore => Err(unresolved(format!(
-                "{lost}; when it was looked at again, it was as before"
-            ))),
+    ) -> Result<Sent<T>, ClusterError> {
+        match (self.send(name, change, mode).await, change) {
+            (Said::Made(stored), _) => Ok(Sent::Made(stored)),
+            (Said::Overtaken(doubt), _) => Ok(Sent::Overtaken(doubt)),
+            (Said::Unmade(error), _) => Err(error),
+            (Said::Denied(_, error), _) if mode == WriteMode::DryRun => Err(error),
+            (Said::Deletes, Change::Delete { on }) if mode == WriteMode::Store => {
+                self.after_deletion(name, on, Ok(())).await
+            }
+            (Said::Deletes, _) => Ok(Sent::Removed(Removal::Deleted)),
+            (Said::Denied(reply, error), Change::Delete { on }) => {
+                self.after_deletion(name, on, Err((reply, error))).await
+            }
+            (Said::Denied(reply, error), Change::Create { .. } | Change::Patch { .. }) => {
+                let found = self.look(name).await;
+                let found =
+                    found.map_err(|why| self.unresolved(name, format!("{error}; {why}")))?;
+                let is_ours = found
+                    .as_ref()
+                    .is_some_and(|found| is_of_run(change, &found.object));
+                match (after_loss(change, found), reply) {
+                    (Resolved::Made(stored), _) => Ok(Sent::Made(stored)),
+                    (Resolved::Overtaken, Reply::Accepted | Reply::Lost) => {
+                        Ok(Sent::Overtaken(Doubt::MayBeMade))
+                    }
+                    (Resolved::Overtaken, Reply::Refused) if is_ours => {
+                        Ok(Sent::Overtaken(Doubt::MayBeMade))
+                    }
+                    (Resolved::Overtaken | Resolved::AsBefore, Reply::Refused) => Err(error),
+                    (Resolved::AsBefore, Reply::Accepted | Reply::Lost) => {
+                        Err(self.unresolved(name, format!("{error}; {AS_BEFORE}")))
+                    }
+                }
+            }
         }
     }
 
-    /// What an answer says: the object, or in the inner error why it says nothing.
-    fn outcome(
+    /// Reads the object that was to be deleted, after the answer or its lack.
+    async fn after_deletion(
+        &self,
+        name: &str,
+        on: &State,
+        answer: Result<(), (Reply, ClusterError)>,
+    ) -> Result<Sent<T>, ClusterError> {
+        let found = self.look(name).await;
+        let seen = match &found {
+            Ok(found) => removal::seen(found.as_ref().map(|found| &found.object), on),
+            Err(_) => Seen::Unread,
+        };
+        let (reply, error) = match answer {
+            Ok(()) => (Reply::Accepted, None),
+            Err((reply, error)) => (reply, Some(error)),
+        };
+        match (removal::judge(reply, seen), error) {
+            (Verdict::Is(removal), _) => Ok(Sent::Removed(removal)),
+            (Verdict::Overtaken, _) => Ok(Sent::Overtaken(Doubt::None)),
+            (Verdict::Refused, Some(error)) => Err(error),
+            (Verdict::Refused | Verdict::Unresolved, error) => {
+                let accepted = || "the server said that it deletes it".to_owned();
+                let said = error.map_or_else(accepted, |error| error.to_string());
+                let why = found.err().map(|error| error.to_string());
+                let why = why.unwrap_or_else(|| AS_BEFORE.to_owned());
+                Err(self.unresolved(name, format!("{said}; {why}")))
+            }
+        }
+    }
+
+    /// The object as it is now, by its name, or of the list where the user may read nothing else.
+    async fn look(&self, name: &str) -> Result<Option<Stored<T>>, ClusterError> {
+        match self.get(name).await {
+            Err(ClusterError::Forbidden { .. }) => {}
+            found => return found,
+        }
+        let mut listed = self.list().await?;
+        let is_named =
+            |stored: &Stored<T>| stored.object["metadata"]["name"].as_str() == Some(name);
+        match (listed.objects.iter().position(is_named), listed.odd.pop()) {
+            (Some(place), _) => Ok(Some(listed.objects.swap_remove(place))),
+            (None, Some(odd)) => Err(odd),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Sends a change, once or until the server looks at it; what it says about this very object.
+    async fn send(&self, name: &str, change: &Change, mode: WriteMode) -> Said<T> {
+        let (target, request) = self.request(name, change, mode);
+        let written = self.client.write_or_wait(&target, &request).await;
+        let error = match written.fate {
+            Fate::Done(body) => match self.said(name, change, &target, &body) {
+                Ok(said) => return said,
+                Err(reason) => return Said::Denied(Reply::Lost, self.unreadable(&target, reason)),
+            },
+            Fate::Unmade(error) => return Said::Unmade(error),
+            Fate::Lost(error) => return Said::Denied(Reply::Lost, error),
+            Fate::Refused(error) => error,
+        };
+        if is_overtaken(&error, change) {
+            let is_sent_twice = written.was_sent_before && mode == WriteMode::Store;
+            return Said::Overtaken(Doubt::when(is_sent_twice));
+        }
+        Said::Denied(Reply::Refused, named_as(error, self.path(name)))
+    }
+
+    /// What the body of a success says, or why it says nothing about this change.
+    fn said(
         &self,
         name: &str,
         change: &Change,
         target: &Read,
         body: &[u8],
-    ) -> Result<Result<Option<Stored<T>>, String>, ClusterError> {
+    ) -> Result<Said<T>, String> {
         match change {
             Change::Create { .. } | Change::Patch { .. } => {
-                Ok(answer::named(self.version, name, body).map(Some))
+                let stored = answer::named(self.version, name, body)?;
+                if is_meant(change, &stored.object) {
+                    Ok(Said::Made(stored))
+                } else {
+                    Err(format!("it is about another object called {name:?}"))
+                }
             }
-            Change::Delete { .. } => match answer::deletion::<T>(self.version, name, body) {
-                Ok(Deletion::Done) => Ok(Ok(None)),
-                Ok(Deletion::Refused(status, message)) => Err(ClusterError::Refused {
-                    server: std::sync::Arc::clone(self.client.server()),
-                    path: target.path.clone(),
-                    status,
-                    message,
-                }),
-                Err(reason) => Ok(Err(reason)),
-            },
+            Change::Delete { on } => {
+                match answer::deletion::<T>(self.version, name, &on.uid, body)? {
+                    Deletion::Accepted => Ok(Said::Deletes),
+                    Deletion::Refused(status, message) => {
+                        let error = ClusterError::Refused {
+                            server: std::sync::Arc::clone(self.client.server()),
+                            path: target.path.clone(),
+                            status,
+                            message,
+                        };
+                        Ok(Said::Denied(Reply::Refused, error))
+                    }
+                }
+            }
         }
     }
 
@@ -241,11 +387,43 @@ fn body(change: &Change, mode: WriteMode) -> Value {
     }
 }
 
+/// What a look shows that does not tell what became of a change.
+const AS_BEFORE: &str = "when it was looked at again, it was as before";
+
+/// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
+fn is_of_run(change: &Change, found: &Value) -> bool {
+    let (sent, key) = match change {
+        Change::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
+        Change::Patch { patch, .. } => (patch, RuleMetadata::CHANGED_BY_RUN),
+        Change::Delete { .. } => return false,
+    };
+    let run = |object: &Value| {
+        object["metadata"]["annotations"][key]
+            .as_str()
+            .map(str::to_owned)
+    };
+    run(sent).is_some_and(|sent| run(found) == Some(sent))
+}
+
+/// Whether the object of an answer is the one that the change was for.
+fn is_meant(change: &Change, found: &Value) -> bool {
+    match change {
+        Change::Create { object } => {
+            let has_run =
+                object["metadata"]["annotations"][RuleMetadata::CREATED_BY_RUN].is_string();
+            !has_run || is_of_run(change, found)
+        }
+        Change::Patch { on, .. } | Change::Delete { on } => {
+            found["metadata"]["uid"].as_str() == Some(on.uid.as_str())
+        }
+    }
+}
+
 /// What became of a change whose answer was lost.
 #[derive(Debug, PartialEq)]
 enum Resolved<T> {
-    Made(Option<Stored<T>>),
-    /// Somebody else has changed the object since, so that it cannot be made any more.
+    Made(Stored<T>),
+    /// The object is in a state in which the change cannot be made any more.
     Overtaken,
     /// Nothing, as far as can be seen. The server may still be at it.
     AsBefore,
@@ -262,26 +440,22 @@ fn after_loss<T>(change: &Change, found: Option<Stored<T>>) -> Resolved<T> {
         is_of(stored, on) && text(stored, "resourceVersion") == on.resource_version
     };
     match (change, found) {
-        (Change::Create { object }, Some(found)) if contains(&found.object, object) => {
-            Resolved::Made(Some(found))
+        (Change::Create { object }, Some(found))
+            if contains(&found.object, object) && text(&found, "deletionTimestamp").is_empty() =>
+        {
+            Resolved::Made(found)
         }
         (Change::Create { .. }, Some(_)) => Resolved::Overtaken,
         (Change::Create { .. }, None) => Resolved::AsBefore,
         (Change::Patch { on, patch }, Some(found))
             if is_of(&found, on) && contains(&found.object, patch) =>
         {
-            Resolved::Made(Some(found))
+            Resolved::Made(found)
         }
         (Change::Patch { on, .. }, Some(found)) if is_at(&found, on) => Resolved::AsBefore,
         (Change::Patch { .. }, Some(_) | None) => Resolved::Overtaken,
-        (Change::Delete { .. }, None) => Resolved::Made(None),
-        (Change::Delete { on }, Some(found))
-            if !is_of(&found, on) || !text(&found, "deletionTimestamp").is_empty() =>
-        {
-            Resolved::Made(None)
-        }
-        (Change::Delete { on }, Some(found)) if is_at(&found, on) => Resolved::AsBefore,
-        (Change::Delete { .. }, Some(_)) => Resolved::Overtaken,
+        // Deletions are judged by `removal`.
+        (Change::Delete { .. }, _) => Resolved::AsBefore,
     }
 }
 
@@ -296,16 +470,6 @@ fn is_overtaken(error: &ClusterError, change: &Change) -> bool {
             error,
             ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
         ),
-    }
-}
-
-fn overtaken(change: &Change, path: String) -> ClusterError {
-    match change {
-        Change::Create { .. } => ClusterError::AlreadyExists { path },
-        Change::Patch { .. } | Change::Delete { .. } => ClusterError::Conflict {
-            path,
-            message: "it was changed while the answer was lost".to_owned(),
-        },
     }
 }
 
@@ -370,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_lost_answer_is_judged_by_what_is_there() {
-        let made = |found: Option<Stored<()>>| Resolved::Made(found);
+        let made = |found: Option<Stored<()>>| Resolved::Made(found.unwrap());
         let create = Change::Create {
             object: json!({"spec": {"effect": "x"}}),
         };
@@ -394,14 +558,39 @@ mod tests {
         assert_eq!(after_loss(&patch, at("v", "7", "x")), Resolved::Overtaken);
         assert_eq!(after_loss::<()>(&patch, None), Resolved::Overtaken);
 
-        let delete = Change::Delete { on: state("7") };
         let leaving = stored(json!({
-            "metadata": {"uid": "u", "resourceVersion": "8", "deletionTimestamp": "2026-11-21T01:00:00Z"},
+            "metadata": {"uid": "u", "deletionTimestamp": "2026-11-21T01:00:00Z"}, "spec": {"effect": "x"},
         }));
-        assert_eq!(after_loss::<()>(&delete, None), made(None));
-        assert_eq!(after_loss(&delete, leaving), made(None));
-        assert_eq!(after_loss(&delete, at("v", "9", "x")), made(None));
-        assert_eq!(after_loss(&delete, at("u", "7", "x")), Resolved::AsBefore);
-        assert_eq!(after_loss(&delete, at("u", "8", "x")), Resolved::Overtaken);
+        assert_eq!(after_loss(&create, leaving), Resolved::Overtaken);
+    }
+
+    #[test]
+    fn an_object_that_carries_the_uid_of_the_run_is_the_runs() {
+        let noted =
+            |key: &str, run: &str| json!({"metadata": {"uid": "u", "annotations": {key: run}}});
+        let create = Change::Create {
+            object: noted(RuleMetadata::CREATED_BY_RUN, "1"),
+        };
+        let patch = Change::Patch {
+            on: state("7"),
+            patch: noted(RuleMetadata::CHANGED_BY_RUN, "1"),
+        };
+        for (change, key) in [
+            (&create, RuleMetadata::CREATED_BY_RUN),
+            (&patch, RuleMetadata::CHANGED_BY_RUN),
+        ] {
+            assert!(is_of_run(change, &noted(key, "1")));
+            assert!(!is_of_run(change, &noted(key, "2")));
+            assert!(!is_of_run(change, &json!({"metadata": {"uid": "u"}})));
+        }
+        let nameless = Change::Create { object: json!({}) };
+        assert!(!is_of_run(&nameless, &json!({})), "no run is no run's");
+        assert!(is_meant(&create, &noted(RuleMetadata::CREATED_BY_RUN, "1")));
+        assert!(!is_meant(
+            &create,
+            &noted(RuleMetadata::CREATED_BY_RUN, "2")
+        ));
+        assert!(is_meant(&patch, &json!({"metadata": {"uid": "u"}})));
+        assert!(!is_meant(&patch, &json!({"metadata": {"uid": "v"}})));
     }
 }

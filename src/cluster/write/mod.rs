@@ -10,9 +10,13 @@ mod contain;
 mod identity;
 mod make;
 mod objects;
+mod removal;
+mod run;
 mod stored;
 
 pub use identity::user_name;
-pub use make::{Change, Made, Next, State, WriteMode};
+pub use make::{Change, Doubt, Made, Next, WriteMode};
 pub use objects::{Listed, Objects};
-pub use stored::Stored;
+pub use removal::Removal;
+pub use run::run_uid;
+pub use stored::{State, Stored};

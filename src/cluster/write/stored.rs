@@ -10,3 +10,12 @@ pub struct Stored<T> {
     /// What this plugin knows of it.
     pub fact: T,
 }
+
+/// Which state of an object a change was decided on; the server refuses the change of any other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Tells the object from a later one of its name.
+    pub uid: String,
+    /// Which state of it; opaque.
+    pub resource_version: String,
+}

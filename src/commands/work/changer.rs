@@ -9,18 +9,19 @@ use serde_json::Value;
 use super::accounts;
 use super::connect::failed;
 use super::dry_run::Change;
-use crate::cluster::{self, ClusterError, Made, Next, Rules, State, StoredRule, WriteMode};
+use crate::cluster::{self, ClusterError, Doubt, Made, Next, Rules, State, StoredRule, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, revert, too_old_for_none};
-use crate::decide::ledger::{Hindrance, Wish};
-use crate::decide::outcomes::{as_it_was, changed_by, deleted, made_as};
+use crate::decide::ledger::{Hindrance, Sending, Wish};
+use crate::decide::outcomes::{as_it_was, changed_by, made_as};
 use crate::decide::{
-    self, Brake, Existing, Meanwhile, Outcomes, RuleDraft, RulePatch, Step, Terms, brake, conflict,
+    self, Brake, Existing, Meanwhile, Outcomes, RuleDraft, RulePatch, Step, Terms, Writer, brake,
+    conflict,
 };
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::change::{ChangeOutcome, ChangedRule};
 use crate::report::happening::Happening;
@@ -36,11 +37,12 @@ pub(crate) enum Lines {
 
 /// Changes the rules of one cluster for one command.
 pub(crate) struct Changer<'a> {
-    rules: &'a Rules,
+    pub(super) rules: &'a Rules,
     change: Change,
     lines: Lines,
     context: &'a Context,
-    user: Option<String>,
+    /// Who changes them, as they note it.
+    writer: Writer,
     /// What became of the rules so far.
     pub(crate) outcomes: Outcomes,
     /// Of how many rules that is told as events.
@@ -55,7 +57,11 @@ impl<'a> Changer<'a> {
             change,
             lines: Lines::Printed,
             context,
-            user: None,
+            writer: Writer {
+                user: None,
+                // What is only tried is nobody's.
+                run: context.run.clone().filter(|_| change.dry_run.is_real()),
+            },
             outcomes: Outcomes::default(),
             told: 0,
         }
@@ -68,12 +74,16 @@ impl<'a> Changer<'a> {
 
     /// Notes on what is changed who does it; who that is may be unknown.
     pub(crate) fn by(self, user: Option<String>) -> Self {
-        Self { user, ..self }
+        let writer = Writer {
+            user,
+            ..self.writer
+        };
+        Self { writer, ..self }
     }
 
     /// As [`Changer::by`], for one that is at work already.
     pub(crate) fn set_user(&mut self, user: Option<String>) {
-        self.user = user;
+        self.writer.user = user;
     }
 
     /// What the command works with.
@@ -120,14 +130,10 @@ impl<'a> Changer<'a> {
         draft: &RuleDraft,
         terms: &Terms<'_>,
     ) -> Result<Value, Failure> {
-        let mut draft = draft.clone();
-        if let Some(user) = &self.user {
-            let key = RuleMetadata::CREATED_BY.to_owned();
-            draft.annotations.insert(key, user.clone());
-        }
+        let draft = self.writer.sign(draft.clone());
         let object = draft.object(self.rules.api_version());
         let name = draft.name.clone();
-        let Some(mode) = self.begin(&name) else {
+        let Some(mode) = self.begin(&name, Sending::Creation) else {
             self.done(made_as(&draft, ChangeOutcome::Created))?;
             return Ok(object);
         };
@@ -143,34 +149,47 @@ impl<'a> Changer<'a> {
         let wanted = draft.without_maker();
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
+            // What this run has made is created, whatever a second answer says.
+            let is_ours = fact.is_some_and(|rule| self.writer.has_made(rule));
+            verb = ChangeOutcome::Created;
             match decide::add::step(wanted.clone(), fact, &terms) {
-                Ok(Step::Create(_)) => {
-                    verb = ChangeOutcome::Created;
-                    Next::Send(cluster::Change::Create {
-                        object: object.clone(),
-                    })
-                }
+                Ok(Step::Create(_)) => Next::Send(cluster::Change::Create {
+                    object: object.clone(),
+                }),
                 Ok(Step::Change { rule, patch, .. }) => {
-                    verb = ChangeOutcome::Configured;
-                    Next::Send(patched(&rule, &patch.by(self.user.as_deref())))
+                    verb = made_or(is_ours, ChangeOutcome::Configured);
+                    Next::Send(patched(&rule, &self.writer.sign_patch(patch)))
                 }
                 Ok(Step::Keep { .. }) => {
+                    verb = made_or(is_ours, ChangeOutcome::Unchanged);
                     let object = found.map(|stored| stored.object.clone());
                     Next::End(Ok(object.unwrap_or_default()))
                 }
-                Err(failure) => Next::End(Err(failure)),
+                Err(failure) => {
+                    verb = made_or(is_ours, ChangeOutcome::Failed);
+                    Next::End(Err(failure))
+                }
             }
         });
         match made.await {
             Ok(Made::Done(stored)) => {
                 self.done(made_as(&draft, verb))?;
-                Ok(stored.map_or(Value::Null, |stored| stored.object))
+                Ok(stored.object)
             }
-            Ok(Made::Ended(Ok(object))) => {
-                self.done(made_as(&draft, ChangeOutcome::Unchanged))?;
+            Ok(Made::Removed(_)) => Ok(object),
+            Ok(Made::Ended(Ok(object), doubt)) => {
+                let made = made_as(&draft, verb);
+                self.done(if verb == ChangeOutcome::Unchanged {
+                    doubted(made, doubt)
+                } else {
+                    made
+                })?;
                 Ok(object)
             }
-            Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
+            Ok(Made::Ended(Err(failure), _)) if verb == ChangeOutcome::Created => {
+                Err(self.lost_again(made_as(&draft, verb), failure))
+            }
+            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
             Err(error) => Err(self.failed(&name, error)),
         }
     }
@@ -185,75 +204,49 @@ impl<'a> Changer<'a> {
         again: impl Fn(Option<&DeviceTaintRule>) -> bool,
     ) -> Result<Option<StoredRule>, Failure> {
         let name = decided_on.name.to_string();
-        let patch = patch.clone().by(self.user.as_deref());
-        let Some(mode) = self.begin(&name) else {
+        let patch = self.writer.sign_patch(patch.clone());
+        let Some(mode) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(decided_on, &patch))?;
             return Ok(None);
         };
         let first = patched(decided_on, &patch);
+        let mut is_ours = false;
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
-            match (conflict(decided_on, fact), fact) {
-                (Meanwhile::Ours, Some(fact)) => Next::Send(patched(fact, &patch)),
-                (Meanwhile::Ours, None) => Next::End((gone(&name), false)),
-                (Meanwhile::Theirs(failure), fact) => {
+            is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
+            match (conflict(decided_on, fact), found) {
+                (_, Some(found)) if is_ours && patch.is_in(&found.fact) => {
+                    Next::End(Ok(found.clone()))
+                }
+                (Meanwhile::Ours, Some(found)) => Next::Send(patched(&found.fact, &patch)),
+                (Meanwhile::Ours, None) => Next::End(Err((gone(&name), false))),
+                (Meanwhile::Theirs(failure), _) => {
                     let completes = is_still_there(decided_on, fact) && again(fact);
-                    Next::End((failure, completes))
+                    Next::End(Err((failure, completes)))
                 }
             }
         });
         match made.await {
-            Ok(Made::Done(stored)) => {
+            Ok(Made::Done(stored) | Made::Ended(Ok(stored), _)) => {
                 self.done(changed_by(decided_on, &patch))?;
-                Ok(stored)
+                Ok(Some(stored))
             }
-            Ok(Made::Ended((failure, completes))) => {
+            Ok(Made::Removed(_)) => Ok(None),
+            Ok(Made::Ended(Err((failure, completes)), doubt)) => {
                 let failure = if completes {
                     failure.ending(ExitStatus::TryAgain)
                 } else {
                     self.context.ledger.advise([look_first(&name)]);
                     failure
                 };
-                Err(self.refused(&name, failure))
+                Err(if is_ours {
+                    self.lost_again(changed_by(decided_on, &patch), failure)
+                } else {
+                    self.refused(&name, failure, doubt)
+                })
             }
             Err(error) => Err(self.failed(&name, error)),
         }
-    }
-
-    /// Deletes a rule with the same care.
-    pub(crate) async fn delete(&mut self, decided_on: &DeviceTaintRule) -> Result<(), Failure> {
-        let name = decided_on.name.to_string();
-        if let Some(mode) = self.begin(&name) {
-            let first = cluster::Change::Delete {
-                on: state(decided_on),
-            };
-            let made = self.rules.change(&name, first, mode, |found| {
-                let Some(found) = found.map(|stored| &stored.fact) else {
-                    // Somebody else was first, with the same wish.
-                    return Next::End(Ok(()));
-                };
-                if found.uid == decided_on.uid && found.metadata.deletion.is_some() {
-                    return Next::End(Ok(()));
-                }
-                match conflict(decided_on, Some(found)) {
-                    Meanwhile::Ours => Next::Send(cluster::Change::Delete { on: state(found) }),
-                    // The same command would delete it as it is by then.
-                    Meanwhile::Theirs(failure) if is_still_there(decided_on, Some(found)) => {
-                        Next::End(Err(failure.ending(ExitStatus::TryAgain)))
-                    }
-                    Meanwhile::Theirs(failure) => {
-                        self.context.ledger.advise([look_first(&name)]);
-                        Next::End(Err(failure))
-                    }
-                }
-            });
-            match made.await {
-                Ok(Made::Done(_) | Made::Ended(Ok(()))) => {}
-                Ok(Made::Ended(Err(failure))) => return Err(self.refused(&name, failure)),
-                Err(error) => return Err(self.failed(&name, error)),
-            }
-        }
-        self.done(deleted(decided_on))
     }
 
     /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
@@ -271,11 +264,12 @@ impl<'a> Changer<'a> {
                 self.unchanged(found)?;
                 return Ok(None);
             }
-            Err(failure) => return Err(self.refused(&name, failure)),
+            Err(failure) => return Err(self.refused(&name, failure, Doubt::None)),
         }
-        let patch = patch.clone().by(self.user.as_deref());
+        let patch = self.writer.sign_patch(patch.clone());
         let mut before = found.clone();
-        let Some(mode) = self.begin(&name) else {
+        let mut is_ours = false;
+        let Some(mode) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(&before, &patch))?;
             return Ok(Some(before));
         };
@@ -285,6 +279,7 @@ impl<'a> Changer<'a> {
                 let Some(found) = found.map(|stored| &stored.fact) else {
                     return Next::End(Err(gone(&name)));
                 };
+                is_ours = self.writer.has_changed(found);
                 // Whatever it is now, less is wanted.
                 match brake(found, to) {
                     Ok(Brake::Done) => Next::End(Ok(())),
@@ -296,15 +291,24 @@ impl<'a> Changer<'a> {
                 }
             });
         match made.await {
-            Ok(Made::Done(_)) => {
+            Ok(Made::Done(_) | Made::Removed(_)) => {
                 self.done(changed_by(&before, &patch))?;
                 Ok(Some(before))
             }
-            Ok(Made::Ended(Ok(()))) => {
-                self.done(ChangedRule::new(&name, ChangeOutcome::Unchanged))?;
+            // An earlier answer was lost, or came twice.
+            Ok(Made::Ended(Ok(()), _)) if is_ours => {
+                self.done(changed_by(&before, &patch))?;
+                Ok(Some(before))
+            }
+            Ok(Made::Ended(Ok(()), doubt)) => {
+                let unchanged = ChangedRule::new(&name, ChangeOutcome::Unchanged);
+                self.done(doubted(unchanged, doubt))?;
                 Ok(None)
             }
-            Ok(Made::Ended(Err(failure))) => Err(self.refused(&name, failure)),
+            Ok(Made::Ended(Err(failure), _)) if is_ours => {
+                Err(self.lost_again(changed_by(&before, &patch), failure))
+            }
+            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
             Err(error) => {
                 let too_old = error.is_invalid() && *to == Effect::None;
                 let failure = self.failed(&name, error);
@@ -326,7 +330,8 @@ impl<'a> Changer<'a> {
         to: &Effect,
     ) -> Result<Revert, Failure> {
         let name = before.name.as_str();
-        self.context.ledger.begin(name);
+        let patch = &self.writer.sign_patch(patch.clone());
+        self.context.ledger.begin(name, Sending::Change);
         let found = self.rules.get(name).await;
         let found = found.map_err(|error| self.failed(name, error))?;
         let decided = |found: Option<&StoredRule>| {
@@ -336,14 +341,19 @@ impl<'a> Changer<'a> {
                 (back, _) => Next::End(back),
             }
         };
+        // Once it was sent, what it asks for may be there by it.
+        let again = |found: Option<&StoredRule>| match found {
+            Some(found) if patch.is_in(&found.fact) => Next::End(Revert::GiveBack),
+            Some(_) | None => decided(found),
+        };
         let back = match decided(found.as_ref()) {
             Next::End(back) => back,
             Next::Send(first) => {
-                let made = self.rules.change(name, first, WriteMode::Store, decided);
+                let made = self.rules.change(name, first, WriteMode::Store, again);
                 let made = made.await;
                 match made.map_err(|error| self.failed(name, error))? {
-                    Made::Done(_) => Revert::GiveBack,
-                    Made::Ended(back) => back,
+                    Made::Done(_) | Made::Removed(_) => Revert::GiveBack,
+                    Made::Ended(back, _) => back,
                 }
             }
         };
@@ -404,15 +414,15 @@ impl<'a> Changer<'a> {
     }
 
     /// Notes that the change of this rule is sent next, and says how, if it is.
-    fn begin(&self, name: &str) -> Option<WriteMode> {
+    pub(super) fn begin(&self, name: &str, kind: Sending) -> Option<WriteMode> {
         if self.change.dry_run.is_real() {
-            self.context.ledger.begin(name);
+            self.context.ledger.begin(name, kind);
         }
         self.change.mode()
     }
 
     /// Notes and prints what became of a rule.
-    fn done(&mut self, rule: ChangedRule) -> Result<(), Failure> {
+    pub(super) fn done(&mut self, rule: ChangedRule) -> Result<(), Failure> {
         let ledger = &self.context.ledger;
         if self.change.dry_run.is_real() {
             if rule.changed == Some(false) {
@@ -431,15 +441,29 @@ impl<'a> Changer<'a> {
     }
 
     /// The command cannot go on, since a decision does not stand.
-    fn refused(&mut self, name: &str, failure: Failure) -> Failure {
-        self.context.ledger.failed();
-        self.outcomes.ended(name, ChangeOutcome::Failed, &failure);
+    pub(super) fn refused(&mut self, name: &str, failure: Failure, doubt: Doubt) -> Failure {
+        let outcome = match doubt {
+            Doubt::None => {
+                self.context.ledger.failed();
+                ChangeOutcome::Failed
+            }
+            Doubt::MayBeMade => ChangeOutcome::Unknown,
+        };
+        self.outcomes.ended(name, outcome, &failure);
+        self.tell();
+        failure
+    }
+
+    /// The command cannot go on, since what it has `done` was changed again by somebody else.
+    fn lost_again(&mut self, done: ChangedRule, failure: Failure) -> Failure {
+        self.context.ledger.done(&done.name, done.outcome.as_str());
+        self.outcomes.add(done.with_error(failure.to_string()));
         self.tell();
         failure
     }
 
     /// The command cannot go on, since a change was not made, or nobody knows whether it was.
-    fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
+    pub(super) fn failed(&mut self, name: &str, error: ClusterError) -> Failure {
         let outcome = if error.is_unknown() {
             ChangeOutcome::Unknown
         } else {
@@ -481,6 +505,23 @@ fn hindrance(failure: &Failure) -> Hindrance {
         | ExitStatus::Unchanged
         | ExitStatus::Refused
         | ExitStatus::Incomplete => Hindrance::Decided,
+    }
+}
+
+/// Created, where this run has made it, else `other`.
+fn made_or(is_ours: bool, other: ChangeOutcome) -> ChangeOutcome {
+    if is_ours {
+        ChangeOutcome::Created
+    } else {
+        other
+    }
+}
+
+/// A rule that is as wanted, and may be so by a change whose answer was lost.
+fn doubted(rule: ChangedRule, doubt: Doubt) -> ChangedRule {
+    match doubt {
+        Doubt::None => rule,
+        Doubt::MayBeMade => rule.with_changed(None),
     }
 }
 

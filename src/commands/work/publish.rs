@@ -13,8 +13,9 @@ use super::dry_run::Change;
 use super::look::Look;
 use crate::cluster::{ClusterError, Rules, StoredRule};
 use crate::commands::context::Context;
+use crate::decide::outcomes::held;
 use crate::decide::publish::{
-    check_preview, previews, removed_meanwhile, what_stays, with_what_is_left,
+    PreviewRules, check_preview, previews, removed_meanwhile, what_stays, with_what_is_left,
 };
 use crate::decide::{Existing, RuleDraft, Terms};
 use crate::engine::{ConsideredTaint, Semantics};
@@ -35,8 +36,8 @@ pub(crate) struct Publication<'a> {
     drafts: Vec<RuleDraft>,
     semantics: Semantics,
     now: jiff::Timestamp,
-    /// Whether any of the rules may be there: nobody was denied from making the first.
-    may_stay: bool,
+    /// Which of the rules are there, as far as that is known.
+    there: PreviewRules,
 }
 
 impl<'a> Publication<'a> {
@@ -57,7 +58,7 @@ impl<'a> Publication<'a> {
             drafts: previews(considered, &look.semantics)?,
             semantics: look.semantics,
             now: look.now,
-            may_stay: false,
+            there: PreviewRules::default(),
         })
     }
 
@@ -83,10 +84,13 @@ impl<'a> Publication<'a> {
             semantics: &self.semantics,
             now: self.now,
         };
+        self.there.send(&draft.name);
         let made = self.changer.create(draft, &terms).await;
-        let error = made.as_ref().err().and_then(Failure::cause);
-        if !matches!(error, Some(ClusterError::Forbidden { .. })) {
-            self.may_stay = true;
+        let cause: Option<&ClusterError> = made.as_ref().err().and_then(Failure::cause);
+        match &made {
+            Ok(_) => self.there.made(&draft.name),
+            Err(_) if cause.is_some_and(ClusterError::is_unknown) => {}
+            Err(_) => self.there.gone(&draft.name),
         }
         made.map(|_| ())
     }
@@ -125,15 +129,26 @@ impl<'a> Publication<'a> {
     async fn remove(&mut self, draft: &RuleDraft) -> Result<(), Failure> {
         let found = self.rules.get(&draft.name).await.map_err(failed)?;
         let Some(StoredRule { fact: rule, .. }) = found else {
+            self.there.not_found(&draft.name);
             return Ok(());
         };
         check_preview(&rule, draft)?;
-        self.changer.delete(&rule).await
+        let removed = self.changer.delete(&rule).await?;
+        if removed.is_there() {
+            return Err(held(&rule));
+        }
+        self.there.gone(&draft.name);
+        Ok(())
+    }
+
+    /// The failure with what may have been created by then.
+    pub(crate) fn with_possible(&self, failure: Failure) -> Failure {
+        self.there.with_possible(failure)
     }
 
     /// Says on standard error that the rules stay, if any was made.
     pub(crate) fn tell_what_stays(&self) {
-        if self.may_stay {
+        if self.there.any_is_there() {
             let printer = &self.changer.context().printer;
             printer.note(&what_stays(&self.drafts));
         }

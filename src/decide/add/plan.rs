@@ -82,6 +82,9 @@ fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePa
         patch.labels.remove(RuleMetadata::BATCH);
     }
     patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
+    // Which run has made it is a note of whoever did; a manifest may have that of another rule.
+    patch.annotations.remove(RuleMetadata::CREATED_BY_RUN);
+    patch.annotations.remove(RuleMetadata::CHANGED_BY_RUN);
     // What its device was when it was made stays noted, unless somebody means what is there now.
     if terms.existing == Existing::Kept {
         patch.annotations.remove(RuleMetadata::IDENTITY);

@@ -142,7 +142,8 @@ impl Try<'_> {
                 "created" => after.is_some() && version(before) != version(after),
                 "configured" => after.is_some() && version(before) != version(after),
                 "unchanged" => after.is_some(),
-                "deleted" => after.is_none_or(|rule| rule.deleted),
+                "deleted" | "already deleted" | "gone" => after.is_none(),
+                "deletion requested" => after.is_none_or(|rule| rule.deleted),
                 "observed" | "evicted" => before == after,
                 "reverted" => true,
                 _ => false,
@@ -162,7 +163,8 @@ impl Try<'_> {
         if self.run.stderr.contains("nothing was changed") && self.before != self.after {
             return false;
         }
-        let (changed, unknown, open) = (said("changed"), said("not known"), said("not changed"));
+        let (changed, open) = (said("changed"), said("not changed"));
+        let unknown = [said("not known"), said("may have been created")].concat();
         let mut names = self.before.keys().chain(self.after.keys());
         names.all(|name| {
             let same = self.before.get(name) == self.after.get(name);

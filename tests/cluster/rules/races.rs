@@ -62,8 +62,9 @@ async fn changed(rules: &Rules, before: &StoredRule, wish: &RulePatch) -> Option
     let name = before.fact.name.as_str();
     let made = rules.change(name, first, WriteMode::Store, |_| Next::End(()));
     match made.await.expect("an answer") {
-        Made::Done(stored) => Some(stored.expect("it is there")),
-        Made::Ended(()) => None,
+        Made::Done(stored) => Some(stored),
+        Made::Removed(removal) => panic!("{removal:?}"),
+        Made::Ended((), _) => None,
     }
 }
 

@@ -192,9 +192,13 @@ impl<'a> World<'a> {
             .filter(|rule| rule["spec"]["deviceSelector"]["driver"] == *self.driver)
             .map(|mut rule| {
                 let metadata = &rule["metadata"];
+                let mut annotations = metadata["annotations"].clone();
+                if let Some(annotations) = annotations.as_object_mut() {
+                    annotations.retain(|key, _| !key.ends_with("-by-run"));
+                }
                 let kept = json!({
                     "name": metadata["name"], "labels": metadata["labels"],
-                    "annotations": metadata["annotations"], "generation": metadata["generation"],
+                    "annotations": annotations, "generation": metadata["generation"],
                 });
                 rule["metadata"] = kept;
                 rule["spec"]["taint"]["timeAdded"] = Value::Null;

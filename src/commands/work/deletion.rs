@@ -1,0 +1,72 @@
+//! Deleting rules, and what is said of each.
+
+use super::changer::{Changer, state};
+use crate::cluster::{self, Doubt, Made, Next, Removal, WriteMode};
+use crate::decide::conflict::made_anew;
+use crate::decide::ledger::Sending;
+use crate::decide::outcomes::Removed;
+use crate::decide::{Meanwhile, conflict};
+use crate::error::{ExitStatus, Failure};
+use crate::model::DeviceTaintRule;
+
+impl Changer<'_> {
+    /// Deletes a rule with the same care.
+    pub(crate) async fn delete(
+        &mut self,
+        decided_on: &DeviceTaintRule,
+    ) -> Result<Removed, Failure> {
+        let name = decided_on.name.to_string();
+        let removed = match self.begin(&name, Sending::Change) {
+            None => Removed::Deleted,
+            Some(_) if decided_on.metadata.deletion.is_some() => Removed::RequestedBefore,
+            Some(mode) => self.delete_in(decided_on, mode).await?,
+        };
+        self.done(removed.told(decided_on))?;
+        Ok(removed)
+    }
+
+    async fn delete_in(
+        &mut self,
+        decided_on: &DeviceTaintRule,
+        mode: WriteMode,
+    ) -> Result<Removed, Failure> {
+        let name = decided_on.name.to_string();
+        let first = cluster::Change::Delete {
+            on: state(decided_on),
+        };
+        let mut another = None;
+        let made = self.rules.change(&name, first, mode, |found| {
+            // Somebody else was first, with the same wish; another of its name is not meant.
+            let found = found.map(|stored| &stored.fact);
+            another = found.and_then(|found| made_anew(decided_on, found));
+            let Some(found) = found.filter(|_| another.is_none()) else {
+                return Next::End(Ok(Removed::Already));
+            };
+            if found.metadata.deletion.is_some() {
+                return Next::End(Ok(Removed::RequestedBefore));
+            }
+            match conflict(decided_on, Some(found)) {
+                Meanwhile::Ours => Next::Send(cluster::Change::Delete { on: state(found) }),
+                // The same command would delete it as it is by then.
+                Meanwhile::Theirs(failure) => Next::End(Err(failure.ending(ExitStatus::TryAgain))),
+            }
+        });
+        let made = made.await;
+        if let Some(line) = another {
+            self.note(line);
+        }
+        match made {
+            Ok(Made::Removed(Removal::Deleted) | Made::Done(_)) => Ok(Removed::Deleted),
+            Ok(Made::Removed(Removal::Gone)) => Ok(Removed::Gone),
+            Ok(Made::Removed(Removal::Requested)) => Ok(Removed::Requested),
+            Ok(Made::Removed(Removal::Leaving)) => Ok(Removed::Leaving),
+            Ok(Made::Ended(Ok(removed), Doubt::None)) => Ok(removed),
+            Ok(Made::Ended(Ok(removed), Doubt::MayBeMade)) if removed.is_there() => {
+                Ok(Removed::Leaving)
+            }
+            Ok(Made::Ended(Ok(_), Doubt::MayBeMade)) => Ok(Removed::Gone),
+            Ok(Made::Ended(Err(failure), doubt)) => Err(self.refused(&name, failure, doubt)),
+            Err(error) => Err(self.failed(&name, error)),
+        }
+    }
+}
