@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::task::JoinHandle;
 use tonic::body::Body;
@@ -20,8 +20,27 @@ use tower::Service;
 
 use super::KubeletError;
 
-/// How a connection ended.
-pub(super) type Ended = JoinHandle<hyper::Result<()>>;
+/// The most that headers take, and trailers: a kubelet sends some hundred bytes of them.
+const LONGEST_HEADERS: u32 = 64 << 10;
+/// What may be on its way before it is asked for: an answer is read as fast as it comes.
+const WINDOW: u32 = 1 << 20;
+
+/// How a connection ends, which is over when nobody asks any more.
+pub(super) struct Ended(JoinHandle<hyper::Result<()>>);
+
+impl Ended {
+    /// What was wrong with it, if anything was.
+    pub(super) async fn known(mut self) -> Option<hyper::Error> {
+        let ended = (&mut self.0).await;
+        ended.ok().and_then(Result::err)
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// An open connection.
 #[derive(Clone)]
@@ -33,9 +52,14 @@ impl Connection {
     pub(super) async fn open(path: &Path) -> Result<(Self, Ended), KubeletError> {
         let stream = connect(path).await;
         let stream = stream.map_err(|error| cannot_open(path, error))?;
-        let shaken = handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let shaken = Builder::new(TokioExecutor::new())
+            .max_header_list_size(LONGEST_HEADERS)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .handshake(TokioIo::new(stream))
+            .await;
         let (sender, connection) = shaken.map_err(|error| unshaken(path, &error))?;
-        Ok((Self(sender), tokio::spawn(connection)))
+        Ok((Self(sender), Ended(tokio::spawn(connection))))
     }
 }
 

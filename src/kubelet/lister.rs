@@ -6,26 +6,30 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Uri;
 use http::uri::PathAndQuery;
 use prost::Message;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
-use tonic::{Code, Request, Status};
-use tonic_prost::ProstCodec;
+use tonic::{Code, Request, Status, Streaming};
 
 use super::KubeletError;
+use super::codec::Raw;
 use super::connection::{Connection, Ended, chain, hung_up};
 use crate::model::{Allocatable, Dialect, InUse, NamespacedName, PodInUse};
 use crate::wire::podresources::{
     AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,
-    ListPodResourcesResponse,
+    ListPodResourcesResponse, Weighed,
 };
 
 /// Where a kubelet listens, unless it has another root folder.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
-/// The longest answer that is read: a node has some hundred pods, and this is room for a million.
-const LONGEST: usize = 256 << 20;
+/// The longest answer that is read, as other clients of kubelets have it: a node has some hundred pods, and
+/// this is room for ten thousand.
+const LONGEST: usize = 16 << 20;
+/// What an answer may take once it is decoded; ten thousand pods with claims take the half of it.
+const HEAVIEST: usize = 32 << 20;
 /// For how long is waited after a refusal for asking too often.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -147,7 +151,7 @@ impl Lister {
     ) -> Result<Answered<A>, KubeletError>
     where
         Q: Message + Clone + 'static,
-        A: Message + Default + 'static,
+        A: Message + Weighed + Default + 'static,
     {
         let end = Instant::now().checked_add(self.limit);
         let end = end.unwrap_or_else(Instant::now);
@@ -182,7 +186,7 @@ impl Lister {
     ) -> Result<Answered<A>, KubeletError>
     where
         Q: Message + 'static,
-        A: Message + Default + 'static,
+        A: Message + Weighed + Default + 'static,
     {
         let (connection, ended) = Connection::open(&self.path).await?;
         // The name of the host plays no part on a socket.
@@ -190,16 +194,37 @@ impl Lister {
             .max_decoding_message_size(LONGEST);
         let ready = client.ready().await;
         ready.map_err(|error| self.foreign(error.to_string()))?;
-        let codec: ProstCodec<Q, A> = ProstCodec::default();
         let method = PathAndQuery::from_static(method);
-        match client.unary(Request::new(question), method, codec).await {
-            Ok(response) => Ok(Answered::Said(response.into_inner())),
+        let asked = client.server_streaming(Request::new(question), method, Raw::new());
+        let answered = match asked.await {
+            Ok(answer) => only(answer.into_inner()).await,
+            Err(status) => Err(status),
+        };
+        match answered {
+            Ok(message) => self.decoded(&message).map(Answered::Said),
             Err(status) if is_transport(&status) => {
                 drop(client);
                 Err(self.broken(&status, ended).await)
             }
+            Err(status) if status.message().contains(TOO_LARGE) => Err(self.too_long()),
             Err(status) => Ok(Answered::Refused(status)),
         }
+    }
+
+    /// The answer that a message is, if it is one, and if there is room for it.
+    fn decoded<A: Message + Weighed + Default>(&self, message: &[u8]) -> Result<A, KubeletError> {
+        match A::SHAPE.weight(message) {
+            Some(weight) if weight > HEAVIEST => Err(self.too_long()),
+            Some(_) => A::decode(message).map_err(|error| self.foreign(error.to_string())),
+            None => Err(self.foreign("it is no message of that API".to_owned())),
+        }
+    }
+
+    fn too_long(&self) -> KubeletError {
+        let most = LONGEST >> 20;
+        self.foreign(format!(
+            "its answer is longer than {most} MiB, which no node's is"
+        ))
     }
 
     fn no_pod(&self, pod: &NamespacedName) -> KubeletError {
@@ -219,8 +244,8 @@ impl Lister {
     /// Who does not speak HTTP/2, or no gRPC, is somebody else; who hung up is a kubelet that broke.
     async fn broken(&self, status: &Status, ended: Ended) -> KubeletError {
         // What was wrong with the connection is known to the connection alone.
-        let ended = timeout(PAUSE, ended).await;
-        if let Ok(Ok(Err(error))) = ended
+        let ended = timeout(PAUSE, ended.known()).await;
+        if let Ok(Some(error)) = ended
             && !hung_up(&error)
         {
             return self.foreign(chain(&error));
@@ -243,6 +268,24 @@ impl Lister {
         } else {
             KubeletError::Refused { path, why }
         }
+    }
+}
+
+/// What tonic says of a message that is longer than it may be.
+///
+/// Upstream: `StreamingInner::decode_chunk` in `tonic/src/codec/decode.rs`.
+const TOO_LARGE: &str = "message length too large";
+
+/// The one message of an answer, once it is known that no other follows: whoever never stops answers
+/// nothing.
+async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
+    let missing = || Status::internal("Missing response message");
+    let message = answer.message().await?.ok_or_else(missing)?;
+    match answer.message().await? {
+        None => Ok(message),
+        Some(_) => Err(Status::internal(
+            "more than one message without a grpc-status",
+        )),
     }
 }
 

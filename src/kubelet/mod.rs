@@ -4,6 +4,7 @@
 //! asked with gRPC over a socket that only root of that node can open. Nothing is concluded from silence:
 //! what a kubelet cannot say is an error, or marked in what it says.
 
+mod codec;
 mod connection;
 mod error;
 mod lister;

@@ -64,6 +64,7 @@ mod unambiguous;
 mod versions;
 mod walk;
 mod watch;
+pub mod weight;
 mod workload;
 mod written;
 mod yaml;

@@ -10,6 +10,83 @@ use crate::model::{
     Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
     PinnedMemory, PluginDevices, PodInUse,
 };
+use crate::wire::weight::Shape;
+
+/// What an answer of the API takes in memory.
+pub trait Weighed {
+    /// Its messages.
+    const SHAPE: Shape;
+}
+
+const NUMA_NODE: Shape = Shape {
+    size: size_of::<NumaNode>(),
+    messages: &[],
+    numbers: &[],
+};
+const TOPOLOGY: Shape = Shape {
+    size: size_of::<TopologyInfo>(),
+    messages: &[(1, &NUMA_NODE)],
+    numbers: &[],
+};
+const MEMORY: Shape = Shape {
+    size: size_of::<ContainerMemory>(),
+    messages: &[(3, &TOPOLOGY)],
+    numbers: &[],
+};
+const DEVICES: Shape = Shape {
+    size: size_of::<ContainerDevices>(),
+    messages: &[(3, &TOPOLOGY)],
+    numbers: &[],
+};
+const CDI_DEVICE: Shape = Shape {
+    size: size_of::<CdiDevice>(),
+    messages: &[],
+    numbers: &[],
+};
+const CLAIM_RESOURCE: Shape = Shape {
+    size: size_of::<ClaimResource>(),
+    messages: &[(1, &CDI_DEVICE)],
+    numbers: &[],
+};
+const DYNAMIC_RESOURCE: Shape = Shape {
+    size: size_of::<DynamicResource>(),
+    messages: &[(4, &CLAIM_RESOURCE)],
+    numbers: &[],
+};
+const CONTAINER: Shape = Shape {
+    size: size_of::<ContainerResources>(),
+    messages: &[(2, &DEVICES), (4, &MEMORY), (5, &DYNAMIC_RESOURCE)],
+    numbers: &[3],
+};
+const POD: Shape = Shape {
+    size: size_of::<PodResources>(),
+    messages: &[(3, &CONTAINER), (5, &MEMORY)],
+    numbers: &[4],
+};
+
+impl Weighed for ListPodResourcesResponse {
+    const SHAPE: Shape = Shape {
+        size: size_of::<Self>(),
+        messages: &[(1, &POD)],
+        numbers: &[],
+    };
+}
+
+impl Weighed for GetPodResourcesResponse {
+    const SHAPE: Shape = Shape {
+        size: size_of::<Self>(),
+        messages: &[(1, &POD)],
+        numbers: &[],
+    };
+}
+
+impl Weighed for AllocatableResourcesResponse {
+    const SHAPE: Shape = Shape {
+        size: size_of::<Self>(),
+        messages: &[(1, &DEVICES), (3, &MEMORY)],
+        numbers: &[2],
+    };
+}
 
 /// Asks for everything; it is the same message in both versions.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
@@ -391,5 +468,34 @@ mod tests {
             .map(|pod| pod.name.name.to_string())
             .collect();
         assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_an_answer_weighs_is_known_before_it_is_decoded() {
+        // Pods without a name: two bytes each on the wire.
+        let hostile = [0x0a, 0].repeat(1_000_000);
+        let weight = ListPodResourcesResponse::SHAPE.weight(&hostile).unwrap();
+        assert!(weight > 100_000_000, "{weight}");
+        let honest = ListPodResourcesResponse {
+            pod_resources: vec![PodResources {
+                name: "train-0".to_owned(),
+                containers: vec![ContainerResources {
+                    cpu_ids: vec![1, 2],
+                    dynamic_resources: vec![DynamicResource {
+                        claim_resources: vec![resource("a", "gpu-0", &["a=0"])],
+                        ..DynamicResource::default()
+                    }],
+                    ..ContainerResources::default()
+                }],
+                ..PodResources::default()
+            }],
+        };
+        let bytes = prost::Message::encode_to_vec(&honest);
+        let weight = ListPodResourcesResponse::SHAPE.weight(&bytes).unwrap();
+        let sizes = size_of::<PodResources>()
+            + size_of::<ContainerResources>()
+            + size_of::<DynamicResource>()
+            + size_of::<ClaimResource>();
+        assert!((sizes..4 * sizes).contains(&weight), "{weight} of {sizes}");
     }
 }
