@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::life::{few, progress_line, remaining_line, slowest};
 use super::wait::Left;
 use crate::engine::life::{Obstacle, Remaining};
-use crate::engine::settle::{Facts, Observation, Step};
+use crate::engine::settle::{Facts, Observation, Open, Step};
 use crate::model::DeviceTaintRule;
 
 /// What one look has shown, for whoever waits.
@@ -34,7 +34,16 @@ impl Glance {
     /// What an observation comes to.
     #[must_use]
     pub fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
-        let state = progress_line(facts.left, seen.all, seen.spared);
+        let is_partial = seen
+            .open
+            .iter()
+            .any(|open| matches!(open, Open::Unevaluated(_)));
+        let state = if is_partial {
+            // How many are gone is what nobody knows then, and no zero.
+            format!("at least {} left", facts.left.len())
+        } else {
+            progress_line(facts.left, seen.all, seen.spared)
+        };
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
             (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
@@ -69,6 +78,18 @@ impl Glance {
     }
 }
 
+impl Glance {
+    /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
+    /// not looked at any more, nor where they cannot be read.
+    #[must_use]
+    pub fn shows_progress(&self) -> bool {
+        match self.step {
+            Step::Never(_) => false,
+            Step::Met | Step::TimedOut | Step::WaitUntil(_) | Step::ReadAgain => true,
+        }
+    }
+}
+
 fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
     let due = left.iter().filter_map(|left| match left.obstacle {
         Obstacle::Tolerates { until } => Some(until),
@@ -85,7 +106,8 @@ fn last_due(left: &[Remaining<'_>]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settle::{Freshness, Open};
+    use crate::engine::settle::{Freshness, Never};
+    use crate::model::{Affects, Gap};
     use crate::report::testing;
 
     fn facts<'a>(left: &'a [Remaining<'a>]) -> Facts<'a> {
@@ -126,5 +148,26 @@ mod tests {
         assert_eq!(over.left.len(), 1);
         let rules = Glance::of_rules(seen(Step::ReadAgain), facts(&[]), testing::now());
         assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told_as_zeros() {
+        let gap = Gap {
+            what: "pods".to_owned(),
+            why: "they cannot be read".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let seen = |step, open| Observation {
+            step,
+            open,
+            all: 0,
+            spared: 0,
+        };
+        let partial = seen(Step::ReadAgain, vec![Open::Unevaluated(&gap)]);
+        let glance = Glance::new(partial, facts(&[]), testing::now());
+        assert_eq!(glance.state, "at least 0 left");
+        let gone = Step::Never(Never::Gone("drain".into()));
+        let glance = Glance::new(seen(gone, Vec::new()), facts(&[]), testing::now());
+        assert!(!glance.shows_progress(), "whose pods were not looked at");
     }
 }

@@ -127,12 +127,14 @@ impl Wait<'_> {
                 context.printer.warn(&Oddity::from(odd).line());
             }
             context.ledger.advise((self.advice)(&glance.rules));
-            context.ledger.left(&glance.line);
-            match self.goal {
-                Goal::Evicted => progress.say(&glance.state, &glance.line),
-                Goal::Observed | Goal::Deleted => {}
+            if glance.shows_progress() {
+                context.ledger.left(&glance.line);
+                match self.goal {
+                    Goal::Evicted => progress.say(&glance.state, &glance.line),
+                    Goal::Observed | Goal::Deleted => {}
+                }
+                self.tell(&glance, &mut told, context);
             }
-            self.tell(&glance, &mut told, context);
             if !warned && let Some(short) = self.shortfall(&glance, began) {
                 context
                     .printer
