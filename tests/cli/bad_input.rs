@@ -239,7 +239,7 @@ const HOSTILE: [&str; 6] = [
     "\u{7}",
 ];
 
-fn assert_harmless(name: &str, run: &Run) {
+pub(crate) fn assert_harmless(name: &str, run: &Run) {
     for text in [&run.stdout, &run.stderr] {
         let raw = text
             .chars()
@@ -281,7 +281,7 @@ fn hostile_arguments_never_reach_the_terminal_raw() {
 }
 
 /// A cluster whose every text holds characters that must not be printed.
-fn hostile_cluster(hostile: &str) -> String {
+pub(crate) fn hostile_cluster(hostile: &str) -> String {
     let odd = |text: &str| format!("{text}{hostile}{text}");
     let taint = json!({"key": odd("k"), "value": odd("v"), "effect": odd("Melt")});
     json!({"apiVersion": "v1", "kind": "List", "items": [

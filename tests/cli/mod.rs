@@ -7,6 +7,7 @@ mod explain;
 mod formats;
 mod harness;
 mod help;
+mod hostile;
 mod policy;
 mod preview;
 mod rules;
