@@ -8,6 +8,7 @@ mod documentation;
 mod layout;
 mod manifest;
 mod names;
+mod repository;
 mod source;
 mod table;
 
