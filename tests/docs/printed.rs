@@ -61,6 +61,76 @@ fn commands_print_what_the_documentation_says() {
     assert!(run > 30, "only {run} commands");
 }
 
+/// Programs of somebody who has the source, cargo and kubectl: `cargo install` installs, and kubectl finds
+/// plugins in `PATH`.
+const NEWCOMER: [(&str, &str); 2] = [
+    (
+        "cargo",
+        "#!/bin/sh\n[ \"$1\" = install ] || exit 98\nln -s \"$PLUGIN\" \"$BIN/kubectl-devicetaint\"\n",
+    ),
+    (
+        "kubectl",
+        "#!/bin/sh\n[ \"$1\" = devicetaint ] || exit 98\nshift\ncommand -v kubectl-devicetaint >/dev/null || exit 99\nexec kubectl-devicetaint \"$@\"\n",
+    ),
+];
+
+/// The commands of a block, those that go on in the next line in one.
+fn typed(info: &str, content: &str) -> Vec<String> {
+    let joined = content.replace("\\\n", " ");
+    let lines = joined.lines().map(str::trim);
+    let commands = lines.filter_map(|line| match info {
+        "console" => line.strip_prefix("$ "),
+        "sh" => (!line.is_empty()).then_some(line),
+        _ => None,
+    });
+    commands.map(str::to_owned).collect()
+}
+
+/// What is typed first has to be there: the plugin is installed before it is called.
+#[test]
+fn blocks_of_the_readme_work_in_their_order() {
+    let bin = tempfile::tempdir().unwrap();
+    for (name, script) in NEWCOMER {
+        let file = bin.path().join(name);
+        std::fs::write(&file, script).unwrap();
+        std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let mut run = 0;
+    for (info, content) in crate::page::code_blocks(&text) {
+        for command in typed(&info, &text[content]) {
+            let output = shell(bin.path())
+                .env("PLUGIN", PLUGIN)
+                .env("BIN", bin.path())
+                .args(["-c", &command])
+                .current_dir(root())
+                .output()
+                .unwrap();
+            let missing = [98, 99, 126, 127];
+            let code = output.status.code().unwrap();
+            assert!(!missing.contains(&code), "{command} ends with {code}");
+            run += 1;
+        }
+    }
+    assert!(run > 8, "only {run} commands");
+}
+
+/// A reader who does not scroll knows what it is about, and why kubectl is not enough.
+#[test]
+fn the_first_screen_of_the_readme_explains_dra_and_the_difference_to_kubectl() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let (screen, _) = text.split_once("![A recording").unwrap();
+    assert!(screen.lines().count() <= 30, "{screen}");
+    for part in [
+        "Dynamic Resource Allocation",
+        "| with kubectl | with `kubectl devicetaint` |",
+        "kubectl drain",
+        "PodDisruptionBudgets",
+    ] {
+        assert!(screen.contains(part), "{part}");
+    }
+}
+
 /// The page that the book shows is the one that the program makes.
 #[test]
 fn the_page_of_the_book_is_made_by_the_program() {
