@@ -183,6 +183,11 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
             server: Arc::clone(server),
         },
+        (StatusCode::FORBIDDEN, "Forbidden")
+            if asked.change.is_some() && is_of_admission(&message) =>
+        {
+            ClusterError::Invalid { path, message }
+        }
         (StatusCode::FORBIDDEN, "Forbidden") => ClusterError::Forbidden {
             permission: Permission::clone(&read.permission),
             user: user_in(&message),
@@ -215,6 +220,14 @@ fn is_about_made(asked: &Asked<'_>, details: Option<&StatusDetails>) -> bool {
         }
         (_, _, Some(_)) => false,
     }
+}
+
+/// Whether an object is refused that its user may make: `… is forbidden: violates PodSecurity …`. No role helps then.
+///
+/// Upstream: `NewForbidden` of admission plugins in `apiserver/pkg/admission/errors.go`; authorizers name the user.
+fn is_of_admission(message: &str) -> bool {
+    let why = message.split_once(" is forbidden: ").map(|(_, why)| why);
+    why.is_some_and(|why| !why.starts_with("User \""))
 }
 
 /// The user in `… is forbidden: User "alice" cannot list …`.
@@ -313,6 +326,24 @@ mod tests {
             r#","details":{"name":"a","kind":"devicetaintrules"}"#,
         );
         assert_eq!(judge_part(404, &kind), "NotFound");
+    }
+
+    #[test]
+    fn what_admission_refuses_is_no_missing_permission() {
+        for (message, expected) in [
+            (
+                "pods \"a\" is forbidden: violates PodSecurity \"restricted:latest\": hostPath volumes",
+                true,
+            ),
+            ("pods \"a\" is forbidden: exceeded quota: few", true),
+            (
+                "pods is forbidden: User \"alice\" cannot create resource \"pods\" in API group \"\"",
+                false,
+            ),
+            ("Forbidden", false),
+        ] {
+            assert_eq!(is_of_admission(message), expected, "{message}");
+        }
     }
 
     #[test]
