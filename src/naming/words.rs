@@ -1,7 +1,7 @@
 //! What people call a command who know it from elsewhere.
 
 /// Words of other programs, and the commands that do here what they do there.
-const MEANT: [(&[&str], &[&str]); 10] = [
+const MEANT: [(&[&str], &[&str]); 11] = [
     (&["taint", "cordon", "apply"], &["add"]),
     (
         &["untaint", "uncordon", "rm", "del", "clear", "destroy"],
@@ -27,6 +27,10 @@ const MEANT: [(&[&str], &[&str]); 10] = [
     ),
     (&["watch", "until"], &["wait", "list"]),
     (&["gpus", "nodes", "inventory"], &["devices"]),
+    (
+        &["pull", "verify", "unplug", "eject", "kubelet"],
+        &["podresources check"],
+    ),
 ];
 
 /// The commands that were probably meant by `word`, in the order in which to use them; none for a
@@ -65,6 +69,8 @@ mod tests {
                 Some("here that is `preview`, or after it `escalate`"),
             ),
             ("undo", Some("here that is `deescalate`")),
+            ("pull", Some("here that is `podresources check`")),
+            ("verify", Some("here that is `podresources check`")),
             ("previw", None),
         ] {
             assert_eq!(advice(word).as_deref(), advised, "{word}");
