@@ -317,6 +317,7 @@ impl Names {
             controller: None,
             spec: None,
             allocation: Some(Allocation {
+                node: None,
                 results: vec![AllocationResult {
                     request: self.request.clone(),
                     device: DeviceId {

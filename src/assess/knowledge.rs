@@ -167,7 +167,7 @@ impl<'a> Knowledge<'a> {
             ) => subject == Subject::Workloads,
             (Some(Kind::Node), _) => subject == Subject::Nodes,
             // Nothing is counted from what answers can do without.
-            (Some(Kind::Event), _) => false,
+            (Some(Kind::Event | Kind::ResourceClaimTemplate), _) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }

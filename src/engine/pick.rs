@@ -18,7 +18,7 @@ use crate::model::{DeviceId, DeviceSelector, NamespacedName, ResourceClaim, Snap
 pub enum Wanted {
     /// One of these selectors names it.
     Named(Vec<DeviceSelector>),
-    /// It is local to this node.
+    /// It is local to this node, as its driver says or the claims that hold it.
     Node(String),
     /// This claim holds it.
     Claim(NamespacedName),
@@ -277,6 +277,7 @@ mod tests {
                 controller: None,
                 spec: None,
                 allocation: Some(Allocation {
+                    node: None,
                     results: vec![result(id("a", "part-0")), result(id("a", "gone"))],
                 }),
                 reserved_for: vec![ConsumerReference {

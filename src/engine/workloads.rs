@@ -304,7 +304,8 @@ fn is_replicated(kind: Kind) -> bool {
         | Kind::DeviceClass
         | Kind::Event
         | Kind::Node
-        | Kind::PodDisruptionBudget => false,
+        | Kind::PodDisruptionBudget
+        | Kind::ResourceClaimTemplate => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ClaimSpec, DeviceId, NamespacedName, ObjectName, Toleration, Uid};
+use super::{ClaimSpec, DeviceId, NamespacedName, NodeName, ObjectName, Toleration, Uid};
 
 /// A `ResourceClaim`. Once devices are allocated the spec plays no part for them, but for their replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct ResourceClaim {
 pub struct Allocation {
     /// One entry per allocated device or share of one.
     pub results: Vec<AllocationResult>,
+    /// The node that can use the devices, where there is only one: known also while their driver publishes nothing.
+    pub node: Option<NodeName>,
 }
 
 /// One device, or share of one, that a claim holds.
@@ -70,4 +72,13 @@ pub struct Controller {
     pub name: ObjectName,
     /// The owner's identity.
     pub uid: Uid,
+}
+
+/// A `ResourceClaimTemplate`: what the claims of pods ask for that are still to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceClaimTemplate {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// What each claim asks for.
+    pub spec: Arc<ClaimSpec>,
 }

@@ -174,6 +174,16 @@ macro_rules! for_each_kind {
                 need: Optional, affects: Details, read: Json, saved: Always,
                 without: "whether groups of pods lose members that they cannot do without is unknown",
             }
+            /// The templates of claims of pods that may still come.
+            ResourceClaimTemplate in templates {
+                versions: [
+                    "resource.k8s.io/v1", 34, None, Usual;
+                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
+                ],
+                spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
+                need: Optional, affects: Details, read: Protobuf, saved: Always,
+                without: "which pods that are still to come put up with taints is unknown",
+            }
         }
     };
 }

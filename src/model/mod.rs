@@ -37,7 +37,10 @@ pub use budget::{
     Amount, BudgetStatus, LabelOperator, LabelRequirement, LabelSelector, PodDisruptionBudget,
     UnhealthyPodEvictionPolicy,
 };
-pub use claim::{Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim};
+pub use claim::{
+    Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim,
+    ResourceClaimTemplate,
+};
 pub use count::{Count, UNKNOWN};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};
 pub use event::{Event, EventSubject};

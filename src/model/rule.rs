@@ -131,6 +131,8 @@ impl RuleMetadata {
     pub const CREATED_BY: &str = "kubectl-devicetaint/created-by";
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
     pub const IDENTITY: &str = "kubectl-devicetaint/identity";
+    /// Annotation: devices that a wait has seen to be taken from their pods by force, as a JSON list.
+    pub const NOT_RELEASED: &str = "kubectl-devicetaint/not-released";
     /// Annotation: who last changed what it does.
     pub const CHANGED_BY: &str = "kubectl-devicetaint/changed-by";
     /// Annotation: the run of this program that made it, as a UID that is new with every run.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
+use super::node_selector::NodeSelector;
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
 use super::request::ResourceClaimSpec;
@@ -55,6 +56,9 @@ pub struct AllocationResult {
     /// The devices.
     #[prost(message, optional, tag = "1")]
     pub devices: Option<DeviceAllocationResult>,
+    /// Which nodes can use them.
+    #[prost(message, optional, tag = "3")]
+    pub node_selector: Option<NodeSelector>,
     /// When; behind a feature gate.
     #[prost(message, optional, tag = "5")]
     pub allocation_timestamp: Option<Time>,
@@ -168,6 +172,10 @@ impl AllocationResult {
             results: each(results, "devices.results", |result| {
                 result.to_model(context)
             })?,
+            node: self
+                .node_selector
+                .as_ref()
+                .and_then(NodeSelector::only_node),
         })
     }
 }

@@ -55,6 +55,7 @@ mod slice_names;
 mod slice_v1beta1;
 mod status;
 mod taint;
+mod template;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

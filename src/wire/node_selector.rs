@@ -50,6 +50,24 @@ pub struct NodeSelectorRequirement {
 }
 
 impl NodeSelector {
+    /// The node that it names, if it names one and nothing else.
+    ///
+    /// Upstream: `createNodeSelector` of the allocator, for devices that are local to a node.
+    pub(super) fn only_node(&self) -> Option<model::NodeName> {
+        let [term] = &self.node_selector_terms[..] else {
+            return None;
+        };
+        let ([], [field]) = (&term.match_expressions[..], &term.match_fields[..]) else {
+            return None;
+        };
+        let is_name = field.key.as_deref() == Some("metadata.name");
+        let is_in = field.operator.as_deref() == Some("In");
+        match &field.values[..] {
+            [node] if is_name && is_in => Some(node.as_str().into()),
+            _ => None,
+        }
+    }
+
     pub(super) fn to_model(&self, context: &mut Context) -> model::NodeSelector {
         let terms = self.node_selector_terms.iter();
         model::NodeSelector {

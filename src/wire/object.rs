@@ -92,7 +92,8 @@ impl Object {
             | Self::DeviceClass(_)
             | Self::Event(_)
             | Self::Node(_)
-            | Self::PodDisruptionBudget(_) => None,
+            | Self::PodDisruptionBudget(_)
+            | Self::ResourceClaimTemplate(_) => None,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::object::{Converter, Item};
 use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
+use super::template::ResourceClaimTemplate;
 use super::versions::{Layout, Version};
 use super::workload::{
     CoschedulingPodGroup, CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup,
@@ -45,7 +46,7 @@ macro_rules! plain {
     };
 }
 
-plain!(DeviceTaintRule, DeviceClass, Pod);
+plain!(DeviceTaintRule, DeviceClass, Pod, ResourceClaimTemplate);
 
 impl Decode for ResourceClaim {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {

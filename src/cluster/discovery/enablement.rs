@@ -9,9 +9,10 @@ use crate::model::{Kind, Minor};
 pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> String {
     match kind {
         Kind::DeviceTaintRule => how_to_serve_rules(minor),
-        Kind::ResourceSlice | Kind::ResourceClaim | Kind::DeviceClass => {
-            how_to_serve_devices(minor)
-        }
+        Kind::ResourceSlice
+        | Kind::ResourceClaim
+        | Kind::DeviceClass
+        | Kind::ResourceClaimTemplate => how_to_serve_devices(minor),
         Kind::Pod
         | Kind::Event
         | Kind::Node

@@ -7,6 +7,7 @@ use crate::model::{Affects, Kind};
 const NODES: &str = "/api/v1/nodes";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 const CLASSES: &str = "/apis/resource.k8s.io/v1/deviceclasses";
+const TEMPLATES: &str = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
 
 fn list(kind: &str, items: &str, next: &str) -> Answer {
     Answer::json(&format!(
@@ -24,6 +25,7 @@ async fn full_server() -> Server {
         [list("ResourceClaim", r#"{"metadata":{"name":"c"}}"#, "")],
     );
     server.answer(RULES, [list("DeviceTaintRule", "", "")]);
+    server.answer(TEMPLATES, [list("ResourceClaimTemplate", "", "")]);
     let node = r#"{"metadata":{"name":"n"},"status":{"conditions":[],"images":[{"sizeBytes":1}]}}"#;
     server.answer(NODES, [list("Node", node, "")]);
     server.answer(BUDGETS, [list("PodDisruptionBudget", "", "")]);

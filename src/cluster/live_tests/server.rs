@@ -165,6 +165,7 @@ impl Server {
                 "resourceclaims",
                 "devicetaintrules",
                 "deviceclasses",
+                "resourceclaimtemplates",
             ])],
         );
         server.answer(SLICES, [Answer::ok(slices())]);

@@ -120,7 +120,8 @@ async fn of_kind(
             | Kind::LeaderWorkerSet
             | Kind::JobSet
             | Kind::PodGroup
-            | Kind::CoschedulingPodGroup => listing.objects(keep).await,
+            | Kind::CoschedulingPodGroup
+            | Kind::ResourceClaimTemplate => listing.objects(keep).await,
         }
     } else {
         by_name(reader, version, names).await

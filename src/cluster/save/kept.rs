@@ -40,6 +40,7 @@ pub(super) fn kept(kind: Kind) -> Option<Fields> {
     Some(match kind {
         Kind::ResourceSlice => SLICE,
         Kind::ResourceClaim => CLAIM,
+        Kind::ResourceClaimTemplate => TEMPLATE,
         Kind::DeviceTaintRule => RULE,
         Kind::Pod => POD,
         Kind::Node => NODE,
@@ -192,21 +193,26 @@ macro_rules! request {
 
 const REQUEST: Part = request!();
 
+const CLAIM_SPEC: Part = fields!([] "devices": fields!(
+    []
+    "requests": Part::Items(&request!(
+        "exactly": REQUEST,
+        "firstAvailable": Part::Items(&REQUEST),
+    )),
+    // Without the attribute nobody can say whether one is met, which is what has to be said.
+    "constraints": items!([] "requests": Part::Items(&Part::Name("request")),),
+),);
+
+const TEMPLATE: Fields = object!("template", "spec": fields!([] "spec": CLAIM_SPEC,),);
+
 const CLAIM: Fields = object!(
     "claim",
-    "spec": fields!([] "devices": fields!(
-        []
-        "requests": Part::Items(&request!(
-            "exactly": REQUEST,
-            "firstAvailable": Part::Items(&REQUEST),
-        )),
-        // Without the attribute nobody can say whether one is met, which is what has to be said.
-        "constraints": items!([] "requests": Part::Items(&Part::Name("request")),),
-    ),),
+    "spec": CLAIM_SPEC,
     "status": fields!(
         []
         "allocation": fields!(
             ["allocationTimestamp"]
+            "nodeSelector": NODES,
             "devices": fields!([] "results": items!(
                 ["driver", "adminAccess"]
                 "request": Part::Name("request"),

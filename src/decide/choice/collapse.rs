@@ -170,6 +170,7 @@ mod tests {
             controller: None,
             spec: None,
             allocation: Some(Allocation {
+                node: None,
                 results: vec![AllocationResult {
                     request: "gpu".into(),
                     device: one(&device::parse(device).unwrap()).unwrap(),

@@ -547,6 +547,7 @@ mod tests {
                     controller: None,
                     spec: None,
                     allocation: Some(Allocation {
+                        node: None,
                         results: vec![result],
                     }),
                     reserved_for: Vec::new(),

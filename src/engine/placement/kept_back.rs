@@ -159,6 +159,7 @@ mod tests {
             let pod = crate::report::testing::pod("ml", device);
             ResourceClaim {
                 allocation: Some(Allocation {
+                    node: None,
                     results: vec![AllocationResult {
                         request: "gpu".into(),
                         device: crate::report::testing::device(device),

@@ -118,6 +118,7 @@ impl Snapshot {
             controller: None,
             spec: Some(spec.into()),
             allocation: Some(Allocation {
+                node: None,
                 results: results.collect(),
             }),
             reserved_for: vec![ConsumerReference {

@@ -173,6 +173,7 @@ impl World {
             consumed_capacity: None,
         });
         let allocation = Some(Allocation {
+            node: None,
             results: results.collect(),
         });
         self.claim_of(claim, allocation)

@@ -268,6 +268,7 @@ mod tests {
             controller: None,
             spec: None,
             allocation: Some(Allocation {
+                node: None,
                 results: vec![AllocationResult {
                     request: "gpu".into(),
                     device: testing::device("gpu-0"),
