@@ -156,16 +156,38 @@ impl Replacements {
                 counted(more, "claim")
             ));
         }
+        lines.extend(self.together_line());
+        lines
+    }
+
+    /// That not all claims can be placed at once, if so, whether each could alone or not.
+    #[must_use]
+    pub fn together_line(&self) -> Option<String> {
         let all = self.claims.len();
-        if self.at_most_together < all {
-            lines.push(format!(
+        (self.at_most_together < all).then(|| {
+            format!(
                 "together: at most {} of {} can be placed{}",
                 self.at_most_together,
                 counted(all, "claim"),
                 self.why_fewer()
-            ));
+            )
+        })
+    }
+
+    /// How many claims could not be placed all at once. The bound of those that can is not exact where claims ask for
+    /// what it does not look at, or where it is not known of one whether it can be placed alone.
+    #[must_use]
+    pub fn unplaceable_together(&self) -> Count {
+        let all = self.claims.len();
+        let least = all.saturating_sub(self.at_most_together);
+        let mut claims = self.claims.iter();
+        let is_exact =
+            claims.all(|claim| claim.not_modelled.is_empty() && claim.placeable.is_some());
+        if is_exact {
+            Count::known(least)
+        } else {
+            Count::between(least, all)
         }
-        lines
     }
 
     /// Why fewer claims may find a place than the bound says, and which ask for what it does not look at.
@@ -433,12 +455,32 @@ mod tests {
             "together: at most 2 of 14 claims can be placed; perhaps fewer, for this upper bound does not look at several-devices (team-a/claim-0, 13 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
+        assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
         assert_eq!(replacements.available(), Count::at_least(0));
         let all = Replacements {
             at_most_together: 14,
             ..replacements
         };
         assert_eq!(all.lines().len(), 11);
+    }
+
+    #[test]
+    fn claims_that_could_each_be_placed_alone_may_not_find_a_place_together() {
+        let placeable = |number| ClaimReplacement {
+            not_modelled: Vec::new(),
+            ..claim(number, Some(true))
+        };
+        let replacements = Replacements {
+            claims: (0..6).map(placeable).collect(),
+            at_most_together: 1,
+            available: None,
+        };
+        assert_eq!(replacements.unplaceable(), Count::known(0));
+        assert_eq!(replacements.unplaceable_together(), Count::known(5));
+        assert_eq!(
+            replacements.together_line().as_deref(),
+            Some("together: at most 1 of 6 claims can be placed")
+        );
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct Totals {
     pub pods_in_danger: Count,
     /// Claims whose pods would be evicted and that could not be placed again even alone.
     pub claims_unplaceable: Count,
+    /// Claims that could not be placed all at once, whether each could alone or not.
+    pub claims_unplaceable_together: Count,
     /// Devices of the classes of the selected ones that stay allocatable.
     pub devices_available: Count,
     /// All devices of these classes.
@@ -176,6 +178,7 @@ impl<'t, 'a> Tally<'t, 'a> {
             },
             pods_in_danger: self.in_danger(pods),
             claims_unplaceable: self.unplaceable(pods),
+            claims_unplaceable_together: self.unplaceable_together(pods),
             devices_available: stakes.replacements.available(),
             devices_of_class: stakes.replacements.of_class(),
             first_eviction: times().min(),
@@ -226,6 +229,15 @@ impl<'t, 'a> Tally<'t, 'a> {
     /// Claims of pods that are not known are not known either.
     fn unplaceable(&self, pods: Count) -> Count {
         let known = self.stakes.replacements.unplaceable();
+        match pods.exact() {
+            Some(_) => known,
+            None => known.or_more(),
+        }
+    }
+
+    /// As [`Tally::unplaceable`].
+    fn unplaceable_together(&self, pods: Count) -> Count {
+        let known = self.stakes.replacements.unplaceable_together();
         match pods.exact() {
             Some(_) => known,
             None => known.or_more(),

@@ -172,6 +172,15 @@ signals! {
         meaning: "claims of evicted pods that could not be placed again, even alone",
         count: |_, totals| totals.claims_unplaceable,
     }
+    /// Claims that could not be placed again all at once.
+    ClaimsUnplaceableTogether {
+        name: "claims.unplaceable.together",
+        whole: None,
+        reads: [Pods, Replacements],
+        unsaid: "device classes, nodes, what expressions say, or what the bound of all claims together does not look at",
+        meaning: "claims of evicted pods that could not be placed again all at once, even where each could alone",
+        count: |_, totals| totals.claims_unplaceable_together,
+    }
     /// Devices of the same classes that stay allocatable.
     DevicesAvailable {
         name: "devices.available",

@@ -38,6 +38,7 @@ impl ImpactReport {
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = headline(self);
+        lines.extend(self.assessment.replacements.together_line());
         let lacking = self.incomplete.iter().map(Incomplete::line);
         lines.extend(lacking.map(|line| format!("not known: {line}")));
         lines
