@@ -69,11 +69,12 @@ case $status in
 esac
 
 status=0
-plugin wait "$rule" --for evicted --timeout "$timeout" --settle "$settle" || status=$?
+# Idle is more than evicted: who tolerates the taint, or only looks at the device, holds it too.
+plugin wait "$rule" --for idle --timeout "$timeout" --settle "$settle" || status=$?
 case $status in
     0) ;;
     5)
-        echo "runbook: not everybody is gone; new pods are kept off, the rest may stay" >&2
+        echo "runbook: a pod still holds the device, or its node was not seen to release it; new pods are kept off" >&2
         plugin deescalate "$rule" --to NoSchedule
         exit 5
         ;;
@@ -83,7 +84,7 @@ case $status in
         ;;
 esac
 
-# The device is empty.
+# No claim holds the device, nor any part of its hardware.
 ${MAINTENANCE:-true} || {
     echo "runbook: the work failed; rule $rule still keeps everybody off: run it again, or remove the rule" >&2
     exit 1

@@ -33,6 +33,10 @@ pub enum Purpose {
     Devices,
     /// Comparing what a kubelet says with what the cluster says.
     PodResources,
+    /// Asking the kubelet of a node through a pod that is made there; no role of `manifests/` allows that.
+    DebugPod,
+    /// Both.
+    DebugPodResources,
     /// Saving everything that a preview needs.
     Snapshot,
 }
@@ -56,6 +60,8 @@ enum What {
     Events,
     Budgets,
     Workloads,
+    Templates,
+    PodLogs,
 }
 
 /// Lists of everything, and pods by their names.
@@ -70,9 +76,15 @@ const NODES: Need = Need(&["get", "list"], What::Nodes);
 const BUDGETS: Need = Need(&["list"], What::Budgets);
 /// What pods belong to: few each by its name, of many all.
 const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
+/// Which pods that are still to come put up with a taint.
+const TEMPLATES: Need = Need(&["list"], What::Templates);
+/// A pod on a node: made, looked at, and removed whatever happens.
+const DEBUG_POD: Need = Need(&["create", "get", "delete"], What::Pods);
+const DEBUG_LOG: Need = Need(&["get"], What::PodLogs);
+const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 impl Purpose {
-    /// Every purpose.
+    /// Every purpose that a role of `manifests/` is for.
     pub const ALL: [Self; 13] = [
         Self::Preview,
         Self::Publish,
@@ -111,7 +123,9 @@ impl Purpose {
             | Self::Escalate
             | Self::Deescalate
             | Self::Remove
-            | Self::Wait => false,
+            | Self::Wait
+            | Self::DebugPod
+            | Self::DebugPodResources => false,
         }
     }
 
@@ -131,6 +145,8 @@ impl Purpose {
             | Self::Deescalate
             | Self::Remove
             | Self::Wait
+            | Self::DebugPod
+            | Self::DebugPodResources
             | Self::Snapshot => false,
         }
     }
@@ -161,7 +177,9 @@ impl Purpose {
             Self::Explain    => ("explain",    &[FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes)]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
             Self::Devices    => ("devices",    &[FACTS, PODS, WATCH]),
-            Self::PodResources => ("podresources", &[FACTS, PODS]),
+            Self::PodResources => ("podresources", &[FACTS, PODS, TEMPLATES]),
+            Self::DebugPod => ("podresources-via-debug", &[DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
+            Self::DebugPodResources => ("podresources-check-via-debug", &[FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
         }
     }
@@ -185,6 +203,12 @@ impl What {
             Self::Nodes => vec![of(Kind::Node)],
             Self::Events => vec![of(Kind::Event)],
             Self::Budgets => vec![of(Kind::PodDisruptionBudget)],
+            Self::PodLogs => vec![Permission {
+                verb,
+                group: String::new(),
+                resource: "pods/log".to_owned(),
+            }],
+            Self::Templates => vec![of(Kind::ResourceClaimTemplate)],
             Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
@@ -221,6 +245,30 @@ mod tests {
             Purpose::Remove,
         ];
         assert_eq!(writers, expected);
+    }
+
+    #[test]
+    fn who_makes_a_pod_on_a_node_may_remove_it_and_read_what_it_says() {
+        for purpose in [Purpose::DebugPod, Purpose::DebugPodResources] {
+            let permissions = purpose.permissions();
+            let may = |verb: &str, resource: &str| {
+                let mut found = permissions.iter();
+                found.any(|one| one.verb == verb && one.resource == resource)
+            };
+            for verb in ["create", "get", "delete"] {
+                assert!(may(verb, "pods"), "{purpose:?}: {verb}");
+            }
+            assert!(may("get", "pods/log"), "{purpose:?}");
+            assert!(
+                !Purpose::ALL.contains(&purpose),
+                "no role of manifests/ makes pods"
+            );
+            assert!(
+                Purpose::ALL
+                    .iter()
+                    .all(|other| other.name() != purpose.name())
+            );
+        }
     }
 
     #[test]

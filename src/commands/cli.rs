@@ -248,7 +248,11 @@ impl Command {
             Self::Explain(_) => Purpose::Explain,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
-            Self::PodResources(args) if args.asks_a_cluster() => Purpose::PodResources,
+            Self::PodResources(args) if args.makes_a_pod() && args.compares() => {
+                Purpose::DebugPodResources
+            }
+            Self::PodResources(args) if args.makes_a_pod() => Purpose::DebugPod,
+            Self::PodResources(args) if args.compares() => Purpose::PodResources,
             Self::PodResources(_) => return None,
             Self::Snapshot(_) => Purpose::Snapshot,
             Self::Completion(_) | Self::Version(_) | Self::Options(_) | Self::Help(_) => {

@@ -10,6 +10,7 @@ use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use crate::assess::Knowledge;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
+use crate::decide::released;
 use crate::engine::hindrance::Publishers;
 use crate::engine::life::{Remaining, remaining};
 use crate::engine::{ConsideredTaint, Impact};
@@ -68,6 +69,9 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let mut look = look.with_pods_of(&considered).await?;
     let identities = look.identity_warnings(&meant.rules);
     look.reading.warnings.extend(identities);
+    look.reading
+        .warnings
+        .extend(released::warnings(&meant.rules, None));
     let questions: Vec<Question<'_>> = meant
         .rules
         .iter()

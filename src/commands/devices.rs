@@ -21,6 +21,7 @@ use crate::decide::choice::{
     refuse_unknown_attributes,
 };
 use crate::decide::narrowing::Narrowing;
+use crate::decide::released;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
@@ -249,7 +250,10 @@ impl Question for Listed {
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.narrowing.keep(&mut inventory, basis);
-        let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis);
+        let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
+        let rules = &basis.reading.snapshot.rules;
+        let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
+            .with_warnings(&released::warnings(rules, Some(&listed)));
         if self.columns.is_empty() {
             return report;
         }

@@ -32,6 +32,7 @@ use crate::naming::duration::parse_duration;
 use crate::render::Format;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
+use crate::report::staying::staying_line;
 
 /// Let rules do more: block new pods, or evict those that are there
 ///
@@ -336,7 +337,14 @@ impl EscalateArgs {
         let waited = waited.map_err(|failure| stopped(failure, context))?;
         changer.outcomes.waited(waited.report(&wait));
         let left = match waited.ending {
-            Ending::Met => return Ok(()),
+            Ending::Met => {
+                if let Some(line) = staying_line(&waited.staying) {
+                    context.printer.note(&line);
+                }
+                return Ok(());
+            }
+            // What is held may not be given to others: the rules stay, whatever --on-timeout says.
+            Ending::NotReleased(left) => return Err(standing::not_seen_released(&left)),
             Ending::TimedOut(left) => left,
         };
         let failure = timed_out(self.timeout, &left);

@@ -18,6 +18,7 @@ use super::work::present::present;
 use crate::assess::{Basis, Knowledge};
 use crate::decide::choice::rule_names;
 use crate::decide::identity::{self, Noted};
+use crate::decide::released;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceTaintRule, Effect};
@@ -169,7 +170,8 @@ impl Question for Listed<'_> {
 
     fn answer(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
-        let identities = identity::warnings(&shown, basis.reading, basis.semantics);
+        let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
+        oddities.extend(released::warnings(&shown, None));
         let considered = considered(&shown, basis.now);
         let snapshot = &basis.reading.snapshot;
         let impact = engine::preview(snapshot, &considered, basis.now, basis.semantics);
@@ -195,7 +197,7 @@ impl Question for Listed<'_> {
             list
         };
         list.from_answer(&impact, basis)
-            .with_warnings(&identities)
+            .with_warnings(&oddities)
             .sorted_by(self.args.sort_by)
             .with_headers(headers)
             .with_notes(notes)

@@ -1,34 +1,34 @@
 //! `podresources`: what the kubelet of this node says is in use, and whether devices may be pulled.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Subcommand;
-use clap::builder::NonEmptyStringValueParser;
 
 use super::context::Context;
+use super::flags::devices::SelectorArgs;
+use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::OutputArgs;
+use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
 use super::signal;
-use super::work::connect::failed;
-use super::work::debug_pod::{self, DebugPodPlan};
+use super::work::debug_pod;
 use super::work::kubelet::{lister, noted, refused};
+use super::work::kubelet_node::{AskedKubelet, Trust, shown_node};
 use super::work::look::{Aside, Look};
 use super::work::present::present;
-use crate::cluster::node_of_pod;
-use crate::decide::choice::{Shown, Typed};
-use crate::engine::pulling::{Identity, Testimony, Witnesses, strangers, testimonies};
+use crate::cluster::Detail;
+use crate::decide::choice::{Picker, Picks, Shown, Typed, hardware_among, with_drivers_away};
+use crate::decide::released;
+use crate::engine::kubelet_node::KubeletNode;
+use crate::engine::pulling::{Identity, Objection, Testimony, Witnesses, testimonies};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET};
-use crate::model::{NamespacedName, NodeName};
+use crate::model::{DeviceId, DriverName, Kind, NamespacedName, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{PodResourcesReport, PullReport};
-
-/// Where Linux says what the machine is called.
-const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 /// Ask the kubelet of this node what is in use, whatever the API says
 ///
@@ -72,42 +72,8 @@ struct KubeletArgs {
     #[arg(long, value_name = "FILENAME", default_value = SOCKET, help_heading = "Kubelet")]
     socket: PathBuf,
 
-    /// Ask the kubelet of this node, through a pod that is made there and removed
-    ///
-    /// The pod runs as root, past the scheduler, mounts the kubelet's socket and notes to be read, and is
-    /// gone again after Ctrl-C too. Needs the permission to create, get and delete pods, and to get pods/log.
-    #[arg(
-        long,
-        value_name = "NODE",
-        value_parser = NonEmptyStringValueParser::new(),
-        requires = "debug_image",
-        help_heading = "Kubelet"
-    )]
-    via_debug: Option<String>,
-
-    /// The image of that pod, whose entry point is this program
-    #[arg(
-        long,
-        value_name = "IMAGE",
-        value_parser = NonEmptyStringValueParser::new(),
-        requires = "via_debug",
-        help_heading = "Kubelet"
-    )]
-    debug_image: Option<String>,
-
-    /// The namespace of that pod
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "default",
-        value_parser = NonEmptyStringValueParser::new(),
-        help_heading = "Kubelet"
-    )]
-    debug_namespace: String,
-
-    /// How long that pod may take, with its image to be pulled [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet")]
-    debug_timeout: Option<Duration>,
+    #[command(flatten)]
+    debug: DebugPodArgs,
 }
 
 /// List what the containers of this node's active pods use
@@ -152,25 +118,38 @@ struct AllocatableArgs {
 /// Say which devices of this node are safe to pull, and what speaks against it
 ///
 /// The API has to say that no claim holds a device and no pod that did is left, the kubelet that no container uses it
-/// and that it is prepared for nobody, and its driver has to be at work. What could not be asked speaks against it.
-/// Exits with code 4 when a device is not safe to pull.
+/// and that it is prepared for no pod, and its driver has to be at work: about the device, and about every other name and
+/// part of the same hardware. A taint that no claim or template tolerates has to keep new pods off, and it has to stay
+/// so for --settle. What could not be asked speaks against it. Exits with code 4 when a device is not safe to pull.
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("node", |node| node
+    .value_name("NAME")
+    .help_heading("Kubelet")
+    .hide_short_help(false)
+    .help("The node whose kubelet this is, as the API calls it; default: that of --via-debug")
+    .long_help(NODE_HELP)))]
 struct CheckArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any; default: all of the node
+    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by what they are; default: all of the node
+    ///
+    /// Also hardware by its number, such as uuid=GPU-18db… or pciBusID=0000:17:00.0.
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
 
-    /// The node whose kubelet this is, as the API calls it; default: that of --via-debug
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
+
+    /// The socket is that of --node: said by whoever knows, where nothing shows it
     ///
-    /// A pod that the kubelet lists has to show it, or the name of the machine: else no device is safe to pull.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "via_debug",
-        help_heading = "Kubelet"
-    )]
-    node: Option<String>,
+    /// A node without pods and without a client certificate of its kubelet shows nothing.
+    #[arg(long, help_heading = "Kubelet")]
+    confirm_node: bool,
+
+    /// How long a device has to be idle before it is called safe to pull
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
+    settle: Duration,
 
     #[command(flatten)]
     kubelet: KubeletArgs,
@@ -201,18 +180,17 @@ impl PodResourcesArgs {
         }
     }
 
-    /// Whether a cluster is asked too.
-    pub(super) fn asks_a_cluster(&self) -> bool {
-        let compares = match &self.question {
+    /// Whether what the kubelet says is compared with what a cluster says.
+    pub(super) fn compares(&self) -> bool {
+        match &self.question {
             Question::Check(args) => args.source.from.is_empty(),
             Question::List(_) | Question::Get(_) | Question::Allocatable(_) => false,
-        };
-        compares || self.makes_a_pod()
+        }
     }
 
     /// Whether there is a pod to be removed in the end.
     pub(super) fn makes_a_pod(&self) -> bool {
-        self.kubelet().via_debug.is_some()
+        self.kubelet().debug.via_debug.is_some()
     }
 }
 
@@ -224,20 +202,14 @@ impl KubeletArgs {
         words: &[&str],
         context: &Context,
     ) -> Result<PodResourcesReport, Failure> {
-        let (Some(node), Some(image)) = (&self.via_debug, &self.debug_image) else {
+        if self.debug.via_debug.is_none() {
             return here(lister(&self.socket, context)).await.map_err(refused);
-        };
+        }
         let root = self.socket.parent().and_then(Path::parent);
-        let root = root.and_then(Path::to_str).ok_or_else(|| {
+        let root = root.and_then(Path::to_str);
+        let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
             Failure::usage("--socket has to be ROOT/pod-resources/kubelet.sock for --via-debug")
         })?;
-        let plan = DebugPodPlan {
-            node,
-            namespace: &self.debug_namespace,
-            image,
-            root,
-            timeout: self.debug_timeout,
-        };
         let own = ["podresources"].into_iter().chain(words.iter().copied());
         let own: Vec<&str> = own.chain(["--quiet", "-o", "json"]).collect();
         let stop = signal::Signals::listen().received();
@@ -289,121 +261,196 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
     present(&report, &Aside::default(), args.output.wanted(), context)
 }
 
+/// What shows that a kubelet is that of the node.
+const NODE_HELP: &str = "\
+The node whose kubelet this is, as the API calls it; default: that of --via-debug
+
+A pod that the kubelet lists, a device that it has prepared, its client certificate or the name of the machine has to \
+show it, or --confirm-node: else no device is safe to pull.";
+
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let shown = Shown::parse(&Typed {
-        arguments: args.devices.clone(),
-        ..Typed::default()
-    })?;
-    let node = args.node.as_ref().or(args.kubelet.via_debug.as_ref());
+    let chosen = args.chosen(context)?;
+    let via_debug = args.kubelet.debug.via_debug.as_ref();
+    let node = args.picks.node.as_ref().or(via_debug);
     let node = node.ok_or_else(|| Failure::usage("--node has to say which node this is"))?;
-    if let Some(other) = &args.kubelet.via_debug
+    if let Some(other) = via_debug
         && other != node
     {
         return Err(Failure::usage(format!(
             "--via-debug {other} asks another kubelet than that of --node {node}"
         )));
     }
-    // The kubelet first: what it says is in use may be given back until the API is read, which then says
-    // that somebody holds what is free by now. The other way round, what is in use could look free.
-    let listed = args.kubelet.listed(context).await?;
-    if args.kubelet.via_debug.is_none() {
-        return compare(args, (node, &listed), (&shown, context)).await;
+    let node = NodeName::from(node.as_str());
+    let mut asked = args.ask((&node, &chosen), context).await?;
+    let is_idle = |one: &Testimony| one.objections.is_empty();
+    // What is idle for an instant may be between two pods.
+    if !args.settle.is_zero() && asked.found.iter().any(is_idle) {
+        let pause = async {
+            tokio::time::sleep(args.settle).await;
+            Ok(())
+        };
+        args.stoppable(pause, context).await?;
+        let before = asked.found;
+        asked = args.ask((&node, &chosen), context).await?;
+        let found = asked.found.into_iter();
+        asked.found = found.map(|one| one.settled(&before)).collect();
     }
-    // Nothing is left to be removed, and nobody else listens to Ctrl-C.
-    signal::stoppable(compare(args, (node, &listed), (&shown, context)), context).await
+    let mut report = PullReport::new(node.as_str(), &asked.found, &asked.look.basis());
+    report.warnings.extend(asked.warnings);
+    let report = if chosen.is_all() {
+        report
+    } else {
+        report.of_chosen()
+    };
+    present(&report, asked.look.aside(), args.output.wanted(), context)
 }
 
-/// What the API says to what the kubelet of `node` has `listed`.
-async fn compare(
-    args: &CheckArgs,
-    (node, listed): (&str, &PodResourcesReport),
-    (shown, context): (&Shown, &Context),
-) -> Result<ExitStatus, Failure> {
-    let node = NodeName::from(node);
-    let (in_use, prepared) = listed.facts();
-    let look = Look::open(&args.source.source(), context).await?;
-    let look = look.with_pods(|_| true).await?;
-    let witnesses = Witnesses {
-        reading: &look.reading,
-        semantics: &look.semantics,
-        node: &node,
-        in_use: &in_use,
-        prepared: prepared.as_deref(),
-        identity: Identity::Shown,
-    };
-    // A pod that was made on a node has asked the kubelet there.
-    let identity = match args.kubelet.via_debug {
-        Some(_) => Identity::Shown,
-        None => identity(&witnesses, &look).await?,
-    };
-    let witnesses = Witnesses {
-        identity,
-        ..witnesses
-    };
-    let mut found = testimonies(&witnesses);
-    if found.is_empty() {
-        return Err(Failure::new(
-            ExitStatus::Failed,
-            format!("no device is known on node {node}: none is published, held, or in use there"),
-        )
-        .hint("kubectl devicetaint devices -o wide says which nodes have devices"));
-    }
-    shown.refuse_missing(found.iter().map(|one| &one.device))?;
-    found.retain(|testimony: &Testimony| shown.contains(&testimony.device));
-    let mut report = PullReport::new(node.as_str(), &found, &look.basis());
-    report.warnings.extend(listed.warnings.iter().cloned());
-    present(&report, look.aside(), args.output.wanted(), context)
+/// Which devices are asked about.
+struct Chosen {
+    shown: Shown,
+    picker: Option<Picker>,
 }
 
-/// Whether a pod that the kubelet lists shows that it is the kubelet of the node that is meant, or else the
-/// machine's name does.
-///
-/// # Errors
-///
-/// When a pod shows that it is not.
-async fn identity(witnesses: &Witnesses<'_>, look: &Look) -> Result<Identity, Failure> {
-    // One that is asked for may be gone by now, and the next one not.
-    const ASKED: usize = 3;
-    let node = witnesses.node;
-    let stranger = |pod: &NamespacedName, other: &NodeName| {
-        Failure::usage(format!(
-            "this is not the kubelet of node {node}: it runs pod {pod}, which is on node {other}"
-        ))
-        .hint(format!("--node {other}"))
-    };
-    if let Some((pod, other)) = strangers(witnesses).first() {
-        return Err(stranger(pod, other));
+impl Chosen {
+    /// Whether it is about all devices of the node.
+    fn is_all(&self) -> bool {
+        self.picker.is_none() && self.shown.names().iter().all(|names| names.is_empty())
     }
-    let pods = witnesses.in_use.pods.iter();
-    let known = witnesses.reading.snapshot.pods.iter();
-    if pods
-        .clone()
-        .any(|pod| known.clone().any(|known| known.name == pod.name))
-    {
-        return Ok(Identity::Shown);
+
+    /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
+    /// them: they are pulled together.
+    fn keep(&self, found: &mut Vec<Testimony>, look: &Look) -> Result<(), Failure> {
+        let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
+        let away = found
+            .iter()
+            .filter(|one| one.objections.contains(&Objection::DriverDown));
+        let away: Vec<DriverName> = away.map(|one| one.device.driver.clone()).collect();
+        let missing = self.shown.refuse_missing(known.iter());
+        missing.map_err(|failure| with_drivers_away(failure, &self.shown, &away))?;
+        let Some(picker) = &self.picker else {
+            found.retain(|one| self.shown.contains(&one.device));
+            return Ok(());
+        };
+        let picked = picker.resolve(&look.reading, &self.shown.names(), &look.semantics)?;
+        found.retain(|one| picked.devices.contains(&one.device));
+        if found.is_empty() {
+            return Err(
+                Failure::new(ExitStatus::Failed, "what was chosen is on another node")
+                    .hint("kubectl devicetaint devices -o wide says on which nodes devices are"),
+            );
+        }
+        Ok(())
     }
-    let by_name = identity_of_machine(node);
-    let Some(live) = look.live() else {
-        return Ok(by_name);
-    };
-    for pod in pods.take(ASKED) {
-        match node_of_pod(&live.client, &pod.name).await.map_err(failed)? {
-            Some(place) if place == *node => return Ok(Identity::Shown),
-            Some(other) => return Err(stranger(&pod.name, &other)),
-            None => {}
+}
+
+/// What all witnesses have said at one moment.
+struct Asked {
+    look: Look,
+    found: Vec<Testimony>,
+    warnings: Vec<Oddity>,
+}
+
+impl CheckArgs {
+    /// What was typed; the node is that of the kubelet, and chooses nothing.
+    fn chosen(&self, context: &Context) -> Result<Chosen, Failure> {
+        let (identities, arguments) =
+            hardware_among(&self.devices, &self.picks.identity_attributes);
+        let picks = Picks {
+            identities,
+            node: None,
+            ..self.picks.picks(context.namespace.as_deref())
+        };
+        Ok(Chosen {
+            shown: Shown::parse(&Typed {
+                arguments,
+                flags: self.selector.selector()?,
+                ..Typed::default()
+            })?,
+            picker: Picker::parse(&picks)?,
+        })
+    }
+
+    /// Asks all witnesses about the devices of `node` that are `shown`.
+    ///
+    /// The kubelet first: what it says is in use may be given back until the API is read, which then says
+    /// that a claim holds what is free by now. The other way round, what is in use could look free.
+    async fn ask(
+        &self,
+        (node, chosen): (&NodeName, &Chosen),
+        context: &Context,
+    ) -> Result<Asked, Failure> {
+        let listed = self.kubelet.listed(context).await?;
+        self.stoppable(self.compare(node, (&listed, chosen), context), context)
+            .await
+    }
+
+    /// Where a pod asks the kubelet, nobody else listens to Ctrl-C while nothing is left to be removed.
+    async fn stoppable<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+        context: &Context,
+    ) -> Result<T, Failure> {
+        match self.kubelet.debug.via_debug {
+            None => work.await,
+            Some(_) => signal::stoppable(work, context).await,
         }
     }
-    Ok(by_name)
-}
 
-/// Whether this machine has the node's name, which is what a kubelet calls its node unless it is told
-/// another name. Who asks for something else than the name of a machine is not there.
-fn identity_of_machine(node: &NodeName) -> Identity {
-    let name = fs::read_to_string(HOST_NAME).unwrap_or_default();
-    if name.trim().eq_ignore_ascii_case(node.as_str()) {
-        Identity::Shown
-    } else {
-        Identity::NotShown
+    /// What the API says to what the kubelet of `node` has `listed`.
+    async fn compare(
+        &self,
+        node: &NodeName,
+        (listed, chosen): (&PodResourcesReport, &Chosen),
+        context: &Context,
+    ) -> Result<Asked, Failure> {
+        let (in_use, prepared) = listed.facts();
+        let look = Look::open_for(&self.source.source(), context, Detail::Terms).await?;
+        let look = look.with_attributes(&[Kind::DeviceClass]).await?;
+        let look = look.with_templates().await?;
+        let look = look.with_pods(|_| true).await?;
+        let kubelet = AskedKubelet {
+            socket: &self.kubelet.socket,
+            in_use: &in_use,
+            prepared: prepared.as_deref().unwrap_or_default(),
+            wanted: Some(node),
+            trust: Trust::typed(self.confirm_node),
+        };
+        // A pod that was made on a node has asked the kubelet there.
+        let identity = match self.kubelet.debug.via_debug {
+            Some(_) => Identity::Shown,
+            None => match shown_node(&kubelet, &look, context).await? {
+                KubeletNode::Shown(..) => Identity::Shown,
+                KubeletNode::NotShown => Identity::NotShown,
+            },
+        };
+        let mut found = testimonies(&Witnesses {
+            reading: &look.reading,
+            semantics: &look.semantics,
+            node,
+            in_use: &in_use,
+            prepared: prepared.as_deref(),
+            identity,
+        });
+        if found.is_empty() {
+            return Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "no device is known on node {node}: none is published, held, or in use there"
+                ),
+            )
+            .hint("kubectl devicetaint devices -o wide says which nodes have devices"));
+        }
+        chosen.keep(&mut found, &look)?;
+        let rules = &look.snapshot().rules;
+        let drift = look.identity_warnings(rules);
+        let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
+        let forced = released::warnings(rules, Some(&names));
+        let more = drift.iter().chain(&forced).map(Oddity::from);
+        Ok(Asked {
+            warnings: listed.warnings.iter().cloned().chain(more).collect(),
+            look,
+            found,
+        })
     }
 }
 

@@ -20,9 +20,9 @@ use super::work::wait::{Ending, Wait, timed_out};
 use crate::decide::broad::{foreign, set_back};
 use crate::decide::choice::{Picker, Picks, hardware_among};
 use crate::decide::chooser::{Absence, devices_among};
-use crate::decide::identity::made_for;
+use crate::decide::identity::{Noted, made_for};
 use crate::decide::outcomes::held_line;
-use crate::decide::{Chooser, Meant, Ways, removal};
+use crate::decide::{Chooser, Meant, Ways, released, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
@@ -32,6 +32,7 @@ use crate::naming::device;
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
 use crate::report::life::release_lines;
+use crate::report::metadata::Warning as Oddity;
 
 /// Delete rules, and say what becomes schedulable again
 ///
@@ -144,6 +145,7 @@ impl RemoveArgs {
         if found.rules.is_empty() && missing.is_none() {
             context.printer.note("No resources found");
         }
+        self.warn_of_hardware(&found.rules, &live, context).await;
         let removed = match self.agree(&chooser, &found, context) {
             Ok(()) => self.act(&found.rules, live, &mut changer).await,
             Err(failure) => {
@@ -160,6 +162,28 @@ impl RemoveArgs {
         };
         changer.present(format, &ended)?;
         ended
+    }
+
+    /// Says what the rules note of their devices: hardware that is another one by now, and devices that were not
+    /// seen to be released, before they are given to others.
+    async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
+        let mut warnings = released::warnings(rules, None);
+        if rules.iter().any(|rule| Noted::on(rule).is_some()) {
+            let look = Look::of(live.clone(), self.version.version());
+            let look = match look.await {
+                Ok(look) => look.with_identities_of(rules).await,
+                Err(failure) => Err(failure),
+            };
+            match look {
+                Ok(look) => warnings.extend(look.identity_warnings(rules)),
+                Err(failure) => context.printer.warn(&format!(
+                    "whether the devices are still the same hardware is not known: {failure}"
+                )),
+            }
+        }
+        for warning in &warnings {
+            context.printer.warn(&Oddity::from(warning).line());
+        }
     }
 
     /// The targets that name hardware, and all others.
@@ -326,7 +350,9 @@ impl RemoveArgs {
         changer.outcomes.waited(waited.report(&wait));
         match waited.ending {
             Ending::Met => Ok(()),
-            Ending::TimedOut(left) => Err(timed_out(self.timeout, &left).hint(on)),
+            Ending::TimedOut(left) | Ending::NotReleased(left) => {
+                Err(timed_out(self.timeout, &left).hint(on))
+            }
         }
     }
 }

@@ -73,10 +73,10 @@ impl Signals {
 /// Does what `work` does until somebody stops the program, who is then told how far it was.
 ///
 /// Not for commands that have something to clean up; they listen themselves.
-pub(super) async fn stoppable(
-    work: impl Future<Output = Result<ExitStatus, Failure>>,
+pub(super) async fn stoppable<T>(
+    work: impl Future<Output = Result<T, Failure>>,
     context: &Context,
-) -> Result<ExitStatus, Failure> {
+) -> Result<T, Failure> {
     let mut stop = pin!(Signals::listen().received());
     tokio::select! {
         outcome = work => match outcome {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use clap::builder::NonEmptyStringValueParser;
 use tokio::time::Instant;
 
 use super::context::Context;
@@ -12,25 +13,35 @@ use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
 use super::work::connect::{Live, connect};
 use super::work::events::{self, Results, Stdout};
-use super::work::kubelet::Verifier;
+use super::work::kubelet::{SaidNode, Verifier};
+use super::work::kubelet_node::Trust;
 use super::work::look::Look;
 use super::work::meant::meant;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
+use crate::cluster::Detail;
 use crate::decide::chooser::Absence;
-use crate::decide::{Chooser, Ways};
+use crate::decide::places::Places;
+use crate::decide::{Chooser, Ways, standing};
+use crate::engine;
+use crate::engine::ConsideredTaint;
+use crate::engine::holders::staying;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
+use crate::report::staying::{StayingPod, staying_line};
+use crate::report::wait::Left;
 
-/// Wait until rules have evicted everybody, were seen by the controller, or are gone
+/// Wait until rules have evicted, their devices are idle, the controller has seen them, or they are gone
 ///
 /// Evicted means: the controller says so about the rule as it is now, no affected pod is left, not
-/// even a terminating one, and it stays so for --settle. Exits with code 5 when the time is over,
-/// and says what remains.
+/// even a terminating one, and it stays so for --settle. Pods that tolerate the taint stay, and are named. Idle
+/// means that no claim holds the devices, nor other names and parts of the same hardware, for --settle; the rules
+/// have to keep new pods off, and need not evict. Exits with code 5 when the time is over, or when a pod was deleted
+/// by force so that its node was not seen to release its devices, and says what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -45,7 +56,7 @@ pub(super) struct WaitArgs {
     selector: Option<LabelSelector>,
 
     /// What to wait for
-    #[arg(long = "for", value_enum, value_name = "evicted|observed|deleted")]
+    #[arg(long = "for", value_enum, value_name = "evicted|idle|observed|deleted")]
     what: What,
 
     /// How long to wait, such as 30s or 5m
@@ -59,9 +70,17 @@ pub(super) struct WaitArgs {
     /// Ask the kubelet of this node too, and wait until it has given the rules' devices back
     ///
     /// Runs on the node as root. The API does not know of pods that were deleted by force; the kubelet
-    /// does.
+    /// does. Refused where the rules select no device of the kubelet's node.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET)]
     verify_node: Option<PathBuf>,
+
+    /// The node whose kubelet that is, as the API calls it; default: what the kubelet shows
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node")]
+    node: Option<String>,
+
+    /// The socket is that of --node: said by whoever knows, where nothing shows it
+    #[arg(long, requires = "node")]
+    confirm_node: bool,
 
     /// It is fine if a rule is not there when the wait begins
     #[arg(long)]
@@ -83,6 +102,9 @@ Examples:
   # Until all pods are gone, terminating ones too
   kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
 
+  # Until no pod uses the devices any more, evicted or not
+  kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
+
   # On the node: until its kubelet has given the devices back, too
   kubectl devicetaint wait drain-node-7 --for evicted --verify-node
 
@@ -93,6 +115,8 @@ Examples:
 enum What {
     /// Everybody whom it evicts is gone
     Evicted,
+    /// No claim holds its devices
+    Idle,
     /// The controller has judged its current state
     Observed,
     /// It is gone
@@ -103,6 +127,7 @@ impl From<What> for Goal {
     fn from(what: What) -> Self {
         match what {
             What::Evicted => Self::Evicted,
+            What::Idle => Self::Idle,
             What::Observed => Self::Observed,
             What::Deleted => Self::Deleted,
         }
@@ -129,9 +154,11 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    if let Some(verifier) = &verifier {
-        verifier.introduce(&found, end, context).await?;
-    }
+    let mut nodes = None;
+    let verifier = match verifier {
+        None => None,
+        Some(verifier) => Some(args.aimed(verifier, &found, (&live, end, context)).await?),
+    };
     let wait = Wait {
         goal,
         rules: &found,
@@ -143,18 +170,41 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         Goal::Observed | Goal::Deleted => wait.for_rules(&live, context).await?,
         Goal::Evicted => {
             let look = Look::of(live.clone(), args.version.version()).await?;
+            nodes = Some(places_of(&found, &look));
+            wait.for_pods(look, context).await?
+        }
+        Goal::Idle => {
+            // Counters and numbers say which devices are the same hardware.
+            let version = args.version.version();
+            let look = Look::of_for(live.clone(), version, Detail::Attributes).await?;
+            nodes = Some(places_of(&found, &look));
             wait.for_pods(look, context).await?
         }
     };
     let waited = match verifier {
-        Some(verifier) => {
-            args.verified(waited, (&verifier, &found), (began, end))
-                .await?
-        }
+        Some(verifier) => args.verified(waited, &verifier, (began, end)).await?,
         None => waited,
     };
     live.tell(&context.printer);
-    args.tell(&wait, waited, stdout, context)
+    let is_met = matches!(waited.ending, Ending::Met) && !args.is_data();
+    let next = nodes.filter(|_| is_met && args.verify_node.is_none());
+    let status = args.tell(&wait, waited, stdout, context)?;
+    // What the API shows as free may be held by its node.
+    for line in next.iter().flat_map(Places::next_checks) {
+        context.printer.note(&line);
+    }
+    Ok(status)
+}
+
+/// On which nodes the devices are that `rules` select, as far as the API says.
+fn places_of(rules: &[DeviceTaintRule], look: &Look) -> Places {
+    let considered: Vec<ConsideredTaint> = rules
+        .iter()
+        .map(|rule| ConsideredTaint::of_rule(rule, look.now))
+        .collect();
+    let selected = look.selected(&considered).devices;
+    let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
+    Places::of(&inventory, &selected, &look.snapshot().pods)
 }
 
 impl WaitArgs {
@@ -171,30 +221,69 @@ impl WaitArgs {
         let Some(socket) = &self.verify_node else {
             return Ok(None);
         };
-        match Goal::from(self.what) {
-            Goal::Evicted => Verifier::at(socket, end, context).await.map(Some),
-            Goal::Observed | Goal::Deleted => {
-                Err(Failure::usage("--verify-node goes with --for evicted only"))
-            }
+        if !Goal::from(self.what).is_about_pods() {
+            return Err(Failure::usage(
+                "--verify-node goes with --for evicted and --for idle only",
+            ));
         }
+        Verifier::at(socket, end, context).await.map(Some)
+    }
+
+    /// The kubelet with what it has to give back; who holds that and stays is said at once.
+    async fn aimed(
+        &self,
+        verifier: Verifier,
+        rules: &[DeviceTaintRule],
+        (live, end, context): (&Live, Instant, &Context),
+    ) -> Result<Verifier, Failure> {
+        let look = Look::of_for(live.clone(), self.version.version(), Detail::Attributes).await?;
+        let considered: Vec<ConsideredTaint> = rules
+            .iter()
+            .map(|rule| ConsideredTaint::of_changed_rule(rule, &rule.taint.effect, look.now))
+            .collect();
+        let look = look.with_pods_of(&considered).await?;
+        let node = self.node.as_deref().map(NodeName::from);
+        let said = SaidNode {
+            name: node.as_ref(),
+            trust: Trust::typed(self.confirm_node),
+        };
+        let verifier = verifier
+            .waiting_for(rules, (&look, said), (end, context))
+            .await?;
+        let impact = look.impact(&considered);
+        let staying = staying(&impact, &[]);
+        let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
+        if let Some(line) = staying_line(&staying) {
+            context.printer.warn(&format!(
+                "{line}; the node releases them only when those have ended"
+            ));
+        }
+        Ok(verifier)
     }
 
     /// How a wait ends that was met as far as the API goes.
     async fn verified(
         &self,
         waited: Waited,
-        (verifier, rules): (&Verifier, &[DeviceTaintRule]),
+        verifier: &Verifier,
         (began, end): (Instant, Instant),
     ) -> Result<Waited, Failure> {
-        match waited.ending {
+        let not_released = match &waited.ending {
             Ending::TimedOut(_) => return Ok(waited),
-            Ending::Met => {}
-        }
-        let left = verifier.settled(rules, end).await?;
-        let ending = if left.is_empty() {
+            Ending::Met => Vec::new(),
+            Ending::NotReleased(left) => left.clone(),
+        };
+        let left = verifier.settled(end).await?;
+        // What this kubelet has released was released, whatever the API could not show.
+        let is_elsewhere =
+            |left: &Left| left.node.as_deref() != verifier.node().map(NodeName::as_str);
+        let elsewhere: Vec<Left> = not_released.into_iter().filter(is_elsewhere).collect();
+        let ending = if !left.is_empty() {
+            Ending::TimedOut(left)
+        } else if elsewhere.is_empty() {
             Ending::Met
         } else {
-            Ending::TimedOut(left)
+            Ending::NotReleased(elsewhere)
         };
         Ok(Waited {
             ending,
@@ -261,6 +350,7 @@ impl WaitArgs {
         let status = match waited.ending {
             Ending::Met => Ok(ExitStatus::Success),
             Ending::TimedOut(left) => Err(timed_out(self.timeout, &left)),
+            Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
         };
         if stdout == Stdout::Free && (status.is_ok() || self.is_data()) {
             let page = Page {

@@ -4,30 +4,55 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::engine::life::{Remaining, Surroundings, remaining};
-use crate::engine::settle::{Facts, Freshness, Settle};
+use crate::engine::hardware::Hardware;
+use crate::engine::holders::{Holder, holders, staying};
+use crate::engine::life::{Remaining, Surroundings, blocks, remaining};
+use crate::engine::settle::{Facts, Freshness, Goal, Settle};
 use crate::engine::{self, ConsideredTaint, Impact, Semantics};
-use crate::model::{DeviceTaintRule, Effect, Reading};
+use crate::model::{DeviceTaintRule, Effect, Pod, Reading};
 use crate::report::glance::Glance;
 
 /// Rules as they were when they evicted last, over all looks of a wait.
-#[derive(Debug, Default)]
-pub struct Evictors(Vec<DeviceTaintRule>);
+#[derive(Debug)]
+pub struct Evictors {
+    goal: Goal,
+    last: Vec<DeviceTaintRule>,
+}
 
 impl Evictors {
+    /// None were seen yet.
+    #[must_use]
+    pub fn new(goal: Goal) -> Self {
+        Self {
+            goal,
+            last: Vec::new(),
+        }
+    }
+
+    /// Whether the rule does what is waited for: for idle devices it is enough that it keeps new pods off.
+    fn counts(&self, rule: &DeviceTaintRule) -> bool {
+        match self.goal {
+            Goal::Idle => blocks(&rule.taint.effect),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => evicts(rule),
+        }
+    }
+
     /// Notes the rules as they are now, and gives the taints that pods leave for.
     pub fn see(&mut self, rules: &[DeviceTaintRule], now: Timestamp) -> Taints {
-        let mut last: Vec<DeviceTaintRule> =
-            rules.iter().filter(|rule| evicts(rule)).cloned().collect();
+        let mut last: Vec<DeviceTaintRule> = rules
+            .iter()
+            .filter(|rule| self.counts(rule))
+            .cloned()
+            .collect();
         let considered = last.iter().map(|rule| taint(rule, now)).collect();
         let earlier = self
-            .0
+            .last
             .iter()
             .filter(|rule| last.iter().all(|newer| newer.name != rule.name));
         let earlier: Vec<DeviceTaintRule> = earlier.cloned().collect();
         let eased = earlier.iter().map(|rule| taint(rule, now)).collect();
         last.extend(earlier);
-        self.0 = last;
+        self.last = last;
         Taints { considered, eased }
     }
 }
@@ -67,6 +92,12 @@ pub struct Evidence<'a> {
     pub taints: &'a Taints,
     /// How the cluster behaves.
     pub semantics: &'a Semantics,
+    /// What is waited for.
+    pub goal: Goal,
+    /// Which devices are the same hardware; read only where idle devices are waited for.
+    pub hardware: &'a Hardware,
+    /// Pods that were told to be gone since the look before, as they were last.
+    pub departed: &'a [Pod],
     /// Whether it was read just now or kept current.
     pub freshness: Freshness,
     /// When it was.
@@ -93,6 +124,19 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Who holds the devices by any name, where that is waited for.
+    fn holders(&self) -> Vec<Holder<'a>> {
+        match self.goal {
+            Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
+            Goal::Idle => {
+                let snapshot = &self.reading.snapshot;
+                let taints = self.taints.all();
+                let selected = engine::selection(snapshot, &taints, self.semantics).devices;
+                holders(snapshot, &self.hardware.closure(&selected))
+            }
+        }
+    }
+
     /// Tells `settle`, which waits for so long already, who is left.
     #[must_use]
     pub fn judge(
@@ -103,16 +147,21 @@ impl<'a> Evidence<'a> {
         waited: Duration,
     ) -> Glance {
         let left = impacts.left(around, self.now);
+        let holders = self.holders();
+        let staying = staying(&impacts.now, &left);
         let facts = Facts {
             rules: self.rules,
             left: &left,
             pods: &self.reading.snapshot.pods,
+            claims: &self.reading.snapshot.claims,
+            holders: &holders,
+            departed: self.departed,
             unread: &self.reading.gaps,
             unevaluated: &impacts.now.gaps,
             freshness: self.freshness,
         };
         let seen = settle.observe(&facts, waited);
-        Glance::new(seen, facts, self.now)
+        Glance::new(seen, facts, self.now).with_staying(&staying)
     }
 }
 
@@ -148,7 +197,7 @@ mod tests {
 
     #[test]
     fn only_rules_that_evict_make_pods_leave() {
-        let mut evictors = Evictors::default();
+        let mut evictors = Evictors::new(Goal::Evicted);
         for effect in ["None", "NoSchedule", "Sideways"] {
             let taints = evictors.see(&[rule(effect)], now());
             assert!(taints.all().is_empty(), "{effect}");
@@ -159,8 +208,22 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_that_keeps_new_pods_off_is_enough_for_idle_devices() {
+        let mut evictors = Evictors::new(Goal::Idle);
+        let rules = [
+            named("a", "NoSchedule"),
+            named("b", "None"),
+            named("c", "NoExecute"),
+        ];
+        let taints = evictors.see(&rules, now());
+        assert_eq!(names(&taints.considered), ["a", "c"]);
+        let effects = taints.considered.iter().map(|it| it.taint.effect.as_str());
+        assert_eq!(effects.collect::<Vec<_>>(), ["NoSchedule", "NoExecute"]);
+    }
+
+    #[test]
     fn rules_that_evicted_once_are_remembered_as_they_were() {
-        let mut evictors = Evictors::default();
+        let mut evictors = Evictors::new(Goal::Evicted);
         evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());
         // One does less, the other is gone.
         let taints = evictors.see(&[named("a", "NoSchedule")], now());
@@ -179,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_evicts_again_is_as_it_is_now() {
-        let mut evictors = Evictors::default();
+        let mut evictors = Evictors::new(Goal::Evicted);
         evictors.see(&[named("a", "NoExecute")], now());
         evictors.see(&[named("a", "None")], now());
         let mut again = named("a", "NoExecute");

@@ -4,6 +4,7 @@ use crate::engine::settle::{Never, Patience, Shortfall};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
 use crate::naming::age::human_duration;
+use crate::report::wait::Left;
 
 use super::conflict::changed_by;
 
@@ -75,6 +76,13 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
             ));
             let was = before.iter().find(|found| found.name == *rule);
             let now = seen.iter().find(|found| found.name == *rule);
+            // Who ends by itself needs no eviction to be waited for.
+            let failure = match effect {
+                Effect::NoSchedule => failure.hint(format!(
+                    "to wait until the pods on its devices have ended: kubectl devicetaint wait {rule} --for idle"
+                )),
+                Effect::NoExecute | Effect::None | Effect::Unknown(_) => failure,
+            };
             match (was, now) {
                 (Some(was), Some(now)) if was.taint.effect != *effect => failure.hint(format!(
                     "it had effect {} when the wait began{}",
@@ -86,6 +94,12 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
                 )),
             }
         }
+        Never::KeepsNobodyOff { rule, effect } => failed(format!(
+            "rule {rule} has effect {effect}, which keeps no new pods off: its devices may be in use a moment later"
+        ))
+        .hint(format!(
+            "to keep new pods off: kubectl devicetaint escalate {rule} --to NoSchedule"
+        )),
         Never::Unknowable(gaps) => {
             let gaps: Vec<String> = gaps.iter().map(told).collect();
             failed(format!(
@@ -94,6 +108,21 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
             ))
         }
     }
+}
+
+/// A wait that has seen pods deleted by force: `left` names them.
+#[must_use]
+pub fn not_seen_released(left: &[Left]) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::TimedOut,
+        "force deleted: the API shows the devices as free, and their nodes were not seen to release them",
+    );
+    let failure = left.iter().fold(failure, |failure, left| {
+        failure.hint(format!("left: {}", left.message))
+    });
+    failure.hint(
+        "ask the node's kubelet, on the node: kubectl devicetaint podresources check --node NODE",
+    )
 }
 
 /// A change whose evictions cannot be over in the time that may be waited; nothing was changed yet.

@@ -30,6 +30,8 @@ pub(crate) struct DeviceEntry<'a> {
     pub(crate) rules: Vec<u32>,
     /// Whether taints of rules take effect on it.
     pub(crate) reached: bool,
+    /// The node that the claims which hold it say; not of interest while it is published.
+    pub(crate) claimed_node: Option<&'a NodeName>,
 }
 
 impl<'a> DeviceEntry<'a> {
@@ -45,9 +47,12 @@ impl<'a> DeviceEntry<'a> {
         }
     }
 
+    /// The node to which it is local: as its driver says, or, while that is away, the claims that hold it.
     pub(crate) fn node(&self) -> Option<&'a NodeName> {
-        let Published { slice, device } = self.published?;
-        slice.node_of(device)
+        match self.published {
+            Some(Published { slice, device }) => slice.node_of(device),
+            None => self.claimed_node,
+        }
     }
 
     /// The driver's own taints, in its order.
@@ -162,6 +167,12 @@ impl<'a> Directory<'a> {
     fn allocate(&mut self, claim: &'a ResourceClaim) {
         for result in claim.allocation.iter().flat_map(|found| &found.results) {
             let device = self.place_of(key_of(&result.device));
+            let node = claim
+                .allocation
+                .as_ref()
+                .and_then(|found| found.node.as_ref());
+            let entry = &mut self.entries[device as usize];
+            entry.claimed_node = entry.claimed_node.or(node);
             self.allocated.push(Allocated {
                 claim,
                 result,
@@ -192,6 +203,7 @@ impl<'a> Directory<'a> {
                 times_published: 0,
                 rules: Vec::new(),
                 reached: false,
+                claimed_node: None,
             });
         }
         place

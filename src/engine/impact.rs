@@ -43,6 +43,9 @@ pub struct RuleImpact<'a> {
     /// Pods that use a device which it selects and are on their way out already, whoever deleted
     /// them: the controller does not count them, and they hold the device.
     pub terminating: usize,
+    /// Pods that use a device which it selects, and are neither evicted by it nor on their way out: they hold
+    /// the device whatever the rule does.
+    pub staying: usize,
 }
 
 /// What the eviction controller counts for a rule with effect None (semantics: P, N, D, A).

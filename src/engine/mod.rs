@@ -18,28 +18,41 @@
 //! | Could claims be placed again, and who sits on the same hardware? | [`placement`] |
 //! | What do the evicted pods belong to, and what is left of it? | [`workloads()`] |
 //! | Which devices are there, and who uses them? | [`inventory`] |
+//! | Which devices are known from claims alone, since their driver is away? | [`mod@away`] |
 //! | What would the controller's condition say? | [`condition`] |
+//! | Which devices are the same hardware under other names? | [`hardware`] |
+//! | Which devices are close to one another? | [`mod@peers`] |
 //! | What keeps a pod whose containers have ended? | [`hindrance`] |
 //! | Where is a rule in its life? | [`life`] |
-//! | When is a wait over? | [`settle`] |
-//! | May a device be pulled? | [`pulling`] |
+//! | When is a wait over? | [`settle`]; who holds devices, and who stays? [`holders`]; who was deleted by force? [`departure`] |
+//! | May a device be pulled? | [`pulling`]; what has a kubelet not given back? [`holding`] |
+//! | Of which node is a kubelet? | [`kubelet_node`] |
+//! | Who may still come to a tainted device? | [`tolerant`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
+pub mod away;
 mod claims;
 pub mod condition;
 mod considered;
 pub mod defects;
+pub mod departure;
 mod devices;
 pub mod disruption;
 mod eviction;
 pub mod explain;
 pub mod expression;
 mod filter;
+pub mod hardware;
 pub mod hindrance;
+pub mod holders;
+pub mod holding;
 pub mod impact;
 pub mod inventory;
+pub mod kubelet_node;
 pub mod life;
+mod objection;
+pub mod peers;
 pub mod pick;
 pub mod placement;
 mod preview;
@@ -52,6 +65,7 @@ pub mod semantics;
 pub mod settle;
 #[cfg(test)]
 mod tests;
+pub mod tolerant;
 pub mod tolerate;
 mod usage;
 pub mod workloads;

@@ -130,20 +130,29 @@ fn count<'a>(
     }
     count_pods(pods, &mut counts);
     let mut terminating = vec![0; considered.len()];
-    for pod in pods.iter().filter(|impact| impact.pod.deletion.is_some()) {
-        for place in places_of(pod, devices, claims, considered.len()) {
-            add(&mut terminating[place], 1);
+    let mut staying = vec![0; considered.len()];
+    for impact in pods {
+        let evicted: BTreeSet<usize> = impact.causes.iter().filter_map(considered_place).collect();
+        for place in places_of(impact, devices, claims, considered.len()) {
+            if impact.pod.deletion.is_some() {
+                add(&mut terminating[place], 1);
+            } else if !evicted.contains(&place) && !impact.pod.phase.is_terminal() {
+                add(&mut staying[place], 1);
+            }
         }
     }
     considered
         .iter()
         .zip(counts)
-        .zip(terminating)
-        .map(|((considered, counts), terminating)| RuleImpact {
-            considered,
-            counts,
-            terminating,
-        })
+        .zip(terminating.into_iter().zip(staying))
+        .map(
+            |((considered, counts), (terminating, staying))| RuleImpact {
+                considered,
+                counts,
+                terminating,
+                staying,
+            },
+        )
         .collect()
 }
 

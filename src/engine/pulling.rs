@@ -10,16 +10,23 @@
 //! | the kubelet's own notes | it is not prepared for anybody, those left out included |
 //! | the driver | it is at work, so that what was given back is given back |
 //!
+//! They have to agree about every other name and every part of the same hardware, too; and a taint has to keep new
+//! pods off all of it that no claim or template is known to tolerate, for what is idle may be in use a moment later.
+//!
 //! The kubelet speaks for its own node: what one says that may be another's frees nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::hardware::{Alias, Hardware};
 use super::hindrance::{Presence, Publishers};
 use super::inventory::{DeviceState, devices};
+use super::life::blocks;
+pub use super::objection::Objection;
 use super::semantics::Semantics;
+use super::tolerant::tolerant;
 use crate::model::{
-    DeviceId, DeviceTaintRule, Dialect, DriverName, Effect, Gap, InUse, Kind, NamespacedName,
-    NodeName, Pod, PreparedClaim, Reading, ResourceClaim, Uid, UsedDevice,
+    DeviceId, Dialect, Effect, Gap, InUse, Kind, NamespacedName, NodeName, Pod, PreparedClaim,
+    Reading, ResourceClaim, Taint, Uid, UsedDevice,
 };
 
 /// Who is asked about the devices of a node.
@@ -55,147 +62,169 @@ pub struct Testimony {
     pub device: DeviceId,
     /// Whether a taint evicts from it or keeps it from being allocated.
     pub is_tainted: bool,
+    /// The other names and the parts of its hardware.
+    pub aliases: Vec<Alias>,
     /// Everything that speaks against pulling it.
     pub objections: Vec<Objection>,
 }
 
-/// Something that speaks against pulling a device.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Objection {
-    /// A container uses it.
-    InUse {
-        /// Whose.
-        pod: NamespacedName,
-        /// Its name.
-        container: String,
-        /// Through which claim.
-        claim: NamespacedName,
-    },
-    /// A container uses it, and to the API it is free: no claim holds it.
-    InUseAndFree {
-        /// Whose.
-        pod: NamespacedName,
-    },
-    /// A container uses it whose pod the claim is not reserved for.
-    NotReserved {
-        /// Whose.
-        pod: NamespacedName,
-        /// The claim.
-        claim: NamespacedName,
-    },
-    /// A taint evicts from it, and a container uses it still.
-    TaintedAndInUse,
-    /// The kubelet has it prepared, for a claim of which it lists no container.
-    Prepared {
-        /// The claim.
-        claim: NamespacedName,
-    },
-    /// The kubelet has noted a claim of which the driver has named no device: it may hold this one for it.
-    MayBePrepared {
-        /// The claim.
-        claim: NamespacedName,
-    },
-    /// A claim holds it, and the kubelet shows nobody who uses it.
-    ClaimedAndUnused {
-        /// The claim.
-        claim: NamespacedName,
-    },
-    /// A claim holds it.
-    Claimed {
-        /// The claim.
-        claim: NamespacedName,
-    },
-    /// A pod that uses it was deleted, and is not gone.
-    Leaving {
-        /// The pod.
-        pod: NamespacedName,
-    },
-    /// Its driver publishes nothing on the node: nobody can have given it back.
-    DriverDown,
-    /// Whether its driver is at work is not known.
-    DriverUnknown,
-    /// Nothing shows that the kubelet is the one of the node.
-    NodeUnproven,
-    /// The kubelet cannot say which devices are in use.
-    KubeletBlind,
-    /// The kubelet's notes could not be read, so that pods that were deleted by force are not seen.
-    NotesUnread,
-    /// What the API has of this kind is not known.
-    Unread(Kind),
+impl Testimony {
+    /// Whether nothing speaks against it but that new pods may come.
+    #[must_use]
+    pub fn is_idle_and_not_tainted(&self) -> bool {
+        let mut objections = self.objections.iter();
+        !self.objections.is_empty()
+            && objections.all(|one| match one {
+                Objection::NotTainted | Objection::PartsNotTainted { .. } => true,
+                Objection::InUse { .. }
+                | Objection::InUseAndFree { .. }
+                | Objection::NotReserved { .. }
+                | Objection::TaintedAndInUse
+                | Objection::Prepared { .. }
+                | Objection::MayBePrepared { .. }
+                | Objection::ClaimedAndUnused { .. }
+                | Objection::Claimed { .. }
+                | Objection::Leaving { .. }
+                | Objection::DriverDown
+                | Objection::DriverUnknown
+                | Objection::NodeUnproven
+                | Objection::KubeletBlind
+                | Objection::NotesUnread
+                | Objection::Unread(_)
+                | Objection::SameHardware { .. }
+                | Objection::MayBeSameHardware { .. }
+                | Objection::Tolerated { .. }
+                | Objection::NotSettled => false,
+            })
+    }
+
+    /// What was found after a while, given what was found `before`: what was not idle then, or not known, has not
+    /// been idle for long enough.
+    #[must_use]
+    pub fn settled(mut self, before: &[Self]) -> Self {
+        let earlier = before.iter().find(|one| one.device == self.device);
+        let was_idle = earlier.is_some_and(|one| one.objections.is_empty());
+        if self.objections.is_empty() && !was_idle {
+            self.objections.push(Objection::NotSettled);
+        }
+        self
+    }
 }
 
 /// What the witnesses say of each device of the node, by name: of those that are published there, that
-/// claims of pods there hold, and that the kubelet knows.
+/// claims of pods there hold, and that the kubelet knows; and of what else is the same hardware.
 #[must_use]
 pub fn testimonies(witnesses: &Witnesses<'_>) -> Vec<Testimony> {
     let snapshot = &witnesses.reading.snapshot;
     let inventory = devices(snapshot, witnesses.semantics).devices;
+    let hardware = Hardware::of(&snapshot.slices);
+    let here = hardware.closure(&known_here(witnesses, &inventory));
     let names = BTreeSet::from([witnesses.node.clone()]);
     let publishers = Publishers::of(witnesses.reading, &names);
-    let used: Vec<UsedDevice<'_>> = witnesses.in_use.devices().collect();
-    let mut here: BTreeSet<DeviceId> = used.iter().map(|used| used.device.device.clone()).collect();
+    let own: BTreeMap<DeviceId, Vec<Objection>> = here
+        .iter()
+        .map(|device| {
+            let state = inventory.iter().find(|state| state.id == *device);
+            let used = witnesses.in_use.devices();
+            let used: Vec<_> = used.filter(|used| used.device.device == *device).collect();
+            let case = Case {
+                witnesses,
+                device,
+                state,
+                used: &used,
+            };
+            (device.clone(), case.objections(&publishers))
+        })
+        .collect();
+    // Of what nothing is published nobody can say which hardware it is.
+    let unknown: Vec<&DeviceId> = here.iter().filter(|id| !hardware.knows(id)).collect();
+    let about_witnesses = about(witnesses);
+    let testimony = |device: &DeviceId| {
+        let aliases = hardware.aliases(device);
+        let mut objections = own.get(device).cloned().unwrap_or_default();
+        objections.extend(through(&aliases, &own, &objections));
+        let others = unknown.iter().filter(|other| **other != device);
+        objections.extend(others.map(|other| Objection::MayBeSameHardware {
+            device: (*other).clone(),
+        }));
+        objections.extend(about_witnesses.iter().cloned());
+        objections.sort();
+        objections.dedup();
+        let state = inventory.iter().find(|state| state.id == *device);
+        Testimony {
+            is_tainted: state.is_some_and(is_tainted),
+            aliases,
+            objections,
+            device: device.clone(),
+        }
+    };
+    here.iter().map(testimony).collect()
+}
+
+/// The devices that are published on the node, that claims of pods there hold, and that the kubelet knows.
+fn known_here(witnesses: &Witnesses<'_>, inventory: &[DeviceState<'_>]) -> BTreeSet<DeviceId> {
+    let pods = &witnesses.reading.snapshot.pods;
+    let used = witnesses.in_use.devices();
+    let mut here: BTreeSet<DeviceId> = used.map(|used| used.device.device.clone()).collect();
     let noted = witnesses.prepared.unwrap_or_default().iter();
     here.extend(noted.flat_map(|claim| claim.devices.iter().cloned()));
-    let is_here = |state: &DeviceState<'_>| {
+    let is_here = |state: &&DeviceState<'_>| {
         state.node == Some(witnesses.node)
             || state.claims.iter().any(|claim| {
-                let mut pods = pods_of(claim, &snapshot.pods);
+                let mut pods = pods_of(claim, pods);
                 pods.any(|pod| pod.node.as_ref() == Some(witnesses.node))
             })
     };
-    here.extend(
-        inventory
-            .iter()
-            .filter(|state| is_here(state))
-            .map(|state| state.id.clone()),
-    );
-    let is_blind = is_blind(witnesses);
-    let testimony = |device: DeviceId| {
-        let state = inventory.iter().find(|state| state.id == device);
-        let used: Vec<_> = used
-            .iter()
-            .filter(|used| used.device.device == device)
-            .collect();
-        let case = Case {
-            witnesses,
-            device: &device,
-            state,
-            used: &used,
-        };
-        let mut objections = case.of_kubelet();
-        objections.extend(case.of_api());
-        objections.extend(case.of_driver(&publishers));
-        match witnesses.identity {
-            Identity::Shown => {}
-            Identity::NotShown => objections.push(Objection::NodeUnproven),
-        }
-        if is_blind {
-            objections.push(Objection::KubeletBlind);
-        }
-        if witnesses.prepared.is_none() {
-            objections.push(Objection::NotesUnread);
-        }
-        objections.sort();
-        objections.dedup();
-        Testimony {
-            is_tainted: state.is_some_and(is_tainted),
-            objections,
-            device,
-        }
-    };
-    here.into_iter().map(testimony).collect()
+    let found = inventory.iter().filter(is_here);
+    here.extend(found.map(|state| state.id.clone()));
+    here
 }
 
-/// Pods of which the kubelet says that they are on its node, and the API that they are on another one:
-/// it is not the kubelet of the node that is meant.
-#[must_use]
-pub fn strangers<'a>(witnesses: &Witnesses<'a>) -> Vec<(&'a NamespacedName, &'a NodeName)> {
-    let pods = witnesses.reading.snapshot.pods.iter();
-    let known = pods.filter(|pod| witnesses.in_use.pods.iter().any(|one| one.name == pod.name));
-    known
-        .filter_map(|pod| Some((&pod.name, pod.node.as_ref()?)))
-        .filter(|(_, node)| *node != witnesses.node)
-        .collect()
+/// What speaks against a device because of what speaks against its `aliases`, unless that is among its `own`.
+fn through(
+    aliases: &[Alias],
+    all: &BTreeMap<DeviceId, Vec<Objection>>,
+    own: &[Objection],
+) -> Vec<Objection> {
+    let mut objections = Vec::new();
+    let mut untainted = Vec::new();
+    for alias in aliases {
+        let against = all.get(&alias.device).into_iter().flatten();
+        for objection in against {
+            if *objection == Objection::NotTainted {
+                untainted.push(alias.device.clone());
+            } else if objection.is_about_use() && !own.contains(objection) {
+                objections.push(Objection::SameHardware {
+                    device: alias.device.clone(),
+                    link: alias.link.clone(),
+                    objection: Box::new(objection.clone()),
+                });
+            }
+        }
+    }
+    if !untainted.is_empty() {
+        let devices = untainted;
+        objections.push(Objection::PartsNotTainted { devices });
+    }
+    objections
+}
+
+/// What speaks against every device, since a witness cannot be believed.
+fn about(witnesses: &Witnesses<'_>) -> Vec<Objection> {
+    let unproven = match witnesses.identity {
+        Identity::Shown => None,
+        Identity::NotShown => Some(Objection::NodeUnproven),
+    };
+    let blind = is_blind(witnesses).then_some(Objection::KubeletBlind);
+    let unread = (witnesses.prepared.is_none()).then_some(Objection::NotesUnread);
+    let reading = witnesses.reading;
+    let gaps = || reading.gaps.iter().filter_map(Gap::kind);
+    let kinds = [Kind::ResourceClaim, Kind::Pod, Kind::ResourceClaimTemplate];
+    let missing = kinds
+        .into_iter()
+        .filter(|kind| gaps().any(|gap| gap == *kind));
+    let about = unproven.into_iter().chain(blind).chain(unread);
+    about.chain(missing.map(Objection::Unread)).collect()
 }
 
 /// One device, and what is known of it.
@@ -203,10 +232,34 @@ struct Case<'a, 'w> {
     witnesses: &'w Witnesses<'a>,
     device: &'w DeviceId,
     state: Option<&'w DeviceState<'a>>,
-    used: &'w [&'w UsedDevice<'a>],
+    used: &'w [UsedDevice<'a>],
 }
 
 impl Case<'_, '_> {
+    /// What speaks against the device itself.
+    fn objections(&self, publishers: &Publishers) -> Vec<Objection> {
+        let mut objections = self.of_kubelet();
+        objections.extend(self.of_api());
+        objections.extend(self.of_driver(publishers));
+        objections.extend(self.of_newcomers());
+        objections
+    }
+
+    /// Who may come to use it.
+    fn of_newcomers(&self) -> Vec<Objection> {
+        let taints = self.state.map_or(&[][..], |state| &state.taints);
+        let blocking = taints.iter().map(|taint| taint.taint);
+        let blocking: Vec<&Taint> = blocking.filter(|taint| blocks(&taint.effect)).collect();
+        if blocking.is_empty() {
+            return vec![Objection::NotTainted];
+        }
+        let device = self.state.and_then(|state| state.device);
+        let snapshot = &self.witnesses.reading.snapshot;
+        let found = tolerant(snapshot, &blocking, (&self.device.driver, device));
+        let found = found.into_iter();
+        found.map(|by| Objection::Tolerated { by }).collect()
+    }
+
     fn of_kubelet(&self) -> Vec<Objection> {
         let mut objections = Vec::new();
         let claims = self.state.map_or(&[][..], |state| &state.claims);
@@ -262,12 +315,7 @@ impl Case<'_, '_> {
 
     fn of_api(&self) -> Vec<Objection> {
         let reading = self.witnesses.reading;
-        let kinds = [Kind::ResourceClaim, Kind::Pod];
-        let gaps = || reading.gaps.iter().filter_map(Gap::kind);
-        let unread = kinds
-            .into_iter()
-            .filter(|kind| gaps().any(|gap| gap == *kind));
-        let mut objections: Vec<Objection> = unread.map(Objection::Unread).collect();
+        let mut objections = Vec::new();
         for claim in self.state.into_iter().flat_map(|state| &state.claims) {
             let name = claim.name.clone();
             objections.push(if self.used.is_empty() {
@@ -346,90 +394,10 @@ fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
 
 fn is_tainted(state: &DeviceState<'_>) -> bool {
     let mut taints = state.taints.iter();
-    taints.any(|taint| super::life::blocks(&taint.taint.effect))
+    taints.any(|taint| blocks(&taint.taint.effect))
 }
 
 fn evicts(state: &DeviceState<'_>) -> bool {
     let mut taints = state.taints.iter();
     taints.any(|taint| taint.taint.effect == Effect::NoExecute)
-}
-
-/// The devices that `rules` select and that the kubelet of a node has not given back, each with what
-/// shows that. A kubelet that cannot speak of claims says nothing, which is no reason to call any free.
-#[must_use]
-pub fn still_held(
-    rules: &[DeviceTaintRule],
-    in_use: &InUse,
-    prepared: &[PreparedClaim],
-) -> Vec<(DeviceId, Objection)> {
-    let used = in_use.devices().map(|used| {
-        let objection = Objection::InUse {
-            pod: used.pod.name.clone(),
-            container: used.container.name.clone(),
-            claim: used.claim.name.clone(),
-        };
-        (used.device.device.clone(), objection)
-    });
-    let noted = prepared.iter().flat_map(|claim| {
-        let objection = Objection::Prepared {
-            claim: claim.name.clone(),
-        };
-        let devices = claim.devices.iter();
-        devices.map(move |device| (device.clone(), objection.clone()))
-    });
-    let mut held: Vec<(DeviceId, Objection)> = used.chain(noted).collect();
-    held.retain(|(device, _)| rules.iter().any(|rule| may_select(rule, device)));
-    held.extend(prepared.iter().flat_map(|claim| vague(rules, claim)));
-    held.sort();
-    held.dedup();
-    let mut known: BTreeSet<DeviceId> = BTreeSet::new();
-    // What is in use is noted too; once is enough.
-    held.retain(|(device, objection)| {
-        let is_use = matches!(objection, Objection::InUse { .. });
-        known.insert(device.clone()) || is_use
-    });
-    held
-}
-
-/// What drivers may hold for a claim that have not said what, where a rule selects anything of theirs; any of
-/// their devices, as people write it.
-fn vague(
-    rules: &[DeviceTaintRule],
-    claim: &PreparedClaim,
-) -> impl Iterator<Item = (DeviceId, Objection)> {
-    let may_be_meant = |driver: &&DriverName| {
-        let selectors = rules.iter().map(|rule| rule.selector.as_ref());
-        let mut drivers = selectors.map(|selector| selector.and_then(|one| one.driver.as_ref()));
-        drivers.any(|selected| selected.is_none_or(|selected| selected == *driver))
-    };
-    let drivers = claim.silent_drivers.iter().filter(may_be_meant);
-    drivers.map(|driver| {
-        let any = DeviceId {
-            driver: driver.clone(),
-            pool: "*".into(),
-            device: "*".into(),
-        };
-        let claim = claim.name.clone();
-        (any, Objection::MayBePrepared { claim })
-    })
-}
-
-/// Whether the rule selects the device as far as names say; what selects by anything else may.
-fn may_select(rule: &DeviceTaintRule, device: &DeviceId) -> bool {
-    let Some(selector) = &rule.selector else {
-        return true;
-    };
-    let driver = selector
-        .driver
-        .as_ref()
-        .is_none_or(|driver| *driver == device.driver);
-    let pool = selector
-        .pool
-        .as_ref()
-        .is_none_or(|pool| *pool == device.pool);
-    let name = selector
-        .device
-        .as_ref()
-        .is_none_or(|name| *name == device.device);
-    driver && pool && name
 }

@@ -13,6 +13,12 @@
 //! scheduler may still place pods whose device it chose before it knew the taint. Facts that were only
 //! kept current are not believed at the end: then everything is read once more.
 //!
+//! Devices are idle when no claim holds them or other names of the same hardware; who holds them may end by itself, so
+//! that the rule need not evict, but has to keep new pods off.
+//!
+//! A pod that was at work when it was seen last, and is gone, was deleted by force: the API shows its devices as free,
+//! and its node was not seen to release them. A wait that has seen that is not met; see [`super::departure`].
+//!
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.
 
@@ -22,8 +28,10 @@ use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
 use super::Semantics;
-use super::life::{Evicting, Remaining};
-use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, Uid};
+use super::departure::{Departures, NotReleased, PodObservation};
+use super::holders::Holder;
+use super::life::{Evicting, Remaining, blocks};
+use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, ResourceClaim, Uid};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +42,19 @@ pub enum Goal {
     Observed,
     /// The rules are gone.
     Deleted,
+    /// No claim holds the rules' devices.
+    Idle,
+}
+
+impl Goal {
+    /// Whether pods and claims have to be looked at, and not the rules alone.
+    #[must_use]
+    pub fn is_about_pods(self) -> bool {
+        match self {
+            Self::Evicted | Self::Idle => true,
+            Self::Observed | Self::Deleted => false,
+        }
+    }
 }
 
 /// How long is waited at most, and for how long nobody may be left before that counts.
@@ -104,6 +125,12 @@ pub struct Facts<'a> {
     /// The pods that are there, as far as any were read: who is not left and is there nevertheless is
     /// not gone, but spared, since a rule was deleted or eased.
     pub pods: &'a [Pod],
+    /// The claims that are there.
+    pub claims: &'a [ResourceClaim],
+    /// Who holds the devices, where that is waited for.
+    pub holders: &'a [Holder<'a>],
+    /// Pods that were told to be gone since the look before, as they were last.
+    pub departed: &'a [Pod],
     /// What could not be read: waiting does not change that.
     pub unread: &'a [Gap],
     /// What was read and could not be evaluated: that changes with what is read.
@@ -123,6 +150,9 @@ pub enum Step {
     ReadAgain,
     /// The time is over.
     TimedOut,
+    /// It is the case as far as the API goes, and nodes were not seen to release what the API shows as free:
+    /// waiting does not change that.
+    NotSeenReleased,
     /// It cannot come true any more.
     Never(Never),
 }
@@ -136,6 +166,13 @@ pub enum Never {
     Replaced(ObjectName),
     /// The rule has an effect that evicts nobody.
     Harmless {
+        /// Which rule.
+        rule: ObjectName,
+        /// The effect that it has.
+        effect: Effect,
+    },
+    /// The rule keeps no new pods off, so that a device is idle for a moment at most.
+    KeepsNobodyOff {
         /// Which rule.
         rule: ObjectName,
         /// The effect that it has.
@@ -161,6 +198,10 @@ pub enum Open<'a> {
     Unobserved(&'a DeviceTaintRule),
     /// The rule is still there.
     Present(&'a DeviceTaintRule),
+    /// A claim holds a device.
+    Held(&'a Holder<'a>),
+    /// A pod was deleted by force, and its node was not seen to release what it held.
+    NotReleased(NotReleased),
     /// Who is left cannot be evaluated.
     Unevaluated(&'a Gap),
     /// Nobody is left, but not for long enough yet.
@@ -181,6 +222,10 @@ pub struct Observation<'a> {
     pub all: usize,
     /// How many of them are there, and are not to go any more.
     pub spared: usize,
+    /// How many of them are there and have ended: they run nothing, and are not to be evicted.
+    pub ended: usize,
+    /// What is waited for.
+    pub goal: Goal,
 }
 
 /// A wait for some rules.
@@ -191,6 +236,7 @@ pub struct Settle {
     semantics: Semantics,
     subjects: Vec<(ObjectName, Uid)>,
     seen: HashSet<Uid>,
+    departures: Departures,
     quiet_since: Option<Duration>,
 }
 
@@ -212,6 +258,7 @@ impl Settle {
                 .map(|rule| (rule.name.clone(), rule.uid.clone()))
                 .collect(),
             seen: HashSet::new(),
+            departures: Departures::default(),
             quiet_since: None,
         }
     }
@@ -224,26 +271,30 @@ impl Settle {
         let left = facts.left.iter();
         let left: HashSet<&Uid> = left.map(|left| &left.pod.uid).collect();
         self.seen.extend(left.iter().map(|uid| (*uid).clone()));
-        let spared = facts.pods.iter().map(|pod| &pod.uid);
-        let spared = spared.filter(|uid| self.seen.contains(*uid) && !left.contains(*uid));
-        let spared = spared.count();
+        if self.goal.is_about_pods() {
+            let observation = PodObservation {
+                pods: facts.pods,
+                claims: facts.claims,
+                left: facts.left,
+                holders: facts.holders,
+                departed: facts.departed,
+            };
+            self.departures.see(&observation, &self.seen);
+        }
+        let others = facts.pods.iter();
+        let others = others.filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
+        let (ended, spared): (Vec<_>, Vec<_>) = others.partition(|pod| pod.phase.is_terminal());
         let (step, open) = match self.never(facts) {
             Some(never) => (Step::Never(never), Vec::new()),
-            None => {
-                let mut open = self.open(facts);
-                let step = self.step(&open, facts.freshness, elapsed);
-                if open.is_empty() && matches!(step, Step::WaitUntil(_) | Step::TimedOut) {
-                    let settle = self.patience.settle;
-                    open.push(Open::Settling { settle });
-                }
-                (step, open)
-            }
+            None => self.next(facts, elapsed),
         };
         Observation {
             step,
             open,
             all: self.seen.len(),
-            spared,
+            spared: spared.len(),
+            ended: ended.len(),
+            goal: self.goal,
         }
     }
 
@@ -253,6 +304,22 @@ impl Settle {
     pub fn expecting(mut self, pods: impl IntoIterator<Item = Uid>) -> Self {
         self.seen.extend(pods);
         self
+    }
+
+    /// What to do next where it can still be met, and what is open.
+    fn next<'a>(&mut self, facts: &Facts<'a>, elapsed: Duration) -> (Step, Vec<Open<'a>>) {
+        let mut open = self.open(facts);
+        let mut step = self.step(&open, facts.freshness, elapsed);
+        if open.is_empty() && matches!(step, Step::WaitUntil(_) | Step::TimedOut) {
+            let settle = self.patience.settle;
+            open.push(Open::Settling { settle });
+        }
+        let not_released = self.departures.not_released();
+        if step == Step::Met && !not_released.is_empty() {
+            step = Step::NotSeenReleased;
+        }
+        open.extend(not_released.into_iter().map(Open::NotReleased));
+        (step, open)
     }
 
     fn step(&mut self, open: &[Open<'_>], freshness: Freshness, elapsed: Duration) -> Step {
@@ -283,7 +350,7 @@ impl Settle {
     /// How long it has to stay so: what the controller has seen, and what is gone, stays so.
     fn settle(&self) -> Duration {
         match self.goal {
-            Goal::Evicted => self.patience.settle,
+            Goal::Evicted | Goal::Idle => self.patience.settle,
             Goal::Observed | Goal::Deleted => Duration::ZERO,
         }
     }
@@ -293,7 +360,7 @@ impl Settle {
         let waits_for_being = match self.goal {
             Goal::Deleted => return None,
             Goal::Observed => false,
-            Goal::Evicted => true,
+            Goal::Evicted | Goal::Idle => true,
         };
         for (name, uid) in &self.subjects {
             let Some(rule) = find(facts.rules, name) else {
@@ -302,17 +369,26 @@ impl Settle {
             if rule.uid != *uid {
                 return Some(Never::Replaced(name.clone()));
             }
-            // Whoever pulls the brake meanwhile has to be told apart from a slow eviction.
-            if waits_for_being && rule.taint.effect != Effect::NoExecute {
-                return Some(Never::Harmless {
-                    rule: name.clone(),
-                    effect: rule.taint.effect.clone(),
-                });
+            if let Some(never) = self.is_too_weak(rule) {
+                return Some(never);
             }
         }
         let hides = facts.unread.iter().filter(|gap| self.hides_evictions(gap));
         let hidden: Vec<Gap> = hides.filter(|_| waits_for_being).cloned().collect();
         (!hidden.is_empty()).then_some(Never::Unknowable(hidden))
+    }
+
+    /// Whether the rule does not do what is waited for. Whoever pulls the brake meanwhile has to be told apart
+    /// from a slow eviction.
+    fn is_too_weak(&self, rule: &DeviceTaintRule) -> Option<Never> {
+        let (name, effect) = (rule.name.clone(), rule.taint.effect.clone());
+        match self.goal {
+            Goal::Evicted if effect != Effect::NoExecute => {
+                Some(Never::Harmless { rule: name, effect })
+            }
+            Goal::Idle if !blocks(&effect) => Some(Never::KeepsNobodyOff { rule: name, effect }),
+            Goal::Evicted | Goal::Idle | Goal::Observed | Goal::Deleted => None,
+        }
     }
 
     /// What keeps the wait from being met, the settle time aside.
@@ -331,6 +407,12 @@ impl Settle {
                 .filter(|(rule, _)| !is_observed(rule))
                 .map(|(rule, _)| Open::Unobserved(rule))
                 .collect(),
+            Goal::Idle => {
+                let holders = facts.holders.iter().map(Open::Held);
+                let gaps = facts.unevaluated.iter();
+                let gaps = gaps.filter(|gap| self.hides_evictions(gap));
+                holders.chain(gaps.map(Open::Unevaluated)).collect()
+            }
             Goal::Evicted => {
                 let pods = facts.left.iter().map(Open::Pod);
                 let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));

@@ -10,9 +10,11 @@ use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::moments;
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
+use super::staying::StayingPod;
 use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::time::Time;
 use crate::assess::{self, Knowledge};
+use crate::engine::holders::staying;
 use crate::engine::life::{Evicting, Remaining};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
@@ -70,6 +72,9 @@ pub struct RuleDescription {
     known: DescribedCounts,
     /// The pods that it has not got rid of, terminating ones included, and what each waits for.
     pub remaining: Vec<RemainingPod>,
+    /// The pods that use its devices and are not evicted by it, by name.
+    #[serde(default)]
+    pub staying: Vec<StayingPod>,
     /// What components reported about it, and the controller about the pods that it hits, oldest
     /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
@@ -215,6 +220,10 @@ impl RuleDescription {
                 .iter()
                 .map(|left| RemainingPod::new(left, &rule.taint.effect, now))
                 .collect(),
+            staying: staying(subject.impact, subject.remaining)
+                .iter()
+                .map(StayingPod::new)
+                .collect(),
             events,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
             incomplete: Incomplete::all(subject.knowledge),
@@ -272,6 +281,10 @@ impl View for RuleDescription {
                 .captioned("Timeline of the evictions"),
             Section::table(remaining::table(&self.remaining))
                 .captioned("Pods that are left, and what each waits for"),
+            Section::list(
+                "Pods that stay",
+                self.staying.iter().map(StayingPod::line).collect(),
+            ),
             Section::list("Events", self.events.iter().map(event).collect()),
             Section::list(
                 "Warnings",
@@ -487,6 +500,7 @@ mod tests {
                     namespaces: 1,
                 },
                 terminating,
+                staying: 0,
             }],
             devices: Vec::new(),
             pods: Vec::new(),

@@ -10,12 +10,15 @@ use super::attributes::{AttributeColumns, attributes_of, capacity_of};
 use super::device_counts::{DeviceCounts, NodeCounts, counts};
 use super::device_row::DeviceRow;
 use super::device_table::{Listed, table, total};
+use super::life::few;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
 use crate::assess::{Basis, Knowledge, Subject};
+use crate::engine::away::away;
 use crate::engine::{Consumer, DeviceState};
-use crate::model::{Device, Gap, Kind, ResourceClaim};
+use crate::model::{self, Device, Gap, Kind, ResourceClaim};
+use crate::naming::phrase::counted;
 
 /// The devices of a cluster as they are now.
 ///
@@ -60,6 +63,30 @@ fn free(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> Option<bool> {
     }
 }
 
+/// That drivers are away whose devices are listed since claims hold them.
+fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::Warning> {
+    let unpublished = devices.iter().filter(|state| !state.published);
+    let local = unpublished.filter_map(|state| Some((&state.id, state.node?)));
+    let away = away(basis.reading, local).into_iter();
+    away.map(|away| {
+        let names: Vec<String> = away.devices.iter().map(ToString::to_string).collect();
+        model::Warning {
+            code: "driver-away",
+            message: format!(
+                "{} on {} not published: the driver is away: {}",
+                counted(names.len(), "device"),
+                away.node,
+                few(&names)
+            ),
+            fix: Some(format!(
+                "bring driver {} back; its other devices on {} are not known",
+                away.driver, away.node
+            )),
+        }
+    })
+    .collect()
+}
+
 impl DeviceReport {
     /// The report on these devices, ordered by name; `gaps` are what the engine could not evaluate.
     #[must_use]
@@ -81,10 +108,17 @@ impl DeviceReport {
                 .collect(),
             summary,
             nodes,
-            warnings: views(&[&basis.reading.warnings]),
+            warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),
             incomplete: Incomplete::all(&knowledge),
             columns: AttributeColumns::default(),
         }
+    }
+
+    /// The report with more that is odd.
+    #[must_use]
+    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
+        self.warnings.extend(more.iter().map(Warning::from));
+        self
     }
 
     /// The report with what `devices` are, as far as that is published, and with `columns` for it in
@@ -207,6 +241,7 @@ mod tests {
             controller: None,
             spec: None,
             allocation: Some(Allocation {
+                node: None,
                 results: vec![AllocationResult {
                     request: "gpu".into(),
                     device: testing::device("gpu-0"),

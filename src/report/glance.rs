@@ -3,9 +3,12 @@
 use jiff::Timestamp;
 
 use super::life::{few, progress_line, remaining_line, slowest};
+use super::staying::StayingPod;
 use super::wait::Left;
+use crate::engine::departure::NotReleased;
+use crate::engine::holders::Staying;
 use crate::engine::life::{Obstacle, Remaining};
-use crate::engine::settle::{Facts, Observation, Open, Step};
+use crate::engine::settle::{Facts, Goal, Observation, Open, Step};
 use crate::model::DeviceTaintRule;
 
 /// What one look has shown, for whoever waits.
@@ -24,6 +27,10 @@ pub struct Glance {
     pub pods_left: usize,
     /// What remains; only when the time is over.
     pub left: Vec<Left>,
+    /// The pods that were deleted by force, by name.
+    pub not_released: Vec<NotReleased>,
+    /// The pods that use the devices and are not evicted, by name.
+    pub staying: Vec<StayingPod>,
     /// When the last pod that tolerates the taint for a while is due.
     pub last_due: Option<Timestamp>,
     /// When it was.
@@ -34,23 +41,16 @@ impl Glance {
     /// What an observation comes to.
     #[must_use]
     pub fn new(seen: Observation<'_>, facts: Facts<'_>, now: Timestamp) -> Self {
-        let is_partial = seen
-            .open
-            .iter()
-            .any(|open| matches!(open, Open::Unevaluated(_)));
-        let state = if is_partial {
-            // How many are gone is what nobody knows then, and no zero.
-            format!("at least {} left", facts.left.len())
-        } else {
-            progress_line(facts.left, seen.all, seen.spared)
-        };
+        let state = state(&seen, &facts);
         let line = match (slowest(facts.left), seen.open.first()) {
             (Some(slowest), _) => format!("{state}; slowest: {}", remaining_line(slowest, now)),
             (None, Some(open)) => format!("{state}; {}", Left::new(open, now).message),
             (None, None) => state.clone(),
         };
         let left = match seen.step {
-            Step::TimedOut => seen.open.iter().map(|open| Left::new(open, now)).collect(),
+            Step::TimedOut | Step::NotSeenReleased => {
+                seen.open.iter().map(|open| Left::new(open, now)).collect()
+            }
             Step::Met | Step::WaitUntil(_) | Step::ReadAgain | Step::Never(_) => Vec::new(),
         };
         Self {
@@ -61,9 +61,18 @@ impl Glance {
             pods: seen.all,
             pods_left: facts.left.len(),
             left,
+            not_released: not_released(&seen.open),
+            staying: Vec::new(),
             last_due: last_due(facts.left),
             now,
         }
+    }
+
+    /// With who uses the devices and stays.
+    #[must_use]
+    pub fn with_staying(self, staying: &[Staying<'_>]) -> Self {
+        let staying = staying.iter().map(StayingPod::new).collect();
+        Self { staying, ..self }
     }
 
     /// As [`Glance::new`], where nothing but rules is waited for.
@@ -85,8 +94,45 @@ impl Glance {
     pub fn shows_progress(&self) -> bool {
         match self.step {
             Step::Never(_) => false,
-            Step::Met | Step::TimedOut | Step::WaitUntil(_) | Step::ReadAgain => true,
+            Step::Met
+            | Step::TimedOut
+            | Step::NotSeenReleased
+            | Step::WaitUntil(_)
+            | Step::ReadAgain => true,
         }
+    }
+}
+
+fn not_released(open: &[Open<'_>]) -> Vec<NotReleased> {
+    let found = open.iter().filter_map(|open| match open {
+        Open::NotReleased(pod) => Some(pod.clone()),
+        Open::Pod(_)
+        | Open::Unsettled { .. }
+        | Open::Unobserved(_)
+        | Open::Present(_)
+        | Open::Held(_)
+        | Open::Unevaluated(_)
+        | Open::Settling { .. } => None,
+    });
+    found.collect()
+}
+
+/// How far it is, in a few words that change only then.
+fn state(seen: &Observation<'_>, facts: &Facts<'_>) -> String {
+    let mut open = seen.open.iter();
+    let is_partial = open.any(|open| matches!(open, Open::Unevaluated(_)));
+    match seen.goal {
+        // How many are gone is what nobody knows then, and no zero.
+        Goal::Idle if is_partial => format!("at least {} left", facts.holders.len()),
+        Goal::Idle => match facts.holders.len() {
+            0 => "no claim holds the devices".to_owned(),
+            1 => "1 claim holds the devices".to_owned(),
+            several => format!("{several} claims hold the devices"),
+        },
+        Goal::Evicted | Goal::Observed | Goal::Deleted if is_partial => {
+            format!("at least {} left", facts.left.len())
+        }
+        Goal::Evicted | Goal::Observed | Goal::Deleted => progress_line(facts.left, seen),
     }
 }
 
@@ -115,6 +161,9 @@ mod tests {
             rules: &[],
             left,
             pods: &[],
+            claims: &[],
+            holders: &[],
+            departed: &[],
             unread: &[],
             unevaluated: &[],
             freshness: Freshness::Read,
@@ -134,6 +183,8 @@ mod tests {
             open: vec![Open::Pod(&left[0])],
             all: 3,
             spared: 0,
+            ended: 0,
+            goal: Goal::Evicted,
         };
         let glance = Glance::new(seen(Step::ReadAgain), facts(&left), testing::now());
         assert_eq!(glance.state, "2 gone, 0 terminating, 1 left");
@@ -162,6 +213,8 @@ mod tests {
             open,
             all: 0,
             spared: 0,
+            ended: 0,
+            goal: Goal::Evicted,
         };
         let partial = seen(Step::ReadAgain, vec![Open::Unevaluated(&gap)]);
         let glance = Glance::new(partial, facts(&[]), testing::now());

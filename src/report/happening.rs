@@ -53,7 +53,7 @@ pub enum Happening {
     },
     /// What is waited for has come further.
     Progress {
-        /// What is waited for: evicted, observed or deleted.
+        /// What is waited for: evicted, idle, observed or deleted.
         #[serde(rename = "for")]
         goal: String,
         /// The rules that are waited for, by name.

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::taint::{owner, source_of, spelled};
 use crate::engine::hindrance::{Hindrance, Holder, Presence, Publishers};
 use crate::engine::life::{Obstacle, Release, Remaining, Surroundings, remaining};
+use crate::engine::settle::Observation;
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth};
 use crate::naming::age::human_duration;
@@ -105,21 +106,23 @@ fn holder(holder: &Holder, now: Timestamp) -> String {
     }
 }
 
-/// How far an eviction of `all` pods is, of which `spared` are not evicted any more: `3 gone, 1
-/// terminating, 2 left`.
+/// How far an eviction is: `3 gone, 1 terminating, 2 left`. Who was to go and has ended meanwhile is gone but for
+/// its object.
 #[must_use]
-pub fn progress_line(remaining: &[Remaining<'_>], all: usize, spared: usize) -> String {
+pub fn progress_line(remaining: &[Remaining<'_>], seen: &Observation<'_>) -> String {
     let terminating = remaining
         .iter()
         .filter(|left| left.obstacle.is_terminating())
         .count();
     let waiting = remaining.len().saturating_sub(terminating);
-    let gone = all.saturating_sub(remaining.len()).saturating_sub(spared);
-    let spared = match spared {
-        0 => String::new(),
-        count => format!(", {count} not evicted any more"),
-    };
-    format!("{gone} gone, {terminating} terminating, {waiting} left{spared}")
+    let there = remaining.len().saturating_add(seen.spared);
+    let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
+    let more = [(seen.ended, "ended"), (seen.spared, "not evicted any more")];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: String = more
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
+    format!("{gone} gone, {terminating} terminating, {waiting} left{more}")
 }
 
 /// The pod that will take longest as far as that can be known: one that waits for somebody, else the
@@ -293,6 +296,7 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::settle::{Goal, Step};
     use crate::report::testing;
 
     #[test]
@@ -378,10 +382,26 @@ mod tests {
             }),
         ];
         assert_eq!(slowest(&all), Some(&all[0]));
-        assert_eq!(progress_line(&all, 5, 0), "2 gone, 1 terminating, 2 left");
+        let seen = |all, spared, ended| Observation {
+            step: Step::ReadAgain,
+            open: Vec::new(),
+            all,
+            spared,
+            ended,
+            goal: Goal::Evicted,
+        };
         assert_eq!(
-            progress_line(&[], 3, 1),
+            progress_line(&all, &seen(5, 0, 0)),
+            "2 gone, 1 terminating, 2 left"
+        );
+        assert_eq!(
+            progress_line(&[], &seen(3, 1, 0)),
             "2 gone, 0 terminating, 0 left, 1 not evicted any more"
+        );
+        // Whoever was evicted and has ended is not one who was let off.
+        assert_eq!(
+            progress_line(&[], &seen(3, 0, 1)),
+            "2 gone, 0 terminating, 0 left, 1 ended"
         );
     }
 

@@ -40,6 +40,7 @@
 pub mod answer;
 pub mod attributes;
 pub mod bounds;
+pub mod card;
 pub mod change;
 pub mod clusters;
 pub mod defects;
@@ -66,6 +67,7 @@ pub mod remaining;
 pub mod rules;
 pub mod schema;
 pub mod snapshot;
+pub mod staying;
 pub mod table;
 pub mod taint;
 pub mod time;

@@ -4,10 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
+use super::card::Card;
+use super::life::few;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, Knowledge};
+use crate::engine::devices;
 use crate::engine::pulling::{Objection, Testimony};
+use crate::model::DeviceId;
 use crate::naming::phrase::counted;
 
 /// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
@@ -33,6 +37,9 @@ pub struct PullReport {
     pub warnings: Vec<Warning>,
     /// What could not be read.
     pub incomplete: Vec<Incomplete>,
+    /// Whether devices were chosen, of each of which all is shown.
+    #[serde(skip)]
+    chosen: bool,
 }
 
 /// A device, and whether it may be pulled.
@@ -41,13 +48,17 @@ pub struct PullReport {
 pub struct PullRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Whether everybody who was asked agrees that nobody uses it. What could not be asked speaks against
-    /// it.
+    /// Whether all agree that it is idle and stays so. What could not be asked speaks against it.
     pub safe_to_pull: bool,
+    /// The same as a code, which tells what is idle and not tainted.
+    pub verdict: PullVerdict,
     /// Whether a taint keeps it from being allocated: without one it may be in use a moment later.
     pub tainted: bool,
     /// What speaks against it.
     pub reasons: Vec<PullReason>,
+    /// What identifies it, and what is on the same hardware or close to it.
+    #[serde(flatten)]
+    pub card: Card,
 }
 
 /// Something that speaks against pulling a device.
@@ -60,6 +71,8 @@ pub struct PullReason {
     pub pod: Option<String>,
     /// The claim, as NAMESPACE/NAME; null where it is about none.
     pub claim: Option<String>,
+    /// The other device that it is about, as DRIVER/POOL/DEVICE; null where it is about this one.
+    pub device: Option<String>,
     /// All of that in words.
     pub message: String,
 }
@@ -98,111 +111,127 @@ pub enum PullCode {
     NotesUnread,
     /// What the API has could not be read.
     Unread,
+    /// Something speaks against another name or a part of the same hardware.
+    SameHardware,
+    /// A device is held that is not published: it may be the same hardware.
+    MayBeSameHardware,
+    /// No taint keeps new pods off.
+    NotTainted,
+    /// No taint keeps new pods off other names and parts of the same hardware.
+    PartsNotTainted,
+    /// A claim or a template puts up with its taints, so that a new pod may come.
+    Tolerated,
+    /// It was not idle for as long as it has to be.
+    NotSettled,
+}
+
+/// Whether a device may be pulled, as a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PullVerdict {
+    /// It may.
+    SafeToPull,
+    /// Nobody uses it, and no taint keeps new pods off: it may be in use a moment later.
+    IdleNotTainted,
+    /// It may not.
+    NotSafe,
+}
+
+impl PullVerdict {
+    fn of(testimony: &Testimony) -> Self {
+        if testimony.objections.is_empty() {
+            Self::SafeToPull
+        } else if testimony.is_idle_and_not_tainted() {
+            Self::IdleNotTainted
+        } else {
+            Self::NotSafe
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::SafeToPull => "yes",
+            Self::IdleNotTainted => "idle, not tainted",
+            Self::NotSafe => "no",
+        }
+    }
 }
 
 impl PullReason {
     /// The view of an objection.
     #[must_use]
     pub fn new(objection: &Objection) -> Self {
-        let (code, pod, claim, message) = match objection {
-            Objection::InUse { pod, container, claim } => (
-                PullCode::InUse,
-                Some(pod),
-                Some(claim),
-                format!("container {container} of pod {pod} uses it through claim {claim}"),
-            ),
-            Objection::InUseAndFree { pod } => (
-                PullCode::InUseAndFree,
-                Some(pod),
-                None,
-                format!("pod {pod} uses it, and to the API it is free"),
-            ),
-            Objection::NotReserved { pod, claim } => (
-                PullCode::NotReserved,
-                Some(pod),
-                Some(claim),
-                format!("pod {pod} uses it, and claim {claim} is not reserved for that pod"),
-            ),
-            Objection::TaintedAndInUse => (
-                PullCode::TaintedAndInUse,
-                None,
-                None,
-                "a taint evicts from it, and it is in use still".to_owned(),
-            ),
-            Objection::Prepared { claim } => (
-                PullCode::Prepared,
-                None,
-                Some(claim),
-                format!("the kubelet has not given back claim {claim}, whose pod it does not list: deleted by force?"),
-            ),
-            Objection::MayBePrepared { claim } => (
-                PullCode::MayBePrepared,
-                None,
-                Some(claim),
-                format!("its driver was asked to prepare claim {claim}, and has not said with which devices"),
-            ),
-            Objection::ClaimedAndUnused { claim } => (
-                PullCode::ClaimedAndUnused,
-                None,
-                Some(claim),
-                format!("claim {claim} holds it, although the kubelet shows nobody who uses it"),
-            ),
-            Objection::Claimed { claim } => (
-                PullCode::Claimed,
-                None,
-                Some(claim),
-                format!("claim {claim} holds it"),
-            ),
-            Objection::Leaving { pod } => (
-                PullCode::Leaving,
-                Some(pod),
-                None,
-                format!("pod {pod} was deleted, and is not gone"),
-            ),
-            Objection::DriverDown => (
-                PullCode::DriverDown,
-                None,
-                None,
-                "its driver publishes nothing on the node any more, and may hold it: bring the driver back".to_owned(),
-            ),
-            Objection::DriverUnknown => (
-                PullCode::DriverUnknown,
-                None,
-                None,
-                "whether its driver is at work is not known".to_owned(),
-            ),
-            Objection::NodeUnproven => (
-                PullCode::NodeUnproven,
-                None,
-                None,
-                "nothing shows that this is the node's kubelet: it lists no pod that is known to be there".to_owned(),
-            ),
-            Objection::KubeletBlind => (
-                PullCode::KubeletBlind,
-                None,
-                None,
-                "the kubelet does not say which devices of claims are in use: it is older than 1.34, or the gate KubeletPodResourcesDynamicResources is off".to_owned(),
-            ),
-            Objection::NotesUnread => (
-                PullCode::NotesUnread,
-                None,
-                None,
-                "pods that were deleted by force are not seen, since the kubelet's dra_manager_state could not be read".to_owned(),
-            ),
-            Objection::Unread(kind) => (
-                PullCode::Unread,
-                None,
-                None,
-                format!("{} could not be read", kind.plural()),
-            ),
-        };
         Self {
-            code,
-            pod: pod.map(ToString::to_string),
-            claim: claim.map(ToString::to_string),
-            message,
+            code: code(objection),
+            pod: objection.pod().map(ToString::to_string),
+            claim: objection.claim().map(ToString::to_string),
+            device: objection.other_device().map(ToString::to_string),
+            message: message(objection),
         }
     }
+}
+
+fn code(objection: &Objection) -> PullCode {
+    match objection {
+        Objection::InUse { .. } => PullCode::InUse,
+        Objection::InUseAndFree { .. } => PullCode::InUseAndFree,
+        Objection::NotReserved { .. } => PullCode::NotReserved,
+        Objection::TaintedAndInUse => PullCode::TaintedAndInUse,
+        Objection::Prepared { .. } => PullCode::Prepared,
+        Objection::MayBePrepared { .. } => PullCode::MayBePrepared,
+        Objection::ClaimedAndUnused { .. } => PullCode::ClaimedAndUnused,
+        Objection::Claimed { .. } => PullCode::Claimed,
+        Objection::Leaving { .. } => PullCode::Leaving,
+        Objection::DriverDown => PullCode::DriverDown,
+        Objection::DriverUnknown => PullCode::DriverUnknown,
+        Objection::NodeUnproven => PullCode::NodeUnproven,
+        Objection::KubeletBlind => PullCode::KubeletBlind,
+        Objection::NotesUnread => PullCode::NotesUnread,
+        Objection::Unread(_) => PullCode::Unread,
+        Objection::SameHardware { .. } => PullCode::SameHardware,
+        Objection::MayBeSameHardware { .. } => PullCode::MayBeSameHardware,
+        Objection::NotTainted => PullCode::NotTainted,
+        Objection::PartsNotTainted { .. } => PullCode::PartsNotTainted,
+        Objection::Tolerated { .. } => PullCode::Tolerated,
+        Objection::NotSettled => PullCode::NotSettled,
+    }
+}
+
+#[rustfmt::skip] // A sentence an arm.
+fn message(objection: &Objection) -> String {
+    match objection {
+        Objection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
+        Objection::InUseAndFree { pod } => format!("pod {pod} uses it, and to the API it is free"),
+        Objection::NotReserved { pod, claim } => format!("pod {pod} uses it, and claim {claim} is not reserved for that pod"),
+        Objection::TaintedAndInUse => "it has a taint with effect NoExecute, and is in use still".to_owned(),
+        Objection::Prepared { claim } => format!("the kubelet has not given back claim {claim}, whose pod it does not list: deleted by force?"),
+        Objection::MayBePrepared { claim } => format!("its driver was asked to prepare claim {claim}, and has not said with which devices"),
+        Objection::ClaimedAndUnused { claim } => format!("claim {claim} holds it, although the kubelet shows no container that uses it"),
+        Objection::Claimed { claim } => format!("claim {claim} holds it"),
+        Objection::Leaving { pod } => format!("pod {pod} was deleted, and is not gone"),
+        Objection::DriverDown => "its driver publishes nothing on the node any more, and may hold it: bring the driver back".to_owned(),
+        Objection::DriverUnknown => "whether its driver is at work is not known".to_owned(),
+        Objection::NodeUnproven => "nothing shows that this is the node's kubelet; if you are sure, add --confirm-node".to_owned(),
+        Objection::KubeletBlind => "the kubelet does not say which devices of claims are in use: it is older than 1.34, or the gate KubeletPodResourcesDynamicResources is off".to_owned(),
+        Objection::NotesUnread => "pods that were deleted by force are not seen, since the kubelet's dra_manager_state could not be read".to_owned(),
+        Objection::Unread(kind) => format!("{} could not be read", kind.plural()),
+        Objection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
+        Objection::MayBeSameHardware { device } => format!("{device} is held and not published, and may be the same hardware: bring its driver back"),
+        Objection::NotTainted => "no taint keeps new pods off, so that it may be in use a moment later".to_owned(),
+        Objection::PartsNotTainted { devices } => parts_not_tainted(devices),
+        Objection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so that a new pod may come"),
+        Objection::NotSettled => "it has not been idle for as long as --settle says".to_owned(),
+    }
+}
+
+/// That new pods may come to other names of the hardware, with the first of them.
+fn parts_not_tainted(devices: &[DeviceId]) -> String {
+    let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+    format!(
+        "no taint keeps new pods off {} of the same hardware: {}; taint it --with-partitions, or by its other names",
+        counted(devices.len(), "device"),
+        few(&names)
+    )
 }
 
 impl PullReport {
@@ -210,11 +239,15 @@ impl PullReport {
     #[must_use]
     pub fn new(node: &str, testimonies: &[Testimony], basis: &Basis<'_>) -> Self {
         let knowledge = Knowledge::new(&basis.reading.gaps, basis.semantics);
+        let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
+        let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
         let row = |testimony: &Testimony| PullRow {
             device: testimony.device.to_string(),
             safe_to_pull: testimony.objections.is_empty(),
+            verdict: PullVerdict::of(testimony),
             tainted: testimony.is_tainted,
             reasons: testimony.objections.iter().map(PullReason::new).collect(),
+            card: Card::new(testimony, state(&testimony.device), basis),
         };
         Self {
             api_version: API_VERSION.to_owned(),
@@ -224,7 +257,26 @@ impl PullReport {
             devices: testimonies.iter().map(row).collect(),
             warnings: views(&[&basis.reading.warnings]),
             incomplete: Incomplete::all(&knowledge),
+            chosen: false,
         }
+    }
+
+    /// The report on devices that were chosen, which shows all of each.
+    #[must_use]
+    pub fn of_chosen(self) -> Self {
+        Self {
+            chosen: true,
+            ..self
+        }
+    }
+
+    /// A block for each device, where devices were chosen.
+    fn cards(&self) -> impl Iterator<Item = Section> {
+        let chosen = self.devices.iter().filter(|_| self.chosen);
+        chosen.map(|row| {
+            let lines = row.card.lines(self.metadata.observed_at);
+            Section::list("", lines).titled(row.device.clone())
+        })
     }
 }
 
@@ -254,7 +306,7 @@ impl Answer for PullReport {
 impl View for PullReport {
     fn sections(&self) -> Vec<Section> {
         let row = |row: &PullRow| {
-            let safe = if row.safe_to_pull { "yes" } else { "no" };
+            let safe = row.verdict.as_str();
             let tainted = if row.tainted { "yes" } else { "no" };
             let reasons: Vec<&str> = row.reasons.iter().map(|one| one.message.as_str()).collect();
             vec![
@@ -274,10 +326,11 @@ impl View for PullReport {
             rows: self.devices.iter().map(row).collect(),
         };
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        vec![
-            Section::table(table),
-            Section::list("Incomplete", incomplete),
-        ]
+        let table = [Section::table(table)].into_iter();
+        let sections = table.chain(self.cards());
+        sections
+            .chain([Section::list("Incomplete", incomplete)])
+            .collect()
     }
 
     /// The devices that are safe to pull.

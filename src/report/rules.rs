@@ -37,6 +37,8 @@ pub struct RuleRow {
     pub pods: Count,
     /// The pods that use its devices and are on their way out already, whoever deleted them.
     pub terminating: usize,
+    /// The pods that use its devices and are not evicted by it.
+    pub staying: usize,
     /// What its condition is worth.
     pub evicting: Evicting,
 }
@@ -246,9 +248,9 @@ pub fn rows(
     rules
         .into_iter()
         .map(|rule| {
-            let (counts, terminating) = found
+            let (counts, terminating, staying) = found
                 .get(&rule.name)
-                .map(|found| (found.counts, found.terminating))
+                .map(|found| (found.counts, found.terminating, found.staying))
                 .unwrap_or_default();
             let pods = knowledge.count(Subject::Pods, counts.pods);
             // Nobody is left only when that is known.
@@ -262,6 +264,7 @@ pub fn rows(
                 devices: knowledge.count(Subject::Published, counts.published_devices),
                 pods,
                 terminating,
+                staying,
                 rule,
             }
         })
@@ -364,13 +367,18 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
     ]
 }
 
-/// Those who are still to be evicted, and those who are on their way: a device is not free while one
-/// of them is there.
+/// Those who are still to be evicted, those who are on their way, and those who stay: a device is not free while
+/// one of them is there.
 fn pods(row: &RuleRow) -> String {
-    match row.terminating {
-        0 => row.pods.to_string(),
-        terminating => format!("{} (+{terminating} terminating)", row.pods),
+    let more = [(row.terminating, "terminating"), (row.staying, "staying")];
+    let more = more.into_iter().filter(|(count, _)| *count > 0);
+    let more: Vec<String> = more
+        .map(|(count, what)| format!("+{count} {what}"))
+        .collect();
+    if more.is_empty() {
+        return row.pods.to_string();
     }
+    format!("{} ({})", row.pods, more.join(", "))
 }
 
 fn evicting(row: &RuleRow) -> String {
@@ -493,6 +501,7 @@ mod tests {
                     ..Counts::default()
                 },
                 terminating,
+                staying: 0,
             }],
             devices: Vec::new(),
             pods: Vec::new(),
@@ -591,6 +600,7 @@ mod tests {
             devices: Count::known(1),
             pods: Count::known(2),
             terminating: 0,
+            staying: 0,
             evicting: Evicting::No,
             rule,
         };

@@ -296,6 +296,7 @@ impl Example {
                     namespaces: 2,
                 },
                 terminating: 1,
+                staying: 0,
             }],
             devices: vec![DeviceImpact {
                 id: DEVICE.clone(),
@@ -351,6 +352,7 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
         controller: None,
         spec: None,
         allocation: Some(Allocation {
+            node: None,
             results: vec![AllocationResult {
                 request: "gpu".into(),
                 device: DEVICE.clone(),

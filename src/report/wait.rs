@@ -4,13 +4,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::{NO_CONDITION, why};
+use super::life::{NO_CONDITION, few, why};
 use super::metadata::API_VERSION;
 use super::pulling::PullReason;
 use super::rules::resource_name;
+use super::staying::{StayingPod, staying_line};
 use super::table::{Section, View};
 use super::time::Time;
+use crate::engine::departure::NotReleased;
 use crate::engine::hindrance::Hindrance;
+use crate::engine::holders::Holder;
 use crate::engine::life::{Evicting, Obstacle, Remaining};
 use crate::engine::pulling::Objection;
 use crate::engine::settle::{Goal, Open};
@@ -32,7 +35,7 @@ pub struct WaitReport {
     /// Which report this is.
     #[schemars(extend("const" = "WaitReport"))]
     pub kind: String,
-    /// What was waited for: evicted, observed or deleted.
+    /// What was waited for: evicted, idle, observed or deleted.
     #[serde(rename = "for")]
     pub goal: String,
     /// Whether that is the case; otherwise the time was over.
@@ -45,6 +48,10 @@ pub struct WaitReport {
     pub pods: usize,
     /// What is left, pods first; empty when it was met.
     pub left: Vec<Left>,
+    /// The pods that use the devices and are not evicted, by name: they stay when everybody is gone whom the rules
+    /// evict.
+    #[serde(default)]
+    pub staying: Vec<StayingPod>,
 }
 
 /// Something that keeps a wait from being met.
@@ -98,6 +105,13 @@ pub enum LeftReason {
     NotEvaluated,
     /// The kubelet of the node says that the device is in use, or has not been given back.
     InUse,
+    /// The kubelet of the node does not answer, so that what it holds is not known.
+    KubeletSilent,
+    /// A claim holds the device.
+    Held,
+    /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
+    /// them.
+    ForceDeleted,
     /// Nobody is left, but not for long enough.
     Settling,
 }
@@ -113,6 +127,8 @@ impl Left {
             }
             Open::Unobserved(rule) => Self::rule(LeftReason::NotObserved, rule, unobserved(rule)),
             Open::Present(rule) => Self::rule(LeftReason::Present, rule, present(rule)),
+            Open::Held(holder) => Self::holder(holder),
+            Open::NotReleased(pod) => Self::not_released(pod),
             Open::Unevaluated(gap) => Self {
                 reason: LeftReason::NotEvaluated,
                 namespace: None,
@@ -132,6 +148,19 @@ impl Left {
         }
     }
 
+    /// A kubelet that does not answer.
+    #[must_use]
+    pub fn silent(why: &str) -> Self {
+        Self {
+            reason: LeftReason::KubeletSilent,
+            namespace: None,
+            name: None,
+            node: None,
+            time: None,
+            message: why.to_owned(),
+        }
+    }
+
     /// A device that a kubelet has not given back, and what shows that.
     #[must_use]
     pub fn held(device: &DeviceId, objection: &Objection) -> Self {
@@ -144,6 +173,54 @@ impl Left {
             node: None,
             time: None,
             message: format!("{device}: {}", reason.message),
+        }
+    }
+
+    /// A claim that holds devices.
+    fn holder(holder: &Holder<'_>) -> Self {
+        let devices: Vec<String> = holder.devices.iter().map(ToString::to_string).collect();
+        let verb = if devices.len() == 1 { "is" } else { "are" };
+        let pods = holder.pods.iter().map(|pod| pod.name.to_string());
+        let pods: Vec<String> = pods.collect();
+        let users = match &pods[..] {
+            [] => String::new(),
+            [only] => format!(" for pod {only}"),
+            several => format!(" for pods {}", few(several)),
+        };
+        let pod = holder.pods.first();
+        Self {
+            reason: LeftReason::Held,
+            namespace: Some(holder.claim.name.namespace.to_string()),
+            name: Some(holder.claim.name.name.to_string()),
+            node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
+            time: None,
+            message: format!(
+                "{} {verb} held by claim {}{users}",
+                few(&devices),
+                holder.claim.name
+            ),
+        }
+    }
+
+    /// A pod that was deleted by force.
+    fn not_released(pod: &NotReleased) -> Self {
+        let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
+        let what = match &devices[..] {
+            [] => "its devices".to_owned(),
+            several => few(several),
+        };
+        let node = pod.node.as_ref().map(ToString::to_string);
+        let place = node.as_deref().unwrap_or("its node");
+        Self {
+            reason: LeftReason::ForceDeleted,
+            namespace: Some(pod.pod.namespace.to_string()),
+            name: Some(pod.pod.name.to_string()),
+            time: None,
+            message: format!(
+                "{} was force deleted while it ran: the API shows {what} as free, and {place} was not seen to release it",
+                pod.pod
+            ),
+            node,
         }
     }
 
@@ -239,6 +316,7 @@ impl WaitReport {
             rules,
             pods: 0,
             left: left.unwrap_or_default(),
+            staying: Vec::new(),
         }
     }
 }
@@ -250,6 +328,7 @@ pub fn goal_name(goal: Goal) -> &'static str {
         Goal::Evicted => "evicted",
         Goal::Observed => "observed",
         Goal::Deleted => "deleted",
+        Goal::Idle => "idle",
     }
 }
 
@@ -261,7 +340,8 @@ impl View for WaitReport {
             .left
             .iter()
             .map(|left| format!("left: {}", left.message));
-        vec![Section::sentences(lines.chain(left).collect())]
+        let lines = lines.chain(left).chain(staying_line(&self.staying));
+        vec![Section::sentences(lines.collect())]
     }
 
     fn names(&self) -> Vec<String> {

@@ -28,6 +28,8 @@ pub struct Watched {
     indexes: BTreeMap<Kind, Index>,
     lines: Vec<Line>,
     pub(super) by_name: PodsByName,
+    /// Pods that were told to be gone, as they were last.
+    departed: Vec<Pod>,
 }
 
 /// A feed, and what it is about. Its place in the list is its number.
@@ -83,7 +85,14 @@ impl Watched {
             indexes: BTreeMap::new(),
             lines: Vec::new(),
             by_name: PodsByName::default(),
+            departed: Vec::new(),
         }
+    }
+
+    /// The pods that a watch has told to be gone since this was asked last, as they were last. Of one that went
+    /// while no watch was open, nothing is known.
+    pub fn take_departed(&mut self) -> Vec<Pod> {
+        std::mem::take(&mut self.departed)
     }
 
     /// Watches these kinds too, from the state on in which they were read.
@@ -154,7 +163,9 @@ impl Watched {
             News::All(objects) => shelf.replace(objects),
             News::Changes(events) => {
                 let gone = shelf.change(events);
-                self.by_name.gone(gone);
+                self.by_name
+                    .gone(gone.iter().map(|pod| pod.uid.clone()).collect());
+                self.departed.extend(gone);
             }
         }
         Ok(())
@@ -234,7 +245,7 @@ impl Shelf<'_> {
     }
 
     /// Gives the pods that are gone.
-    fn change(&mut self, events: Vec<WatchEvent>) -> Vec<Uid> {
+    fn change(&mut self, events: Vec<WatchEvent>) -> Vec<Pod> {
         let mut gone = Vec::new();
         for event in events {
             match event.change {
@@ -246,10 +257,9 @@ impl Shelf<'_> {
         gone
     }
 
-    /// The UID, if it was a pod: it will not come back.
-    fn take(&mut self, name: &str) -> Option<Uid> {
-        let pod = Pod::of(self.take_object(name)?)?;
-        Some(pod.uid)
+    /// The pod, if it was one: it will not come back.
+    fn take(&mut self, name: &str) -> Option<Pod> {
+        Pod::of(self.take_object(name)?)
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod devices;
 pub(crate) mod events;
 pub(crate) mod examples;
 pub(crate) mod guards;
+pub(crate) mod kubelet;
 pub(crate) mod output;
 pub(crate) mod picks;
 pub(crate) mod printed;

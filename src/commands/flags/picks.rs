@@ -21,7 +21,7 @@ pub(crate) struct PickArgs {
 
     /// Devices that are local to this node
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    node: Option<String>,
+    pub(crate) node: Option<String>,
 
     /// Devices that this DeviceClass selects
     #[arg(

@@ -23,17 +23,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Which node is asked, and by what.
-pub(crate) struct DebugPodPlan<'a> {
-    pub(crate) node: &'a str,
-    pub(crate) namespace: &'a str,
-    pub(crate) image: &'a str,
+#[derive(Clone, Debug)]
+pub(crate) struct DebugPodPlan {
+    pub(crate) node: String,
+    pub(crate) namespace: String,
+    pub(crate) image: String,
     /// The root folder of the node's kubelet.
-    pub(crate) root: &'a str,
+    pub(crate) root: String,
     /// How long the pod may take.
     pub(crate) timeout: Option<Duration>,
 }
 
-impl DebugPodPlan<'_> {
+impl DebugPodPlan {
     fn patience(&self) -> Duration {
         self.timeout.unwrap_or(PATIENCE)
     }
@@ -42,7 +43,7 @@ impl DebugPodPlan<'_> {
 /// What the program prints that is run with `arguments` in a pod on the node. The pod is removed
 /// whatever happens, also where somebody stops the program; what could not be removed is said.
 pub(crate) async fn ask(
-    plan: &DebugPodPlan<'_>,
+    plan: &DebugPodPlan,
     arguments: &[&str],
     (stop, context): (impl Future<Output = ExitStatus>, &Context),
 ) -> Result<PodResourcesReport, Failure> {
@@ -53,13 +54,13 @@ pub(crate) async fn ask(
     let client = stop.or_break_off(connect_client(context)).await??;
     stop.or_break_off(refuse_unknown(plan, &client)).await??;
     let request = DebugPodRequest {
-        node: plan.node,
-        image: plan.image,
-        root: plan.root,
+        node: &plan.node,
+        image: &plan.image,
+        root: &plan.root,
         arguments,
         patience: plan.patience(),
     };
-    let pod = DebugPod::new(&client, plan.namespace);
+    let pod = DebugPod::new(&client, &plan.namespace);
     // Not to be broken off: who breaks it off does not know what there is to remove.
     let answer = match stop.or_hurry(pod.create(&request)).await {
         Some(Err(NotMade::Refused(error))) => return Err(failed(error)),
@@ -134,8 +135,8 @@ impl<S: Future<Output = ExitStatus>> Stop<'_, S> {
 
 /// Refuses a node that does not exist, on which a pod would wait for ever. Who may not read nodes is
 /// believed.
-async fn refuse_unknown(plan: &DebugPodPlan<'_>, client: &ApiClient) -> Result<(), Failure> {
-    match node_exists(client, &NodeName::from(plan.node)).await {
+async fn refuse_unknown(plan: &DebugPodPlan, client: &ApiClient) -> Result<(), Failure> {
+    match node_exists(client, &NodeName::from(plan.node.as_str())).await {
         Ok(true) | Err(ClusterError::Forbidden { .. }) => Ok(()),
         Ok(false) => Err(Failure::new(
             ExitStatus::Failed,
@@ -147,7 +148,7 @@ async fn refuse_unknown(plan: &DebugPodPlan<'_>, client: &ApiClient) -> Result<(
 }
 
 /// The pod's log, once it has ended well.
-async fn printed(made: &DebugPod, plan: &DebugPodPlan<'_>) -> Result<String, Failure> {
+async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure> {
     let limit = plan.patience();
     let began = Instant::now();
     loop {
@@ -197,12 +198,12 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan<'_>) -> Result<String, Fai
 /// Says that the pod could not be removed, whatever became of the question.
 fn still_there(
     answer: Result<String, Failure>,
-    (pod, plan): (&DebugPod, &DebugPodPlan<'_>),
+    (pod, plan): (&DebugPod, &DebugPodPlan),
     why: &str,
     context: &Context,
 ) -> Result<String, Failure> {
     let name = pod.name();
-    let by_hand = pod::arguments(plan.namespace, pod.bare_name());
+    let by_hand = pod::arguments(&plan.namespace, pod.bare_name());
     let line =
         format!("pod {name} could not be removed: {why}; to remove it: kubectl delete {by_hand}");
     match answer {

@@ -1,5 +1,6 @@
 //! What is looked at again and again while somebody waits, and how cheaply.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,10 +13,11 @@ use super::nodes::{Nodes, NodesKnown};
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::decide::leaving::{Evictors, Evidence};
-use crate::engine::settle::{Facts, Freshness, Settle, Step};
+use crate::engine::hardware::Hardware;
+use crate::engine::settle::{Facts, Freshness, Goal, Settle, Step};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Kind, Reading, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Warning};
 use crate::report::glance::Glance;
 
 /// How often is looked at what cannot be watched.
@@ -38,11 +40,18 @@ pub(crate) struct Eyes {
     clock: Clock,
     nodes: Nodes,
     evictors: Evictors,
+    goal: Goal,
+    /// Which devices are the same hardware; of interest where idle devices are waited for.
+    hardware: Hardware,
 }
 
 impl Eyes {
     /// Looks at these rules, however they become, and at the pods that they evict, beginning with `look`.
-    pub(crate) fn on_pods(look: Look, rules: &[DeviceTaintRule]) -> Result<Self, Failure> {
+    pub(crate) fn on_pods(
+        look: Look,
+        rules: &[DeviceTaintRule],
+        goal: Goal,
+    ) -> Result<Self, Failure> {
         let Some(live) = look.live().cloned() else {
             return Err(Failure::usage(
                 "saved files do not change: there is nothing to wait for",
@@ -54,8 +63,9 @@ impl Eyes {
             ..look.reading.clone()
         };
         let rules_are_watched = is_read(&reading, Kind::DeviceTaintRule);
-        let mut evictors = Evictors::default();
+        let mut evictors = Evictors::new(goal);
         evictors.see(rules, look.now);
+        let hardware = Hardware::of(&reading.snapshot.slices);
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
@@ -64,13 +74,19 @@ impl Eyes {
             clock: Clock::set(look.now),
             nodes: Nodes::default(),
             evictors,
+            goal,
+            hardware,
             pods: Some(look),
             live,
         })
     }
 
     /// Looks at the rules of these names, and at nothing else.
-    pub(crate) async fn on_rules(live: Live, names: Vec<String>) -> Result<Self, Failure> {
+    pub(crate) async fn on_rules(
+        live: Live,
+        names: Vec<String>,
+        goal: Goal,
+    ) -> Result<Self, Failure> {
         let rules = live.rules()?;
         let watched = Watched::rules(&live.client, &live.served).await;
         let (watched, rules_are_watched) = match watched {
@@ -88,9 +104,16 @@ impl Eyes {
             rules_are_watched,
             clock: Clock::set(live.client.server_time().unwrap_or_default()),
             nodes: Nodes::default(),
-            evictors: Evictors::default(),
+            evictors: Evictors::new(goal),
+            goal,
+            hardware: Hardware::default(),
             live,
         })
+    }
+
+    /// The server's rules.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// What is odd about what was asked for beside the reading.
@@ -145,6 +168,9 @@ impl Eyes {
             rules: &rules,
             left: &[],
             pods: &[],
+            claims: &[],
+            holders: &[],
+            departed: &[],
             unread: &[],
             unevaluated: &[],
             freshness,
@@ -174,6 +200,14 @@ impl Eyes {
         Ok((rules, Freshness::Read))
     }
 
+    /// The devices, and where idle ones are waited for, the same hardware by other names.
+    fn by_any_name(&self, devices: BTreeSet<DeviceId>) -> BTreeSet<DeviceId> {
+        match self.goal {
+            Goal::Idle => self.hardware.closure(&devices),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => devices,
+        }
+    }
+
     async fn look_at_what_is_kept(
         &mut self,
         settle: &mut Settle,
@@ -186,13 +220,18 @@ impl Eyes {
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
         let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
+        let selected = self.by_any_name(selected);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
+        let departed = self.watched.take_departed();
         let evidence = Evidence {
             reading: self.watched.reading(),
             rules: &rules,
             taints: &taints,
             semantics: &semantics,
+            goal: self.goal,
+            hardware: &self.hardware,
+            departed: &departed,
             freshness: Freshness::Kept,
             now: self.clock.now(),
         };
@@ -211,14 +250,20 @@ impl Eyes {
         };
         let look = look.again().await?;
         let taints = self.evictors.see(&rules, look.now);
-        let mut look = look.with_pods_of(&taints.all()).await?;
+        self.hardware = Hardware::of(&look.snapshot().slices).with_earlier(&self.hardware);
+        let selected = self.by_any_name(look.selected(&taints.all()).devices);
+        let mut look = look.with_pods(|id| selected.contains(id)).await?;
         self.clock = Clock::set(look.now);
         let semantics = look.semantics;
+        let departed = self.watched.take_departed();
         let evidence = Evidence {
             reading: &look.reading,
             rules: &rules,
             taints: &taints,
             semantics: &semantics,
+            goal: self.goal,
+            hardware: &self.hardware,
+            departed: &departed,
             freshness: Freshness::Read,
             now: look.now,
         };
@@ -231,7 +276,7 @@ impl Eyes {
                 };
                 self.watched = watching(&self.live, &semantics, reading);
             }
-            Step::Met | Step::TimedOut | Step::Never(_) => {}
+            Step::Met | Step::TimedOut | Step::NotSeenReleased | Step::Never(_) => {}
         }
         self.pods = Some(look);
         Ok(glance)

@@ -23,7 +23,9 @@ use crate::decide::version::{self, doubts_about};
 use crate::decide::{Version, choice};
 use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
+use crate::model::{
+    DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, ResourceClaimTemplate, Snapshot, Warning,
+};
 use crate::output::Printer;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
@@ -448,6 +450,18 @@ impl Look {
         let reading = cluster::read_places(client, served, self.reading).await;
         Ok(Self {
             reading: reading.map_err(failed)?,
+            ..self
+        })
+    }
+
+    /// Adds the templates of claims that are still to come; files have all already.
+    pub(crate) async fn with_templates(self) -> Result<Self, Failure> {
+        let Some(Live { client, served }) = &self.aside.live else {
+            return Ok(self);
+        };
+        let read = cluster::read_optional::<ResourceClaimTemplate>(client, served, self.reading);
+        Ok(Self {
+            reading: read.await.map_err(failed)?,
             ..self
         })
     }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::connect::Live;
 use super::eyes::Eyes;
 use super::look::Look;
+use super::released::note_not_released;
 use crate::commands::context::Context;
 use crate::decide::standing;
 use crate::engine::Semantics;
@@ -21,6 +22,7 @@ use crate::output::Account;
 use crate::report::glance::Glance;
 use crate::report::happening::Happening;
 use crate::report::metadata::Warning as Oddity;
+use crate::report::staying::StayingPod;
 use crate::report::wait::{Left, WaitReport, goal_name};
 
 /// What is waited for, and what to say to whoever leaves.
@@ -42,6 +44,9 @@ pub(crate) enum Ending {
     Met,
     /// The time is over; what remains.
     TimedOut(Vec<Left>),
+    /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
+    /// release what they held.
+    NotReleased(Vec<Left>),
 }
 
 /// A wait that is over.
@@ -50,6 +55,8 @@ pub(crate) struct Waited {
     pub(crate) ending: Ending,
     /// How many pods were to go, as far as was seen.
     pub(crate) pods: usize,
+    /// Who uses the devices and stays.
+    pub(crate) staying: Vec<StayingPod>,
     /// How long it lasted.
     pub(crate) took: Duration,
 }
@@ -59,11 +66,12 @@ impl Waited {
     pub(crate) fn report(&self, wait: &Wait<'_>) -> WaitReport {
         let left = match &self.ending {
             Ending::Met => None,
-            Ending::TimedOut(left) => Some(left.clone()),
+            Ending::TimedOut(left) | Ending::NotReleased(left) => Some(left.clone()),
         };
         WaitReport {
             waited_seconds: self.took.as_secs(),
             pods: self.pods,
+            staying: self.staying.clone(),
             ..WaitReport::new(wait.goal, wait.names(), left)
         }
     }
@@ -77,7 +85,7 @@ impl Wait<'_> {
     /// When that cannot come true any more, and when the cluster cannot be asked any more.
     pub(crate) async fn for_pods(&self, look: Look, context: &Context) -> Result<Waited, Failure> {
         let semantics = look.semantics;
-        let eyes = Eyes::on_pods(look, self.rules)?;
+        let eyes = Eyes::on_pods(look, self.rules, self.goal)?;
         if self.patience.is_too_short_to_settle() {
             let text = standing::cannot_settle(self.patience);
             context.printer.warn(&text);
@@ -95,7 +103,7 @@ impl Wait<'_> {
         live: &Live,
         context: &Context,
     ) -> Result<Waited, Failure> {
-        let eyes = Eyes::on_rules(live.clone(), self.names()).await?;
+        let eyes = Eyes::on_rules(live.clone(), self.names(), self.goal).await?;
         // What rules themselves become is the same in every version that has them.
         self.wait(eyes, &Semantics::newest(), context).await
     }
@@ -121,6 +129,7 @@ impl Wait<'_> {
         let mut freshness = Freshness::Kept;
         let mut warned = false;
         let mut told = None;
+        let mut noted = 0;
         loop {
             let glance = eyes.look(freshness, &mut settle, began).await?;
             for odd in eyes.oddities() {
@@ -129,11 +138,15 @@ impl Wait<'_> {
             context.ledger.advise((self.advice)(&glance.rules));
             if glance.shows_progress() {
                 context.ledger.left(&glance.line);
-                match self.goal {
-                    Goal::Evicted => progress.say(&glance.state, &glance.line),
-                    Goal::Observed | Goal::Deleted => {}
+                if self.goal.is_about_pods() {
+                    progress.say(&glance.state, &glance.line);
                 }
                 self.tell(&glance, &mut told, context);
+            }
+            // Nobody else has seen it, and the rule may be all that is left of this wait.
+            if glance.not_released.len() > noted {
+                noted = glance.not_released.len();
+                note_not_released(&glance, eyes.rules(), context).await;
             }
             if !warned && let Some(short) = self.shortfall(&glance, began) {
                 context
@@ -145,6 +158,7 @@ impl Wait<'_> {
                 let waited = Waited {
                     ending,
                     pods: glance.pods,
+                    staying: glance.staying.clone(),
                     took: began.elapsed(),
                 };
                 let wait = waited.report(self);
@@ -153,7 +167,10 @@ impl Wait<'_> {
             };
             match glance.step {
                 Step::Met => return Ok(over(Ending::Met)),
-                Step::TimedOut => return Ok(over(Ending::TimedOut(glance.left))),
+                Step::TimedOut => return Ok(over(Ending::TimedOut(glance.left.clone()))),
+                Step::NotSeenReleased => {
+                    return Ok(over(Ending::NotReleased(glance.left.clone())));
+                }
                 Step::ReadAgain => freshness = Freshness::Read,
                 Step::WaitUntil(until) => {
                     freshness = Freshness::Kept;
@@ -168,9 +185,10 @@ impl Wait<'_> {
 
     /// Tells as an event how far it is, whenever that is another than was `told` last.
     fn tell(&self, glance: &Glance, told: &mut Option<String>, context: &Context) {
-        let state = match self.goal {
-            Goal::Evicted => &glance.state,
-            Goal::Observed | Goal::Deleted => &glance.line,
+        let state = if self.goal.is_about_pods() {
+            &glance.state
+        } else {
+            &glance.line
         };
         if context.journal().is_none() || told.as_ref() == Some(state) {
             return;

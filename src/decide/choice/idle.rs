@@ -36,7 +36,16 @@ impl Idle {
                 node.is_some_and(|node| node.as_str() == name)
             })
         });
-        (!has_devices).then(|| Self::Node(name.to_owned()))
+        // Those whose driver is away are known from the claims that hold them.
+        let mut allocations = snapshot
+            .claims
+            .iter()
+            .filter_map(|claim| claim.allocation.as_ref());
+        let holds_devices = allocations.any(|found| {
+            let node = found.node.as_ref();
+            node.is_some_and(|node| node.as_str() == name) && !found.results.is_empty()
+        });
+        (!has_devices && !holds_devices).then(|| Self::Node(name.to_owned()))
     }
 
     /// Whether it is among what was read.

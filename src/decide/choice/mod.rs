@@ -13,10 +13,12 @@
 //! | May a pool or driver stand for its devices? | [`collapse`] |
 //! | Which devices are shown? | [`mod@shown`] |
 //! | Is there such a device? | `unknown` |
+//! | Is it missing since its driver is away? | `away` |
 //! | Is it every device? | [`wide`] |
 //! | What was probably meant by a name that cannot be? | [`wrong`] |
 
 pub mod ambiguous;
+mod away;
 pub mod collapse;
 pub mod idle;
 mod nothing;
@@ -30,6 +32,7 @@ pub mod wide;
 pub mod wrong;
 
 pub use ambiguous::Ambiguous;
+pub use away::with_drivers_away;
 pub use collapse::{Expansion, collapsed};
 pub use idle::Idle;
 pub use nothing::{no_such_node, refuse_empty_names, refuse_unknown_attributes};

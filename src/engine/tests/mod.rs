@@ -7,6 +7,7 @@ mod counting;
 mod disruption;
 mod explain;
 mod hindrance;
+mod kubelet_node;
 mod life;
 mod pulling;
 mod rules_and_pools;

@@ -1,15 +1,18 @@
 //! May a device be pulled out of its node?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::world::{GPU_0, World, device_id, name};
+use super::world::{GPU_0, World, device_id, name, toleration};
 use crate::engine::Semantics;
-use crate::engine::pulling::{
-    Identity, Objection, Testimony, Witnesses, still_held, strangers, testimonies,
-};
+use crate::engine::hardware::{Hardware, Link, Number};
+use crate::engine::holding::{Wanted, still_held};
+use crate::engine::pulling::{Identity, Objection, Testimony, Witnesses, testimonies};
+use crate::engine::tolerant::Tolerant;
 use crate::model::{
-    ClaimInUse, ContainerInUse, Containers, Deletion, DeviceInUse, Dialect, Gap, InUse, Kind,
-    PodInUse, PreparedClaim, Reading, Source,
+    AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
+    DeviceAmount, DeviceClass, DeviceInUse, DeviceRequest, DeviceTerms, Dialect, Gap, InUse, Kind,
+    PodInUse, PreparedClaim, Reading, RequestTerms, ResourceClaimTemplate, Source, Wish,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -85,15 +88,26 @@ impl Scene {
 
     /// What speaks against the first GPU.
     fn objections(&self) -> Vec<Objection> {
+        self.objections_to(GPU_0)
+    }
+
+    fn objections_to(&self, device: &str) -> Vec<Objection> {
         let found = self.testimonies().into_iter();
-        let mut of_gpu = found.filter(|one| one.device == device_id(GPU_0));
-        of_gpu.next().expect("the device is known").objections
+        let mut of_it = found.filter(|one| one.device == device_id(device));
+        of_it.next().expect("the device is known").objections
     }
 }
 
-/// Two devices that are published and idle.
+/// What keeps new pods off.
+const TAINT: &str = "example.com/pull:NoSchedule";
+
+/// Two devices that are published and idle, and to which no new pod comes.
 fn idle() -> World {
-    World::default().slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])
+    let taint: &[&str] = &[TAINT];
+    World::default().slice(
+        "gpu.example.com/node-a",
+        &[("gpu-0", taint), ("gpu-1", taint)],
+    )
 }
 
 /// One of them is used by a pod.
@@ -281,10 +295,17 @@ fn a_driver_that_has_not_said_what_it_prepares_may_hold_anything() {
     assert_eq!(with(pending, of_now()), [[maybe()], [maybe()]]);
 }
 
+fn hardware(world: &World) -> Hardware {
+    Hardware::of(&world.snapshot.slices)
+}
+
 #[test]
 fn a_wait_hears_of_claims_without_devices_where_their_driver_is_selected() {
     let rules = |world: World| world.snapshot.rules;
-    let held = |rules: &[_], claim| still_held(rules, &nobody(), &[claim]);
+    let held = |rules: &[_], claim| {
+        let wanted = Wanted::new(rules, &BTreeSet::new(), hardware(&idle()));
+        still_held(&wanted, &nobody(), &[claim])
+    };
     let rule = rules(idle().rule("drain", GPU_0, "example.com/m:NoExecute"));
     assert_eq!(held(&rule, noted(&[GPU_1])), []);
     assert_eq!(held(&rule, noted(&[GPU_0])).len(), 1);
@@ -355,18 +376,268 @@ fn a_kubelet_that_may_be_another_nodes_frees_nothing() {
     assert_eq!(objections.collect::<Vec<_>>(), expected);
 }
 
+/// The second device is a partition of the first: they draw from the same counters.
+fn partitioned(mut world: World) -> World {
+    for device in &mut world.snapshot.slices[0].devices {
+        let consumes = vec![CounterUse {
+            set: Arc::from("card-0"),
+            ..CounterUse::default()
+        }];
+        device.terms = Some(Box::new(DeviceTerms {
+            consumes,
+            ..DeviceTerms::default()
+        }));
+    }
+    world
+}
+
+/// A device of another driver on the same node, and the first device, have this number.
+fn twice(mut world: World, number: (&str, &str)) -> World {
+    world = world.slice("vfio.example.com/node-a", &[("card", &[TAINT])]);
+    let value = || AttributeValue::String(Arc::from(number.1));
+    for slice in &mut world.snapshot.slices {
+        let device = &mut slice.devices[0];
+        device.attributes.insert(Arc::from(number.0), value());
+    }
+    world
+}
+
+fn same_hardware(device: &str, link: Link, objection: Objection) -> Objection {
+    Objection::SameHardware {
+        device: device_id(device),
+        link,
+        objection: Box::new(objection),
+    }
+}
+
+const VFIO: &str = "vfio.example.com/node-a/card";
+
 #[test]
-fn a_kubelet_of_another_node_is_noticed_by_its_pods() {
-    let here = Scene::new(busy(), listed(&[USE]));
-    assert_eq!(here.with(|witnesses| strangers(witnesses).len()), 0);
-    let elsewhere = busy().but_pod(|pod| pod.node = Some("node-b".into()));
-    let elsewhere = Scene::new(elsewhere, listed(&[USE]));
-    let found = elsewhere.with(|witnesses| {
-        let found = strangers(witnesses);
-        found
-            .iter()
-            .map(|(pod, node)| format!("{pod} {node}"))
-            .collect::<Vec<_>>()
+fn a_card_is_not_safe_to_pull_while_a_pod_uses_a_partition_of_it() {
+    let of_part = ("ml/train", "ml/gpu", GPU_1);
+    let world = partitioned(idle())
+        .claim("ml/gpu", &[GPU_1], &[])
+        .pod("ml/train", &["gpu"]);
+    let scene = Scene::new(world, listed(&[of_part]));
+    let through = |objection| same_hardware(GPU_1, Link::Counters, objection);
+    assert_eq!(scene.objections(), [through(used()), through(claimed())]);
+    // And to the kubelet's notes alone it is in use after the pod was deleted by force.
+    let mut scene = Scene::new(partitioned(idle()), nobody());
+    scene.prepared = Some(vec![noted(&[GPU_1])]);
+    let prepared = Objection::Prepared {
+        claim: name("ml/gpu"),
+    };
+    assert_eq!(scene.objections(), [through(prepared)]);
+}
+
+#[test]
+fn a_device_of_another_driver_with_the_same_number_is_the_same_hardware() {
+    for (attribute, value, number) in [
+        ("uuid", "gpu-1", Number::Uuid),
+        (
+            "resource.kubernetes.io/pciBusID",
+            "0000:01:00.0",
+            Number::PciAddress,
+        ),
+        ("serial", "7", Number::Serial),
+    ] {
+        let world = twice(busy(), (attribute, value));
+        let scene = Scene::new(world, listed(&[USE]));
+        let link = Link::Number(number, value.to_owned());
+        let through = |objection| same_hardware(GPU_0, link.clone(), objection);
+        let expected = [through(used()), through(claimed())];
+        assert_eq!(scene.objections_to(VFIO), expected, "{attribute}");
+    }
+}
+
+#[test]
+fn what_is_held_and_not_published_may_be_any_hardware_of_the_node() {
+    let elsewhere = "vfio.example.com/node-a/card";
+    let world = idle()
+        .claim("ml/gpu", &[elsewhere], &[])
+        .pod("ml/train", &["gpu"]);
+    let scene = Scene::new(world, listed(&[("ml/train", "ml/gpu", elsewhere)]));
+    let device = device_id(elsewhere);
+    assert_eq!(
+        scene.objections(),
+        [Objection::MayBeSameHardware { device }]
+    );
+}
+
+#[test]
+fn what_is_idle_needs_a_taint_on_all_of_the_hardware() {
+    let untainted = || {
+        World::default().slice(
+            "gpu.example.com/node-a",
+            &[("gpu-0", &[TAINT]), ("gpu-1", &[])],
+        )
+    };
+    let scene = Scene::new(untainted(), nobody());
+    assert_eq!(scene.objections(), []);
+    assert_eq!(scene.objections_to(GPU_1), [Objection::NotTainted]);
+    let found = scene.testimonies();
+    assert!(found[1].is_idle_and_not_tainted() && !found[0].is_idle_and_not_tainted());
+    // A pod may be placed on the partition, which takes the card with it.
+    let scene = Scene::new(partitioned(untainted()), nobody());
+    let devices = vec![device_id(GPU_1)];
+    assert_eq!(scene.objections(), [Objection::PartsNotTainted { devices }]);
+    assert!(scene.testimonies()[0].is_idle_and_not_tainted());
+    // An effect that keeps nobody off is none.
+    let mut without = untainted();
+    without.snapshot.slices[0].devices[0].taints[0].effect = "None".into();
+    let scene = Scene::new(without, nobody());
+    assert_eq!(scene.objections(), [Objection::NotTainted]);
+    let in_use = Scene::new(busy(), listed(&[USE])).testimonies();
+    assert!(!in_use[0].is_idle_and_not_tainted());
+}
+
+fn asking(class: &str, tolerations: &[&str]) -> Arc<ClaimSpec> {
+    let terms = RequestTerms {
+        class: class.into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
+        capacity: BTreeMap::new(),
+        is_more: false,
+    };
+    Arc::new(ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "gpu".into(),
+            wish: Wish::Exactly(terms),
+        }],
+        constraints: Vec::new(),
+    })
+}
+
+/// With a template, and a class for each driver.
+fn with_template(mut world: World, spec: Arc<ClaimSpec>) -> World {
+    let class = |driver: &str| DeviceClass {
+        name: driver.into(),
+        expressions: vec![format!("device.driver == {driver:?}")],
+    };
+    world.snapshot.classes = vec![class("gpu.example.com"), class("nic.example.com")];
+    world.snapshot.templates.push(ResourceClaimTemplate {
+        name: name("ml/of-deployment"),
+        spec,
     });
-    assert_eq!(found, ["ml/train node-b"]);
+    world
+}
+
+#[test]
+fn who_tolerates_the_taint_for_scheduling_may_come_a_moment_later() {
+    let by = Tolerant::Template(name("ml/of-deployment"));
+    let comes = || vec![Objection::Tolerated { by: by.clone() }];
+    for (case, class, tolerations, expected) in [
+        (
+            "tolerates",
+            "gpu.example.com",
+            &["example.com/pull:NoSchedule"][..],
+            comes(),
+        ),
+        (
+            "without effect",
+            "gpu.example.com",
+            &["example.com/pull:"],
+            comes(),
+        ),
+        ("everything", "gpu.example.com", &[":"], comes()),
+        (
+            "a class that is not known",
+            "gone.example.com",
+            &[":"],
+            comes(),
+        ),
+        (
+            "another taint",
+            "gpu.example.com",
+            &["example.com/other:"],
+            vec![],
+        ),
+        ("none", "gpu.example.com", &[], vec![]),
+        ("another class", "nic.example.com", &[":"], vec![]),
+    ] {
+        let world = with_template(idle(), asking(class, tolerations));
+        assert_eq!(Scene::new(world, nobody()).objections(), expected, "{case}");
+    }
+}
+
+#[test]
+fn a_claim_that_waits_and_tolerates_the_taint_may_get_the_device() {
+    let mut world = idle().claim_of("ml/waits", None);
+    world.snapshot.claims[0].spec = Some(asking("gpu.example.com", &[":"]));
+    let by = Tolerant::Claim(name("ml/waits"));
+    assert_eq!(
+        Scene::new(world.clone(), nobody()).objections(),
+        [Objection::Tolerated { by }]
+    );
+    // Templates that may not be read may hold anybody.
+    let mut scene = Scene::new(idle(), nobody());
+    scene
+        .reading
+        .gaps
+        .push(Gap::of(Kind::ResourceClaimTemplate, "denied"));
+    assert_eq!(
+        scene.objections(),
+        [Objection::Unread(Kind::ResourceClaimTemplate)]
+    );
+}
+
+#[test]
+fn what_was_not_idle_before_has_not_settled() {
+    let idle_now = || Scene::new(idle(), nobody()).testimonies();
+    let busy_before = Scene::new(busy(), listed(&[USE])).testimonies();
+    let settled = |before: &[Testimony]| {
+        let now = idle_now().into_iter().map(|one| one.settled(before));
+        now.map(|one| one.objections).collect::<Vec<_>>()
+    };
+    assert_eq!(settled(&idle_now()), [[], []]);
+    assert_eq!(settled(&busy_before), [vec![Objection::NotSettled], vec![]]);
+    assert_eq!(
+        settled(&[]),
+        [[Objection::NotSettled], [Objection::NotSettled]]
+    );
+    let busy_now = Scene::new(busy(), listed(&[USE])).testimonies().remove(0);
+    let objections = busy_now.objections.clone();
+    assert_eq!(busy_now.settled(&idle_now()).objections, objections);
+}
+
+#[test]
+fn a_wait_hears_of_the_same_hardware_by_other_names() {
+    let world = twice(partitioned(idle()), ("uuid", "a"));
+    let rules = world
+        .clone()
+        .rule("drain", GPU_0, "example.com/m:NoExecute")
+        .snapshot
+        .rules;
+    let wanted = Wanted::new(
+        &rules,
+        &BTreeSet::from([device_id(GPU_0)]),
+        hardware(&world),
+    );
+    let held = |device: &str| {
+        let in_use = listed(&[("ml/train", "ml/gpu", device)]);
+        let found = still_held(&wanted, &in_use, &[]);
+        found
+            .into_iter()
+            .map(|(_, objection)| objection)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(held(GPU_0), [used()]);
+    assert_eq!(held(GPU_1), [same_hardware(GPU_0, Link::Counters, used())]);
+    let uuid = Link::Number(Number::Uuid, "a".to_owned());
+    assert_eq!(held(VFIO), [same_hardware(GPU_0, uuid, used())]);
+    // Of what nothing was ever published nobody knows.
+    let unknown = "nic.example.com/node-a/nic-0";
+    let device = device_id(unknown);
+    assert_eq!(held(unknown), [Objection::MayBeSameHardware { device }]);
+    let other = World::default().slice("nic.example.com/node-a", &[("nic-0", &[])]);
+    let slices = [world.snapshot.slices.clone(), other.snapshot.slices].concat();
+    let wanted = Wanted::new(
+        &rules,
+        &BTreeSet::from([device_id(GPU_0)]),
+        Hardware::of(&slices),
+    );
+    let in_use = listed(&[("ml/train", "ml/gpu", unknown)]);
+    assert_eq!(still_held(&wanted, &in_use, &[]), []);
 }

@@ -1,16 +1,21 @@
 //! How waits end, without a server and without time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::world::{GPU_0, NOW, World, around, at, considered, one_pod, semantics};
+use super::world::{GPU_0, NOW, World, around, at, considered, device_id, one_pod, semantics};
+use crate::engine::departure::NotReleased;
+use crate::engine::holders::{Holder, Stay, holders, staying};
 use crate::engine::life::{Evicting, Remaining, remaining};
 use crate::engine::settle::{
     Facts, Freshness, Goal, Never, Observation, Open, Patience, Settle, Step,
 };
-use crate::model::{Affects, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap, Kind};
+use crate::model::{
+    Affects, Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Gap, Kind, Phase,
+    Pod, Sandbox,
+};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 const PATIENCE: Patience = Patience {
@@ -47,6 +52,9 @@ fn quiet(rules: &[DeviceTaintRule]) -> Facts<'_> {
         rules,
         left: &[],
         pods: &[],
+        claims: &[],
+        holders: &[],
+        departed: &[],
         unread: &[],
         unevaluated: &[],
         freshness: Freshness::Read,
@@ -145,6 +153,7 @@ fn terminating_pods_are_left() {
             open,
             all,
             spared,
+            ..
         } = wait.observe(&facts, Duration::ZERO);
         assert_eq!(step, until(60));
         assert!(matches!(open[..], [Open::Pod(pod)] if pod.obstacle.is_terminating()));
@@ -427,4 +436,208 @@ fn a_wait_that_ends_before_the_last_pod_is_due_cannot_be_met() {
             .shortfall(Timestamp::MAX, Timestamp::MIN)
             .is_some()
     );
+}
+
+fn idle_rule(effect: &str) -> DeviceTaintRule {
+    let mut rule = drain();
+    rule.taint.effect = effect.into();
+    rule
+}
+
+/// The claims of `world` that hold `GPU_0`.
+fn held_by(world: &World) -> Vec<Holder<'_>> {
+    holders(&world.snapshot, &BTreeSet::from([device_id(GPU_0)]))
+}
+
+#[test]
+fn devices_are_idle_when_no_claim_holds_them_for_the_settle_time() {
+    for effect in ["NoSchedule", "NoExecute"] {
+        let rules = [idle_rule(effect)];
+        let world = one_pod();
+        let holders = held_by(&world);
+        let held = Facts {
+            holders: &holders,
+            ..quiet(&rules)
+        };
+        let mut wait = wait(Goal::Idle, &rules);
+        let seen = wait.observe(&held, Duration::ZERO);
+        assert_eq!(seen.step, until(60), "{effect}");
+        assert_eq!(seen.open, [Open::Held(&holders[0])]);
+        assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
+        assert_eq!(step(&mut wait, &held, 9), until(60), "somebody came");
+        assert_eq!(step(&mut wait, &quiet(&rules), 20), until(30));
+        assert_eq!(step(&mut wait, &quiet(&rules), 30), Step::Met);
+    }
+}
+
+#[test]
+fn whoever_tolerates_the_taint_for_ever_holds_the_device_and_administrators_do() {
+    let tolerant = World::default()
+        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
+        .claim("team/claim", &[GPU_0], &[":NoExecute"])
+        .pod("team/pod", &["claim"]);
+    let admin = tolerant.clone().but_claim(|claim| {
+        let allocation = claim.allocation.as_mut().expect("a device");
+        allocation.results[0].admin_access = true;
+    });
+    let ended = tolerant.clone().but_pod(|pod| pod.phase = Phase::Failed);
+    let leaves = tolerant
+        .clone()
+        .but_pod(|pod| pod.deletion = Some(deleted()));
+    for (world, expected) in [
+        (tolerant, Stay::Tolerates),
+        (admin, Stay::Administrates),
+        (ended, Stay::Ended),
+        (leaves, Stay::Leaves),
+    ] {
+        let taints = [considered(GPU_0, MAINTENANCE)];
+        let impact = world.preview(&taints);
+        with_left(&world, |left| {
+            assert!(left.is_empty(), "it is not one that is evicted: {left:?}");
+            let found = staying(&impact, left);
+            let stays: Vec<Stay> = found.iter().map(|one| one.stay).collect();
+            assert_eq!(stays, [expected]);
+        });
+        assert_eq!(held_by(&world).len(), 1, "{expected:?}");
+    }
+    let taints = [considered(GPU_0, "example.com/maintenance:NoSchedule")];
+    let world = one_pod();
+    let stays = staying(&world.preview(&taints), &[]);
+    assert_eq!(stays[0].stay, Stay::EffectDoesNotEvict);
+}
+
+fn deleted() -> Deletion {
+    Deletion {
+        at: at(NOW - 100),
+        grace_period_seconds: Some(30),
+        finalizers: Vec::new(),
+    }
+}
+
+#[test]
+fn a_rule_that_keeps_nobody_off_makes_nothing_idle() {
+    let rules = [idle_rule("None")];
+    let mut wait = wait(Goal::Idle, &rules);
+    let never = step(&mut wait, &quiet(&rules), 0);
+    let expected = Never::KeepsNobodyOff {
+        rule: "drain".into(),
+        effect: Effect::None,
+    };
+    assert_eq!(never, Step::Never(expected));
+}
+
+/// The pod of `one_pod` as it was last, which is gone from the second look on.
+fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
+    let rules = [drain()];
+    let world = one_pod().but_pod(|pod| pod.deletion = Some(deleted()));
+    let mut wait = wait(Goal::Evicted, &rules);
+    with_left(&world, |left| {
+        let facts = Facts {
+            left,
+            pods: &world.snapshot.pods,
+            claims: &world.snapshot.claims,
+            ..quiet(&rules)
+        };
+        assert_eq!(step(&mut wait, &facts, 0), until(60));
+    });
+    let departed = world.but_pod(last).snapshot.pods;
+    let gone = Facts {
+        departed: &departed,
+        ..quiet(&rules)
+    };
+    wait.observe(&gone, Duration::from_secs(1));
+    let seen = wait.observe(&quiet(&rules), Duration::from_secs(11));
+    let open = seen.open.into_iter();
+    let not_released = open.filter_map(|open| match open {
+        Open::NotReleased(pod) => Some(pod),
+        Open::Pod(_)
+        | Open::Unsettled { .. }
+        | Open::Unobserved(_)
+        | Open::Present(_)
+        | Open::Held(_)
+        | Open::Unevaluated(_)
+        | Open::Settling { .. } => None,
+    });
+    (seen.step, not_released.collect())
+}
+
+#[test]
+fn a_pod_that_was_running_when_it_went_was_deleted_by_force() {
+    let (step, not_released) = after_departure(|_| {});
+    assert_eq!(step, Step::NotSeenReleased);
+    assert_eq!(not_released.len(), 1);
+    assert_eq!(not_released[0].pod.to_string(), "team/pod");
+    assert_eq!(not_released[0].devices, [device_id(GPU_0)]);
+    // Its containers had ended, and its driver had not given anything back.
+    let stuck = |pod: &mut Pod| pod.containers = Containers::Ended { at: None };
+    assert_eq!(after_departure(stuck).0, Step::NotSeenReleased);
+    // Somebody else than its kubelet has said that it failed.
+    let phase_alone = |pod: &mut Pod| pod.phase = Phase::Failed;
+    assert_eq!(after_departure(phase_alone).0, Step::NotSeenReleased);
+}
+
+#[test]
+fn a_pod_that_its_kubelet_has_ended_or_never_begun_is_gone() {
+    for phase in [Phase::Failed, Phase::Succeeded] {
+        let ended = |pod: &mut Pod| {
+            pod.phase = phase.clone();
+            pod.containers = Containers::Ended { at: None };
+        };
+        assert_eq!(after_departure(ended), (Step::Met, Vec::new()), "{phase:?}");
+    }
+    let never_begun = |pod: &mut Pod| {
+        pod.phase = Phase::Pending;
+        pod.containers = Containers::Unknown;
+        pod.sandbox = Sandbox::Unknown;
+    };
+    assert_eq!(after_departure(never_begun), (Step::Met, Vec::new()));
+}
+
+#[test]
+fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
+    let rules = [drain()];
+    let world = one_pod().but_pod(|pod| {
+        pod.deletion = Some(deleted());
+        pod.containers = Containers::Ended {
+            at: Some(at(NOW - 60)),
+        };
+        pod.sandbox = Sandbox::Down {
+            since: Some(at(NOW - 60)),
+        };
+    });
+    let mut wait = wait(Goal::Evicted, &rules);
+    with_left(&world, |left| {
+        let facts = Facts {
+            left,
+            pods: &world.snapshot.pods,
+            claims: &world.snapshot.claims,
+            ..quiet(&rules)
+        };
+        wait.observe(&facts, Duration::ZERO);
+    });
+    // It was asked for by its name, so that nobody was told how it was last.
+    wait.observe(&quiet(&rules), Duration::from_secs(1));
+    assert_eq!(step(&mut wait, &quiet(&rules), 11), Step::NotSeenReleased);
+}
+
+#[test]
+fn whoever_has_ended_is_not_one_who_is_let_off() {
+    let rules = [drain()];
+    let world = one_pod();
+    let mut wait = wait(Goal::Evicted, &rules);
+    with_left(&world, |left| {
+        let facts = Facts {
+            left,
+            pods: &world.snapshot.pods,
+            ..quiet(&rules)
+        };
+        wait.observe(&facts, Duration::ZERO);
+    });
+    let ended = one_pod().but_pod(|pod| pod.phase = Phase::Succeeded);
+    let facts = Facts {
+        pods: &ended.snapshot.pods,
+        ..quiet(&rules)
+    };
+    let seen = wait.observe(&facts, Duration::from_secs(1));
+    assert_eq!((seen.all, seen.spared, seen.ended), (1, 0, 1));
 }

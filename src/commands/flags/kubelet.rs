@@ -1,0 +1,65 @@
+//! A kubelet that is asked from afar.
+
+use std::time::Duration;
+
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::commands::work::debug_pod::DebugPodPlan;
+use crate::naming::duration::parse_duration;
+
+/// Flags that let a pod on a node ask the kubelet there.
+#[derive(clap::Args, Debug)]
+pub(crate) struct DebugPodArgs {
+    /// Ask the kubelet of this node, through a pod that is made there and removed
+    ///
+    /// The pod runs as root, past the scheduler, mounts the kubelet's socket and notes to be read, and is
+    /// gone again after Ctrl-C too. Needs the permission to create, get and delete pods, and to get pods/log.
+    #[arg(
+        long,
+        value_name = "NODE",
+        value_parser = NonEmptyStringValueParser::new(),
+        requires = "debug_image",
+        help_heading = "Kubelet"
+    )]
+    pub(crate) via_debug: Option<String>,
+
+    /// The image of that pod, whose entry point is this program
+    #[arg(
+        long,
+        value_name = "IMAGE",
+        value_parser = NonEmptyStringValueParser::new(),
+        requires = "via_debug",
+        help_heading = "Kubelet"
+    )]
+    pub(crate) debug_image: Option<String>,
+
+    /// The namespace of that pod
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = "Kubelet"
+    )]
+    pub(crate) debug_namespace: String,
+
+    /// How long that pod may take, with its image to be pulled [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet")]
+    pub(crate) debug_timeout: Option<Duration>,
+}
+
+impl DebugPodArgs {
+    /// The pod that is wanted, if one is; the kubelet has this root folder.
+    pub(crate) fn plan(&self, root: &str) -> Option<DebugPodPlan> {
+        let (Some(node), Some(image)) = (&self.via_debug, &self.debug_image) else {
+            return None;
+        };
+        Some(DebugPodPlan {
+            node: node.clone(),
+            namespace: self.debug_namespace.clone(),
+            image: image.clone(),
+            root: root.to_owned(),
+            timeout: self.debug_timeout,
+        })
+    }
+}

@@ -1,0 +1,130 @@
+//! Finding out of which node the kubelet is that is asked.
+
+use std::fs;
+use std::path::Path;
+
+use super::connect::failed;
+use super::look::Look;
+use crate::cluster::node_of_pod;
+use crate::commands::context::Context;
+use crate::engine::kubelet_node::{Evidence, KubeletNode, Proof, kubelet_node};
+use crate::error::Failure;
+use crate::kubelet::certificate_node;
+use crate::model::{InUse, NamespacedName, NodeName, PreparedClaim};
+
+/// Where Linux says what the machine is called.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
+/// A kubelet, and of which node the user says that it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedKubelet<'a> {
+    /// Its socket.
+    pub(crate) socket: &'a Path,
+    /// What it lists.
+    pub(crate) in_use: &'a InUse,
+    /// What it has noted.
+    pub(crate) prepared: &'a [PreparedClaim],
+    /// The node that is meant.
+    pub(crate) wanted: Option<&'a NodeName>,
+    /// Whether the user's word is enough where nothing shows it.
+    pub(crate) trust: Trust,
+}
+
+/// What the user's word is worth where nothing shows of which node a kubelet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Nothing.
+    Nothing,
+    /// `--confirm-node`
+    Confirmed,
+}
+
+impl Trust {
+    /// What was typed.
+    pub(crate) fn typed(confirms: bool) -> Self {
+        if confirms {
+            Self::Confirmed
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// Of which node the kubelet is, as far as that is shown.
+///
+/// # Errors
+///
+/// When something shows that it is another one than is meant.
+pub(crate) async fn shown_node(
+    kubelet: &AskedKubelet<'_>,
+    look: &Look,
+    context: &Context,
+) -> Result<KubeletNode, Failure> {
+    let asked = ask_for_pods(kubelet, look).await?;
+    let certificate = certificate_node(kubelet.socket);
+    let machine = fs::read_to_string(HOST_NAME).unwrap_or_default();
+    let evidence = Evidence {
+        snapshot: look.snapshot(),
+        semantics: &look.semantics,
+        in_use: kubelet.in_use,
+        prepared: kubelet.prepared,
+        asked: &asked,
+        certificate: certificate.as_ref(),
+        machine: Some(machine.trim()),
+    };
+    let found = kubelet_node(&evidence, kubelet.wanted);
+    match (&found, kubelet.wanted) {
+        (KubeletNode::Shown(node, proof), Some(wanted)) if node != wanted => {
+            Err(other_node(wanted, node, proof))
+        }
+        (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == Trust::Confirmed => {
+            context.printer.warn(&format!(
+                "that this is the kubelet of node {wanted} is taken from --confirm-node: nothing shows it"
+            ));
+            Ok(KubeletNode::Shown(wanted.clone(), Proof::Confirmed))
+        }
+        (KubeletNode::Shown(..) | KubeletNode::NotShown, _) => Ok(found),
+    }
+}
+
+fn other_node(wanted: &NodeName, node: &NodeName, proof: &Proof) -> Failure {
+    let why = match proof {
+        Proof::Pod(pod) => format!("it runs pod {pod}, which is on node {node}"),
+        Proof::Device(device) => {
+            format!("it has prepared device {device}, which is local to node {node}")
+        }
+        Proof::Certificate => format!("its client certificate is made out to node {node}"),
+        Proof::AskedThere | Proof::Machine | Proof::Confirmed => {
+            format!("it is that of node {node}")
+        }
+    };
+    Failure::usage(format!("this is not the kubelet of node {wanted}: {why}"))
+        .hint(format!("--node {node}"))
+}
+
+/// The nodes of some pods that the kubelet lists and that use no device, so that they were not read.
+async fn ask_for_pods(
+    kubelet: &AskedKubelet<'_>,
+    look: &Look,
+) -> Result<Vec<(NamespacedName, NodeName)>, Failure> {
+    // One that is asked for may be gone by now, and the next one not.
+    const ASKED: usize = 3;
+    let known = &look.snapshot().pods;
+    let is_known = |name: &NamespacedName| known.iter().any(|pod| pod.name == *name);
+    let listed = &kubelet.in_use.pods;
+    let Some(live) = look.live() else {
+        return Ok(Vec::new());
+    };
+    if listed.iter().any(|pod| is_known(&pod.name)) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for pod in listed.iter().take(ASKED) {
+        let node = node_of_pod(&live.client, &pod.name).await.map_err(failed)?;
+        if let Some(node) = node {
+            found.push((pod.name.clone(), node));
+            break;
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,41 @@
+//! Noting on rules that devices were not seen to be released.
+
+use crate::cluster::{Change, Next, Rules, State, WriteMode};
+use crate::commands::context::Context;
+use crate::decide::released;
+use crate::model::DeviceTaintRule;
+use crate::report::glance::Glance;
+
+/// Notes what `glance` has seen on the rules that select the devices. What cannot be noted is said: it is told nowhere
+/// else.
+pub(crate) async fn note_not_released(glance: &Glance, rules: &Rules, context: &Context) {
+    let change = |rule: &DeviceTaintRule| {
+        let patch = released::note(rule, &glance.not_released, glance.now)?;
+        let on = State {
+            uid: rule.uid.to_string(),
+            resource_version: rule.resource_version.clone(),
+        };
+        Some(Change::Patch { on, patch })
+    };
+    for rule in &glance.rules {
+        let Some(first) = change(rule) else {
+            continue;
+        };
+        let again = |found: Option<&crate::cluster::Stored<DeviceTaintRule>>| {
+            let same = found.filter(|found| found.fact.uid == rule.uid);
+            match same.and_then(|found| change(&found.fact)) {
+                Some(change) => Next::Send(change),
+                None => Next::End(()),
+            }
+        };
+        let name = rule.name.as_str();
+        let noted = rules.change(name, first, WriteMode::Store, again).await;
+        let text = match noted {
+            Ok(_) => format!("rule {name} notes which devices were not seen to be released"),
+            Err(error) => format!(
+                "which devices were not seen to be released cannot be noted on rule {name}: {error}"
+            ),
+        };
+        context.printer.warn(&text);
+    }
+}

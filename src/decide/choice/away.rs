@@ -1,0 +1,49 @@
+//! What of names that match nothing since their driver is away?
+
+use super::shown::Shown;
+use crate::error::{ExitStatus, Failure};
+use crate::model::DriverName;
+
+/// A name that matches nothing is no mistake where its driver is `away` from the node, and publishes nothing: then only
+/// what claims hold is known.
+#[must_use]
+pub fn with_drivers_away(failure: Failure, shown: &Shown, away: &[DriverName]) -> Failure {
+    let mut selectors = shown.names().into_iter().flatten();
+    let driver = away.iter().find(|driver| {
+        selectors.any(|one| one.driver.as_ref().is_none_or(|named| named == *driver))
+    });
+    match driver {
+        None => failure,
+        Some(driver) => Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "not published: driver {driver} is away, and of its devices on the node only those are known that claims hold"
+            ),
+        )
+        .hint(format!("bring driver {driver} back, and ask again")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::choice::Typed;
+
+    #[test]
+    fn a_device_of_a_driver_that_is_away_is_no_mistake() {
+        let of = |name: &str| {
+            let shown = Shown::parse(&Typed {
+                arguments: vec![name.to_owned()],
+                ..Typed::default()
+            });
+            let missing = Failure::new(ExitStatus::Failed, "no device matches");
+            let away = [DriverName::from("gpu.example.com")];
+            with_drivers_away(missing, &shown.expect("a device"), &away).to_string()
+        };
+        assert_eq!(
+            of("gpu.example.com/node-7/gpu-3"),
+            "not published: driver gpu.example.com is away, and of its devices on the node only those are known that claims hold"
+        );
+        assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
+    }
+}

@@ -1,0 +1,189 @@
+//! What does a rule note of devices that were not seen to be released?
+//!
+//! A wait that sees a pod deleted by force is the only one that has: the API forgets pod and claim at once, and says
+//! that the device is free. So the wait notes it on the rule, and every look at the rule or the device says it, until
+//! the rule is gone.
+
+use serde_json::{Value, json};
+
+use jiff::Timestamp;
+
+use crate::engine::departure::NotReleased;
+use crate::engine::holding::may_select;
+use crate::model::{DeviceId, DeviceTaintRule, RuleMetadata, Warning};
+
+/// A device that a pod held which was deleted by force.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NotedRelease {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// The pod, as NAMESPACE/NAME.
+    pub pod: String,
+    /// Where the pod was.
+    pub node: Option<String>,
+    /// When that was seen, as RFC 3339.
+    pub seen: String,
+}
+
+impl NotedRelease {
+    fn parse(value: &Value) -> Option<Self> {
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        Some(Self {
+            device: text("device")?,
+            pod: text("pod")?,
+            node: text("node"),
+            seen: text("seen")?,
+        })
+    }
+
+    fn value(&self) -> Value {
+        json!({"device": self.device, "pod": self.pod, "node": self.node, "seen": self.seen})
+    }
+
+    fn line(&self, rule: &str) -> String {
+        let place = self.node.as_deref().unwrap_or("its node");
+        format!(
+            "device {}: pod {} was force deleted while it ran, and {place} was not seen to release it (noted on rule {rule} at {})",
+            self.device, self.pod, self.seen
+        )
+    }
+}
+
+/// What the rule notes; nothing where it notes nothing, or what is not understood.
+#[must_use]
+pub fn noted(rule: &DeviceTaintRule) -> Vec<NotedRelease> {
+    let text = rule.metadata.annotation(RuleMetadata::NOT_RELEASED);
+    let list: Option<Vec<Value>> = text.and_then(|text| serde_json::from_str(text).ok());
+    let list = list.unwrap_or_default();
+    list.iter().filter_map(NotedRelease::parse).collect()
+}
+
+/// The merge patch that notes on `rule` what was seen at `now` of those of its devices that `pods` held; nothing where
+/// it selects none of them, or notes all of it.
+#[must_use]
+pub fn note(rule: &DeviceTaintRule, pods: &[NotReleased], now: Timestamp) -> Option<Value> {
+    let mut all = noted(rule);
+    let before = all.len();
+    for pod in pods {
+        let devices = pod.devices.iter().filter(|device| may_select(rule, device));
+        for device in devices {
+            let (device, name) = (device.to_string(), pod.pod.to_string());
+            if all
+                .iter()
+                .any(|known| known.device == device && known.pod == name)
+            {
+                continue;
+            }
+            all.push(NotedRelease {
+                device,
+                pod: name,
+                node: pod.node.as_ref().map(ToString::to_string),
+                seen: now.to_string(),
+            });
+        }
+    }
+    if all.len() == before {
+        return None;
+    }
+    all.sort();
+    let text = Value::from_iter(all.iter().map(NotedRelease::value)).to_string();
+    Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
+}
+
+/// What `rules` note, one line each; of these `devices` alone, where some are named.
+#[must_use]
+pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<Warning> {
+    let names: Option<Vec<String>> =
+        devices.map(|devices| devices.iter().map(ToString::to_string).collect());
+    let is_meant = |one: &NotedRelease| {
+        names
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| *name == one.device))
+    };
+    let lines = rules.iter().flat_map(|rule| {
+        let noted = noted(rule).into_iter().filter(is_meant);
+        let lines = noted.map(|one| one.line(rule.name.as_str()));
+        lines.collect::<Vec<_>>()
+    });
+    lines
+        .map(|message| Warning {
+            code: "not-released",
+            message,
+            fix: Some(
+                "before it is given to others, on the node: kubectl devicetaint podresources check --node NODE"
+                    .to_owned(),
+            ),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::named;
+    use crate::model::NamespacedName;
+
+    fn device(text: &str) -> DeviceId {
+        let parts: Vec<&str> = text.split('/').collect();
+        DeviceId {
+            driver: parts[0].into(),
+            pool: parts[1].into(),
+            device: parts[2].into(),
+        }
+    }
+
+    fn pod(devices: &[&str]) -> NotReleased {
+        NotReleased {
+            pod: NamespacedName {
+                namespace: "ml".into(),
+                name: "train".into(),
+            },
+            node: Some("node-7".into()),
+            devices: devices.iter().map(|text| device(text)).collect(),
+        }
+    }
+
+    fn now() -> Timestamp {
+        "2026-11-21T01:00:00Z".parse().unwrap()
+    }
+
+    /// The rule after `patch`.
+    fn patched(mut rule: DeviceTaintRule, patch: &Value) -> DeviceTaintRule {
+        let text = &patch["metadata"]["annotations"][RuleMetadata::NOT_RELEASED];
+        let text = text.as_str().expect("a note").to_owned();
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::NOT_RELEASED.to_owned(), text);
+        rule
+    }
+
+    #[test]
+    fn what_was_seen_is_noted_once_and_told_wherever_the_rule_is() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = None;
+        let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
+        let patch = note(&rule, &seen, now()).expect("a note");
+        let rule = patched(rule, &patch);
+        assert_eq!(note(&rule, &seen, now()), None, "it is noted");
+        let told = warnings(std::slice::from_ref(&rule), None);
+        assert_eq!(told.len(), 1);
+        assert_eq!(
+            told[0].message,
+            "device gpu.example.com/node-7/gpu-0: pod ml/train was force deleted while it ran, and node-7 was not seen to release it (noted on rule drain at 2026-11-21T01:00:00Z)"
+        );
+        let other = [device("gpu.example.com/node-7/gpu-1")];
+        assert_eq!(warnings(std::slice::from_ref(&rule), Some(&other)), []);
+        let this = [device("gpu.example.com/node-7/gpu-0")];
+        assert_eq!(warnings(&[rule], Some(&this)).len(), 1);
+    }
+
+    #[test]
+    fn a_rule_notes_its_own_devices_and_odd_notes_are_none() {
+        let mut rule = named("drain", "NoExecute");
+        rule.selector = Some(device("gpu.example.com/node-7/gpu-1").into());
+        let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
+        assert_eq!(note(&rule, &seen, now()), None);
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::NOT_RELEASED.to_owned(), "{".to_owned());
+        assert_eq!(noted(&rule), []);
+    }
+}

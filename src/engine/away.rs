@@ -1,0 +1,47 @@
+//! Which devices are known from claims alone, since their driver is away?
+//!
+//! A kubelet deletes the slices of a driver that has been away for half a minute. What claims hold stays allocated,
+//! and pods go on running with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::hindrance::{Presence, Publishers};
+use crate::model::{DeviceId, DriverName, NodeName, Reading};
+
+/// Devices of one driver on one node of which nothing is published, since the driver publishes nothing there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Away {
+    /// The node.
+    pub node: NodeName,
+    /// The driver.
+    pub driver: DriverName,
+    /// The devices that claims hold, by name.
+    pub devices: Vec<DeviceId>,
+}
+
+/// Those of `devices`, each with its node, that are not published since their driver is away.
+#[must_use]
+pub fn away<'a>(
+    reading: &Reading,
+    devices: impl IntoIterator<Item = (&'a DeviceId, &'a NodeName)>,
+) -> Vec<Away> {
+    let devices: BTreeSet<(&DeviceId, &NodeName)> = devices.into_iter().collect();
+    let nodes = devices.iter().map(|(_, node)| (*node).clone()).collect();
+    let publishers = Publishers::of(reading, &nodes);
+    let mut found: BTreeMap<(&NodeName, &DriverName), Vec<DeviceId>> = BTreeMap::new();
+    for (device, node) in &devices {
+        match publishers.presence(node, &device.driver) {
+            Presence::Gone { .. } => {
+                let key = (*node, &device.driver);
+                found.entry(key).or_default().push((*device).clone());
+            }
+            Presence::Published | Presence::Unknown => {}
+        }
+    }
+    let away = |((node, driver), devices): ((&NodeName, &DriverName), Vec<DeviceId>)| Away {
+        node: node.clone(),
+        driver: driver.clone(),
+        devices,
+    };
+    found.into_iter().map(away).collect()
+}

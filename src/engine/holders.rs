@@ -1,0 +1,106 @@
+//! Who holds devices, and who stays on them whatever a rule does?
+//!
+//! A rule that has evicted everybody whom it evicts leaves those that tolerate its taint, and those that only look at
+//! the device with administrative access. They hold it all the same: a device is idle when no claim holds it, nor
+//! another name of the same hardware.
+
+use std::collections::BTreeSet;
+
+use super::impact::{Impact, NotEvicted, PodImpact, Verdict};
+use super::life::Remaining;
+use crate::model::{DeviceId, Pod, ResourceClaim, Snapshot};
+
+/// A claim that holds devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder<'a> {
+    /// The claim.
+    pub claim: &'a ResourceClaim,
+    /// Those of its devices that were asked about, by name.
+    pub devices: Vec<DeviceId>,
+    /// The pods that it is reserved for, as far as they are known.
+    pub pods: Vec<&'a Pod>,
+}
+
+/// The claims that hold any of `devices`, by name.
+#[must_use]
+pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<Holder<'a>> {
+    let holder = |claim: &'a ResourceClaim| {
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let held = results.map(|result| &result.device);
+        let held: BTreeSet<&DeviceId> = held.filter(|id| devices.contains(*id)).collect();
+        let pods = snapshot.pods.iter().filter(|pod| {
+            let mut consumers = claim.reserved_for.iter();
+            consumers.any(|consumer| consumer.uid == pod.uid)
+        });
+        (!held.is_empty()).then(|| Holder {
+            claim,
+            devices: held.into_iter().cloned().collect(),
+            pods: pods.collect(),
+        })
+    };
+    let mut holders: Vec<Holder<'a>> = snapshot.claims.iter().filter_map(holder).collect();
+    holders.sort_by_key(|holder| &holder.claim.name);
+    holders
+}
+
+/// Why a pod stays on devices from which rules evict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stay {
+    /// It tolerates the taints forever.
+    Tolerates,
+    /// It tolerates them, and only looks at the devices, with administrative access.
+    Administrates,
+    /// The rules do not evict.
+    EffectDoesNotEvict,
+    /// Its containers have ended, and its claim is not given back.
+    Ended,
+    /// It was deleted, and not by the rules.
+    Leaves,
+    /// The controller leaves it alone for another reason.
+    NotEvicted(NotEvicted),
+}
+
+/// A pod that uses devices from which rules evict, and is not evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staying<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// Why.
+    pub stay: Stay,
+}
+
+/// The pods that use devices which the considered taints of `impact` select, and are not among those that are
+/// `left` to go.
+#[must_use]
+pub fn staying<'a>(impact: &Impact<'a>, left: &[Remaining<'_>]) -> Vec<Staying<'a>> {
+    let pods = impact.pods.iter();
+    let others = pods.filter(|one| left.iter().all(|known| known.pod.uid != one.pod.uid));
+    let staying = others.filter_map(|one| {
+        Some(Staying {
+            pod: one.pod,
+            stay: stay(one)?,
+        })
+    });
+    staying.collect()
+}
+
+fn stay(impact: &PodImpact<'_>) -> Option<Stay> {
+    if impact.pod.phase.is_terminal() {
+        return Some(Stay::Ended);
+    }
+    match impact.verdict {
+        // It will be left at the next look.
+        Verdict::Evicted { .. } => None,
+        Verdict::Terminating => Some(Stay::Leaves),
+        Verdict::Tolerates if is_admin(impact) => Some(Stay::Administrates),
+        Verdict::Tolerates => Some(Stay::Tolerates),
+        Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict) => Some(Stay::EffectDoesNotEvict),
+        Verdict::NotEvicted(why) => Some(Stay::NotEvicted(why)),
+    }
+}
+
+/// Whether all that it has of the devices is administrative access.
+fn is_admin(impact: &PodImpact<'_>) -> bool {
+    let mut results = impact.claims.iter().flat_map(|used| &used.results);
+    results.all(|result| result.admin_access)
+}

@@ -1,0 +1,91 @@
+//! To which node the client certificate of a kubelet is made out.
+//!
+//! A kubelet that got its certificate by TLS bootstrap keeps it in `pki` of its root folder, made out to
+//! `system:node:NAME`: the API server knows it by that name. Only the certificate is looked at, and of that only the
+//! name.
+//!
+//! Upstream: `pkg/kubelet/certificate/kubelet.go`, `NewKubeletClientCertificateManager`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::model::NodeName;
+
+/// The current certificate, in the kubelet's root folder.
+const CERTIFICATE: &str = "pki/kubelet-client-current.pem";
+/// What stands before the name of the node.
+const PREFIX: &[u8] = b"system:node:";
+
+/// The node to which the certificate of the kubelet that listens at `socket` is made out; nothing where it has none,
+/// or none that is understood.
+#[must_use]
+pub fn certificate_node(socket: &Path) -> Option<NodeName> {
+    let root = socket.parent().and_then(Path::parent)?;
+    let text = fs::read(root.join(CERTIFICATE)).ok()?;
+    let blocks = pem::parse_many(text).ok()?;
+    let certificates = blocks.iter().filter(|block| block.tag() == "CERTIFICATE");
+    certificates
+        .filter_map(|block| name_in(block.contents()))
+        .next_back()
+}
+
+/// The name after the prefix in a string of a certificate, which is DER: before a string stand a byte for its type
+/// and its length.
+fn name_in(der: &[u8]) -> Option<NodeName> {
+    let places = der.windows(PREFIX.len()).enumerate();
+    let mut places = places.filter(|(_, found)| *found == PREFIX);
+    places.find_map(|(at, _)| {
+        let length = usize::from(*der.get(at.checked_sub(1)?)?);
+        let whole = der.get(at..at.checked_add(length)?)?;
+        let name = std::str::from_utf8(whole.get(PREFIX.len()..)?).ok()?;
+        (!name.is_empty()).then(|| NodeName::from(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+
+    use super::*;
+
+    fn certificate(name: &str) -> String {
+        let mut params = CertificateParams::default();
+        let mut subject = DistinguishedName::new();
+        subject.push(DnType::OrganizationName, "system:nodes");
+        subject.push(DnType::CommonName, name);
+        params.distinguished_name = subject;
+        let key = KeyPair::generate().unwrap();
+        params.self_signed(&key).unwrap().pem()
+    }
+
+    fn found(text: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("pki")).unwrap();
+        fs::write(folder.path().join(CERTIFICATE), text).unwrap();
+        let socket = folder.path().join("pod-resources/kubelet.sock");
+        certificate_node(&socket).map(|node| node.to_string())
+    }
+
+    #[test]
+    fn the_certificate_names_the_node() {
+        let name = "node-7.example.com";
+        let own = certificate(&format!("system:node:{name}"));
+        assert_eq!(found(&own).as_deref(), Some(name));
+        // The name of a node is a domain name of any length.
+        let long = "n".repeat(100);
+        let long_one = certificate(&format!("system:node:{long}"));
+        assert_eq!(found(&long_one).as_deref(), Some(&*long));
+    }
+
+    #[test]
+    fn what_names_no_node_shows_none() {
+        for text in [
+            certificate("admin"),
+            "no certificate".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(found(&text), None, "{text}");
+        }
+        assert_eq!(certificate_node(Path::new("/nowhere/at/all")), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! What is there to say of a device that somebody wants to pull?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::life::few;
+use super::table::NONE;
+use super::taint::PresentTaint;
+use super::time::Time;
+use crate::assess::Basis;
+use crate::engine::DeviceState;
+use crate::engine::hardware::{Alias, Link, Number, texts};
+use crate::engine::peers::peers;
+use crate::engine::pulling::{Objection, Testimony};
+use crate::model::Device;
+use crate::naming::age::human_duration;
+
+/// What identifies a device, and what is on the same hardware or close to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Card {
+    /// Its serial number, as its driver publishes it; null where it does not.
+    pub serial: Option<String>,
+    /// Its UUID.
+    pub uuid: Option<String>,
+    /// Its PCI address.
+    pub pci_address: Option<String>,
+    /// The slot that it is in.
+    pub slot: Option<String>,
+    /// The devices that draw from the same counters: the card that it is a part of, or its partitions.
+    pub partitions: Vec<String>,
+    /// The other devices that are the same hardware, each with what it shares.
+    pub aliases: Vec<SameHardware>,
+    /// The devices that have the same PCIe root or NVLink domain.
+    pub peers: Vec<Peers>,
+    /// Its taints, with since when each is there.
+    pub taints: Vec<TaintSince>,
+    /// The claims and claim templates that tolerate its taints for scheduling.
+    pub tolerated_by: Vec<String>,
+}
+
+/// Another device that is the same hardware.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SameHardware {
+    /// The device, as DRIVER/POOL/DEVICE.
+    pub device: String,
+    /// What it shares, such as a uuid.
+    pub shares: String,
+}
+
+/// Devices that are close to this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Peers {
+    /// What they have in common, such as a PCIe root.
+    pub shares: String,
+    /// The devices, as DRIVER/POOL/DEVICE.
+    pub devices: Vec<String>,
+}
+
+/// A taint of the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaintSince {
+    /// The taint, and whose it is.
+    #[serde(flatten)]
+    pub taint: PresentTaint,
+    /// Since when it is there; null when that is not known.
+    pub since: Option<Time>,
+}
+
+impl Card {
+    /// What is known of the device that `testimony` is about, as `state` has it.
+    pub(super) fn new(
+        testimony: &Testimony,
+        state: Option<&DeviceState<'_>>,
+        basis: &Basis<'_>,
+    ) -> Self {
+        let device = state.and_then(|state| state.device);
+        let number = |number| device.and_then(|device| number_of(device, number));
+        let (partitions, aliases): (Vec<&Alias>, Vec<&Alias>) = testimony
+            .aliases
+            .iter()
+            .partition(|alias| alias.link == Link::Counters);
+        let close = peers(&basis.reading.snapshot.slices, &testimony.device).into_iter();
+        let taints = state.map_or(&[][..], |state| &state.taints);
+        Self {
+            serial: number(Number::Serial),
+            uuid: number(Number::Uuid),
+            pci_address: number(Number::PciAddress),
+            slot: device.and_then(|device| attribute(device, "slot")),
+            partitions: partitions
+                .iter()
+                .map(|one| one.device.to_string())
+                .collect(),
+            aliases: aliases
+                .iter()
+                .map(|alias| SameHardware {
+                    device: alias.device.to_string(),
+                    shares: alias.link.to_string(),
+                })
+                .collect(),
+            peers: close
+                .map(|((nearness, value), devices)| Peers {
+                    shares: format!("{} {value}", nearness.as_str()),
+                    devices: devices.iter().map(ToString::to_string).collect(),
+                })
+                .collect(),
+            taints: taints
+                .iter()
+                .map(|taint| TaintSince {
+                    taint: PresentTaint::new(taint, &[]),
+                    since: taint.taint.time_added.map(Time),
+                })
+                .collect(),
+            tolerated_by: testimony.objections.iter().filter_map(tolerant).collect(),
+        }
+    }
+
+    /// The block that is shown of it, looked at then.
+    pub(super) fn lines(&self, looked_at: Time) -> Vec<String> {
+        let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| NONE.to_owned());
+        let aliases = self.aliases.iter();
+        let aliases = aliases.map(|one| format!("{} ({})", one.device, one.shares));
+        let peers = self.peers.iter();
+        let peers = peers.map(|one| format!("{} ({})", few(&one.devices), one.shares));
+        let taints = self.taints.iter().map(|one| since(one, looked_at));
+        let facts = [
+            ("Serial", or_none(&self.serial)),
+            ("UUID", or_none(&self.uuid)),
+            ("PCI address", or_none(&self.pci_address)),
+            ("Slot", or_none(&self.slot)),
+            ("Partitions", some(self.partitions.clone())),
+            ("Other names", some(aliases.collect())),
+            ("Peers", some(peers.collect())),
+            ("Tainted", some(taints.collect())),
+            ("Tolerated by", some(self.tolerated_by.clone())),
+            ("Looked at", looked_at.to_string()),
+        ];
+        let line = |(name, value): (&str, String)| format!("{:<13} {value}", format!("{name}:"));
+        facts.into_iter().map(line).collect()
+    }
+}
+
+fn some(names: Vec<String>) -> String {
+    if names.is_empty() {
+        NONE.to_owned()
+    } else {
+        few(&names)
+    }
+}
+
+fn since(taint: &TaintSince, looked_at: Time) -> String {
+    let Some(since) = taint.since else {
+        return taint.taint.cell();
+    };
+    let age = human_duration(looked_at.0.duration_since(since.0));
+    format!("{} since {since} ({age})", taint.taint.cell())
+}
+
+fn tolerant(objection: &Objection) -> Option<String> {
+    if let Objection::Tolerated { by } = objection {
+        return Some(by.to_string());
+    }
+    None
+}
+
+fn number_of(device: &Device, wanted: Number) -> Option<String> {
+    let mut attributes = device.attributes.iter();
+    attributes.find_map(|(name, value)| {
+        let is_own = !name.ends_with("parentUUID");
+        let is_it = Number::of_attribute(name) == Some(wanted) && is_own;
+        is_it.then(|| texts(value).into_iter().next())?
+    })
+}
+
+fn attribute(device: &Device, wanted: &str) -> Option<String> {
+    let mut attributes = device.attributes.iter();
+    attributes.find_map(|(name, value)| {
+        let id = name.rsplit('/').next().unwrap_or(name);
+        (id == wanted).then(|| texts(value).into_iter().next())?
+    })
+}

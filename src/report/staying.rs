@@ -1,0 +1,136 @@
+//! Who uses devices from which rules evict, and stays?
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::life::few;
+use crate::engine::NotEvicted;
+use crate::engine::holders::{Stay, Staying};
+use crate::naming::phrase::counted;
+
+/// A pod that uses devices of the rules and is not evicted by them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StayingPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its node; null when it has none.
+    pub node: Option<String>,
+    /// Why it stays, as a code.
+    pub reason: StayReason,
+    /// The same in words.
+    pub message: String,
+}
+
+/// Why a pod stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StayReason {
+    /// It tolerates the taints forever.
+    Tolerates,
+    /// It tolerates the taints, and has administrative access only.
+    AdminAccess,
+    /// The effect of the rules does not evict.
+    EffectDoesNotEvict,
+    /// Its containers have ended, and its claim is not given back.
+    Ended,
+    /// It was deleted, and not because of the rules.
+    Leaving,
+    /// The controller leaves it alone for another reason.
+    NotEvicted,
+}
+
+impl StayingPod {
+    /// The view of a pod that stays.
+    #[must_use]
+    pub fn new(staying: &Staying<'_>) -> Self {
+        let pod = staying.pod;
+        let (reason, message) = words(staying.stay);
+        Self {
+            namespace: pod.name.namespace.to_string(),
+            name: pod.name.name.to_string(),
+            node: pod.node.as_ref().map(ToString::to_string),
+            reason,
+            message: message.to_owned(),
+        }
+    }
+
+    /// Who it is and why it stays.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{}/{} ({})", self.namespace, self.name, self.message)
+    }
+}
+
+fn words(stay: Stay) -> (StayReason, &'static str) {
+    match stay {
+        Stay::Tolerates => (StayReason::Tolerates, "tolerates the taint"),
+        Stay::Administrates => (
+            StayReason::AdminAccess,
+            "tolerates the taint, has administrative access",
+        ),
+        Stay::EffectDoesNotEvict => (
+            StayReason::EffectDoesNotEvict,
+            "stays until it ends by itself",
+        ),
+        Stay::Ended => (StayReason::Ended, "has ended, its claim is not given back"),
+        Stay::Leaves => (StayReason::Leaving, "was deleted, and is not gone"),
+        Stay::NotEvicted(why) => (StayReason::NotEvicted, not_evicted(why)),
+    }
+}
+
+fn not_evicted(why: NotEvicted) -> &'static str {
+    match why {
+        NotEvicted::EffectDoesNotEvict => "stays until it ends by itself",
+        NotEvicted::NotScheduled => "has no node yet",
+        NotEvicted::PodGroupReservation => "its PodGroup has reserved the claim",
+        NotEvicted::NotOwned => "the claim was not generated for it",
+        NotEvicted::ExtendedResource => "uses the device through an extended resource",
+        NotEvicted::NotPublished => "its device is not published",
+        NotEvicted::HiddenByStaleReservation => "hidden from the controller by an old reservation",
+    }
+}
+
+/// That pods stay on the devices, in one line; nothing where none does.
+#[must_use]
+pub fn staying_line(staying: &[StayingPod]) -> Option<String> {
+    if staying.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = staying.iter().map(StayingPod::line).collect();
+    let verb = if staying.len() == 1 { "stays" } else { "stay" };
+    let pods = counted(staying.len(), "pod");
+    Some(format!("{pods} {verb} on the devices: {}", few(&names)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn who_stays_is_named_with_the_reason() {
+        let mut pod = testing::pod("ops", "monitor");
+        pod.node = Some("node-7".into());
+        let view = |stay| StayingPod::new(&Staying { pod: &pod, stay });
+        assert_eq!(staying_line(&[]), None);
+        let both = [view(Stay::Tolerates), view(Stay::Administrates)];
+        assert_eq!(
+            staying_line(&both).as_deref(),
+            Some(
+                "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor (tolerates the taint, has administrative access)"
+            )
+        );
+        let one = view(Stay::NotEvicted(NotEvicted::NotScheduled));
+        assert_eq!(
+            (one.reason, one.node.as_deref()),
+            (StayReason::NotEvicted, Some("node-7"))
+        );
+        assert_eq!(
+            staying_line(&[one]).as_deref(),
+            Some("1 pod stays on the devices: ops/monitor (has no node yet)")
+        );
+    }
+}
