@@ -168,7 +168,10 @@ fn what_a_kubelet_says_from_afar_is_compared_with_the_cluster() {
     assert_eq!(devices[0]["device"], "gpu.example.com/node-7/gpu-0");
     let reasons = devices[0]["reasons"].as_array().expect("reasons").iter();
     let codes: Vec<&Value> = reasons.map(|reason| &reason["code"]).collect();
-    assert_eq!(codes, ["in-use", "in-use-and-free", "driver-down"]);
+    assert_eq!(
+        codes,
+        ["in-use", "in-use-and-free", "driver-down", "not-tainted"]
+    );
     assert_eq!(stage.pods(), [] as [Value; 0]);
 }
 

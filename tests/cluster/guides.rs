@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{ControlPlane, Variant, block_on};
+use crate::harness::{ControlPlane, Reference, Variant, block_on};
 use crate::page::{Page, Setting, root};
 
 /// What servers set, and refuse or replace in what is created.
@@ -124,6 +124,12 @@ fn end_pods(plane: &ControlPlane, is_over: &AtomicBool) {
         {
             if pod["metadata"]["deletionTimestamp"].is_string() {
                 let name = |field: &str| pod["metadata"][field].as_str().expect("a name");
+                // A kubelet says that a pod has ended before it is gone.
+                let ended = json!({
+                    "phase": "Succeeded", "containerStatuses": null, "initContainerStatuses": null,
+                });
+                let reference = Reference::pod(name("namespace"), name("name"));
+                block_on(plane.patch_status(&reference, &ended));
                 block_on(plane.force_delete_pod(name("namespace"), name("name")));
             }
         }

@@ -89,7 +89,7 @@ impl Said {
         fs::write(&file, cluster.to_string()).expect("a file");
         let file = file.to_str().expect("a path of ASCII");
         let cluster = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
-        let question = ["check", "--node", node, "-o", "json"];
+        let question = ["check", "--node", node, "--settle", "0s", "-o", "json"];
         let output = self.asked(&[&question[..], &cluster].concat());
         let told: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
@@ -220,7 +220,11 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
 /// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
 fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
-    let slice = objects::slice("gpu.example.com", node, &names);
+    let mut slice = objects::slice("gpu.example.com", node, &names);
+    // No new pod comes: else nothing is safe to pull.
+    for device in slice["spec"]["devices"].as_array_mut().expect("devices") {
+        device["taints"] = json!([{"key": "example.com/pull", "effect": "NoSchedule"}]);
+    }
     let mut claim = objects::claim("ml", "gpus", "gpu.example.com");
     let result = |device: &&str| json!({"request": objects::REQUEST, "driver": "gpu.example.com", "pool": node, "device": device});
     let results: Vec<Value> = names[..3].iter().map(result).collect();
@@ -307,7 +311,6 @@ fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
 #[test]
 fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
     let server = Said::start("well", &json!({}), &json!({}));
-    server.note();
     // Somebody runs, elsewhere.
     let mut idle = cluster("node-1");
     idle["items"][0] = cluster("node-0")["items"][0].take();
@@ -321,8 +324,148 @@ fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
     let name = name.trim();
     idle["items"][0]["spec"]["nodeName"] = json!(name);
     let (_, found) = server.checked(name, &idle);
+    assert_eq!(found[..4], ["notes-unread"; 4], "{found:?}");
+    // What it has prepared is on that node.
+    let mut idle = cluster("node-1");
+    idle["items"][0] = cluster("node-0")["items"][0].take();
+    server.note();
+    let (_, found) = server.checked("node-0", &idle);
     assert_eq!(found[..4], [""; 4], "{found:?}");
 }
+
+#[test]
+fn a_kubelet_is_taken_for_that_of_a_node_on_the_users_word() {
+    let server = Said::start("well", &json!({}), &json!({}));
+    fs::write(server.folder.path().join("dra_manager_state"), EMPTY_NOTES).expect("a file");
+    let mut idle = cluster("node-1");
+    idle["items"][0] = cluster("node-0")["items"][0].take();
+    let (status, _) = server.checked("node-0", &idle);
+    assert_eq!(status, Some(4));
+    let file = server.folder.path().join("cluster.json");
+    let file = file.to_str().expect("a path of ASCII");
+    let confirmed = server.asked(&[
+        "check",
+        "--node",
+        "node-0",
+        "--confirm-node",
+        "--settle",
+        "0s",
+        "--from",
+        file,
+        "--now",
+        "2026-11-21T01:00:00Z",
+    ]);
+    let said = String::from_utf8_lossy(&confirmed.stderr).into_owned();
+    assert_eq!(confirmed.status.code(), Some(0), "{said}");
+    assert!(said.contains("is taken from --confirm-node"), "{said}");
+}
+
+/// What is looked at is a moment, and what is safe has to be so for a while.
+#[test]
+fn what_is_safe_is_looked_at_twice() {
+    let server = Said::start("well", &everything(), &json!({}));
+    server.note();
+    let file = server.folder.path().join("cluster.json");
+    fs::write(&file, cluster("node-0").to_string()).expect("a file");
+    let file = file.to_str().expect("a path of ASCII");
+    let took = |settle: &str, device: &str| {
+        let began = Instant::now();
+        let output = server.asked(&[
+            "check",
+            device,
+            "--node",
+            "node-0",
+            "--settle",
+            settle,
+            "--from",
+            file,
+            "--now",
+            "2026-11-21T01:00:00Z",
+        ]);
+        (
+            output.status.code(),
+            began.elapsed() >= Duration::from_secs(2),
+        )
+    };
+    let idle = "gpu.example.com/node-0/gpu-3";
+    assert_eq!(took("2s", idle), (Some(0), true));
+    // Nothing has to settle that is in use.
+    assert_eq!(took("2s", "gpu.example.com/node-0/gpu-0"), (Some(4), false));
+}
+
+#[test]
+fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
+    let server = Said::start("well", &everything(), &json!({}));
+    server.note();
+    let mut cluster = cluster("node-0");
+    let device = &mut cluster["items"][0]["spec"]["devices"][3];
+    device["attributes"] = json!({
+        "uuid": {"string": "GPU-3"}, "serial": {"string": "S3"}, "slot": {"int": 7},
+        "resource.kubernetes.io/pciBusID": {"string": "0000:17:00.0"},
+    });
+    let file = server.folder.path().join("cluster.json");
+    fs::write(&file, cluster.to_string()).expect("a file");
+    let file = file.to_str().expect("a path of ASCII");
+    let output = server.asked(&[
+        "check",
+        "uuid=GPU-3",
+        "--node",
+        "node-0",
+        "--settle",
+        "0s",
+        "--from",
+        file,
+        "--now",
+        "2026-11-21T01:00:00Z",
+    ]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for line in [
+        "gpu.example.com/node-0/gpu-3",
+        "Serial:       S3",
+        "UUID:         GPU-3",
+        "PCI address:  0000:17:00.0",
+        "Slot:         7",
+        "Partitions:   <none>",
+        "Tainted:      example.com/pull:NoSchedule (driver)",
+        "Tolerated by: <none>",
+        "Looked at:    2026-11-21T01:00:00Z",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("gpu-4"), "{said}");
+}
+
+/// A driver that is away publishes nothing, and what it has is not guessed.
+#[test]
+fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
+    let server = Said::start("well", &everything(), &json!({}));
+    server.note();
+    let mut cluster = cluster("node-0");
+    cluster["items"][0]["spec"]["driver"] = json!("other.example.com");
+    let file = server.folder.path().join("cluster.json");
+    fs::write(&file, cluster.to_string()).expect("a file");
+    let file = file.to_str().expect("a path of ASCII");
+    let output = server.asked(&[
+        "check",
+        "gpu.example.com/node-0/gpu-3",
+        "--node",
+        "node-0",
+        "--from",
+        file,
+        "--now",
+        "2026-11-21T01:00:00Z",
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("not published: driver gpu.example.com is away"),
+        "{said}"
+    );
+    assert!(!said.contains("did you mean"), "{said}");
+}
+
+const EMPTY_NOTES: &str = r#"{"Data": "{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":[]}", "Checksum": 0}"#;
 
 #[test]
 fn every_question_is_answered_in_every_format() {

@@ -8,3 +8,4 @@ mod bench;
 mod leaving;
 mod lifetime;
 mod podresources;
+mod pulling;

@@ -133,6 +133,8 @@ fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
     let output = bench.plugin(&[
         "podresources",
         "check",
+        "--settle",
+        "0s",
         "--node",
         bench.node.name(),
         "--socket",

@@ -1,0 +1,249 @@
+//! What may not be pulled, and what is not forgotten, on a real kubelet.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::bench::{Bench, plane};
+use super::podresources::{asked, data, watcher};
+use crate::harness::{DEADLINE, block_on, objects, text};
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !condition() {
+        assert!(Instant::now() < end, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(300));
+    }
+}
+
+/// The pod's claim tolerates every taint.
+fn tolerant(bench: &Bench<'_>, name: &str) {
+    let exactly = json!({
+        "deviceClassName": bench.node.driver(),
+        "tolerations": [{"operator": "Exists", "effect": "NoExecute"}, {"operator": "Exists"}],
+    });
+    let template = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "tolerant", "namespace": bench.namespace},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
+    });
+    block_on(bench.plane.create(&[template]));
+    bench.run_pod(name, |pod| {
+        pod["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = json!("tolerant");
+    });
+}
+
+fn stderr(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The devices that `check` is asked about, with the codes that speak against each.
+fn checked(bench: &Bench<'_>, which: &str) -> Vec<(String, Vec<String>)> {
+    let node = bench.node.name();
+    let output = asked(bench, &["check", which, "--node", node, "--settle", "0s"]);
+    let told = data(&output);
+    let devices = told["devices"].as_array().expect("devices").iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    devices
+        .map(|device| {
+            let reasons = device["reasons"].as_array().expect("reasons").iter();
+            let codes = reasons.map(|reason| text(&reason["code"]));
+            (text(&device["device"]), codes.collect())
+        })
+        .collect()
+}
+
+#[test]
+fn hardware_is_not_safe_to_pull_by_any_of_its_names_nor_by_the_word_of_another_kubelet() {
+    let Some(plane) = plane() else { return };
+    let bench = Bench::start(plane);
+    bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
+    bench.run_pod("train", |_| {});
+    let (driver, node) = (bench.node.driver(), bench.node.name());
+    let held = bench.held()[0].devices[0].clone();
+    // A driver for virtual machines publishes the same card.
+    let other = format!("vfio.{driver}");
+    let mut slice = objects::slice(&other, node, &["card"]);
+    slice["spec"]["devices"][0]["attributes"] =
+        json!({"uuid": {"string": format!("{node}-{held}")}});
+    block_on(plane.create(&[slice]));
+    let card = format!("{other}/{node}/card");
+    let codes = checked(&bench, &card);
+    assert_eq!(codes.len(), 1);
+    let same = codes[0]
+        .1
+        .iter()
+        .filter(|code| *code == "same-hardware")
+        .count();
+    assert!(same >= 2, "{codes:?}");
+    // By its number it is both.
+    let by_number = checked(&bench, &format!("uuid={node}-{held}"));
+    let names: Vec<&str> = by_number.iter().map(|(name, _)| name.as_str()).collect();
+    assert!(names.contains(&card.as_str()), "{names:?}");
+    assert!(
+        names.contains(&format!("{driver}/{node}/{held}").as_str()),
+        "{names:?}"
+    );
+
+    // The rule is about another node, whose devices this kubelet cannot release.
+    let elsewhere = format!("elsewhere.{driver}");
+    let slice = objects::slice(&elsewhere, "node-of-somebody-else", &["gpu-0"]);
+    let rule = objects::rule(&format!("elsewhere-{node}"), &elsewhere, "NoExecute");
+    block_on(plane.create(&[slice, rule]));
+    let flag = format!("--verify-node={}", bench.node.socket().display());
+    let rule = format!("elsewhere-{node}");
+    let question = ["wait", &rule, "--for", "evicted", "--timeout", "10s", &flag];
+    let refused = bench.plugin(&question);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("is that of node {node}")), "{said}");
+    let lied = bench.plugin(&[&question[..], &["--node", "node-of-somebody-else"]].concat());
+    let said = stderr(&lied);
+    assert_eq!(lied.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("not the kubelet of node node-of-somebody-else"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_force() {
+    let Some(plane) = plane() else { return };
+    let mut bench = Bench::start(plane);
+    bench.run_pod("train", |_| {});
+    bench.node.tell("freeze driver");
+    bench.evict();
+    bench.wait_for_reason("driver-down");
+    let (plane, rule) = (bench.plane, bench.rule.clone());
+    let waited = thread::scope(|scope| {
+        let question = [
+            "wait",
+            &rule,
+            "--for",
+            "evicted",
+            "--settle",
+            "0s",
+            "--timeout",
+            "60s",
+            "-o",
+            "json",
+        ];
+        let waiting = scope.spawn(move || plane.plugin(&question));
+        thread::sleep(Duration::from_secs(4));
+        block_on(plane.force_delete_pod(&bench.namespace, "train"));
+        waiting.join().expect("a wait")
+    });
+    let (status, left) = (waited.status.code(), data(&waited)["left"].clone());
+    assert_eq!(bench.held().len(), 1, "the driver holds it");
+    assert_eq!(status, Some(5), "{left:?}");
+    assert_eq!(left[0]["reason"], "force-deleted", "{left:?}");
+    let driver = format!("{}/*/*", bench.node.driver());
+    for command in [
+        &["list", &bench.rule][..],
+        &["describe", &bench.rule],
+        &["devices", &driver],
+        &["remove", &bench.rule, "--yes"],
+    ] {
+        let output = bench.plugin(command);
+        let said = [
+            stderr(&output),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        ]
+        .concat();
+        assert!(
+            said.contains("was not seen to release it"),
+            "{command:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() {
+    let Some(plane) = plane() else { return };
+    let bench = Bench::start(plane);
+    tolerant(&bench, "monitor");
+    bench.run_pod("train", |_| {});
+    bench.evict();
+    let wait = |goal: &str, timeout: &str| {
+        let output = bench.plugin(&[
+            "wait",
+            &bench.rule,
+            "--for",
+            goal,
+            "--settle",
+            "1s",
+            "--timeout",
+            timeout,
+            "-o",
+            "json",
+        ]);
+        (output.status.code(), data(&output))
+    };
+    let (status, told) = wait("evicted", "60s");
+    assert_eq!(status, Some(0), "{told}");
+    assert_eq!(told["staying"][0]["name"], "monitor", "{told}");
+    assert_eq!(told["staying"][0]["reason"], "tolerates", "{told}");
+    let listed = text(&bench.plugin(&["list", &bench.rule]));
+    assert!(listed.contains("0 (+1 staying)"), "{listed}");
+    let described = text(&bench.plugin(&["describe", &bench.rule]));
+    assert!(
+        described.contains("monitor (tolerates the taint)"),
+        "{described}"
+    );
+    let (status, told) = wait("idle", "3s");
+    assert_eq!(status, Some(5), "{told}");
+    assert_eq!(told["left"][0]["reason"], "held", "{told}");
+    bench.delete_pod("monitor", &["--wait=false"]);
+    let (status, told) = wait("idle", "60s");
+    assert_eq!((status, bench.held().len()), (Some(0), 0), "{told}");
+    // Who tolerates the taint may come back: a template lets every new pod of it in.
+    bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
+    let codes = checked(&bench, &format!("{}/*/*", bench.node.driver()));
+    assert!(
+        codes.iter().all(|(_, codes)| codes == &["tolerated"]),
+        "{codes:?}"
+    );
+}
+
+#[test]
+fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
+    let Some(plane) = plane() else { return };
+    let mut bench = Bench::start(plane);
+    bench.run_pod("train", |_| {});
+    let held = bench.held()[0].devices[0].clone();
+    let (driver, node) = (bench.node.driver().to_owned(), bench.node.name().to_owned());
+    bench.node.tell("kill driver");
+    let listed = || {
+        let output = bench.plugin(&["devices", "--node", &node, "-o", "json"]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        told
+    };
+    let end = Instant::now() + DEADLINE * 2;
+    let mut told = listed();
+    while told["devices"].as_array().map(Vec::len) != Some(1) {
+        assert!(Instant::now() < end, "the driver's slices stay: {told}");
+        thread::sleep(Duration::from_millis(500));
+        told = listed();
+    }
+    assert_eq!(
+        told["devices"][0]["device"],
+        format!("{driver}/{node}/{held}")
+    );
+    assert_eq!(told["devices"][0]["published"], false);
+    let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
+    assert!(
+        warning.contains("not published: the driver is away"),
+        "{told}"
+    );
+    let key = "example.com/away:NoExecute";
+    let previewed = bench.plugin(&["preview", "--node", &node, key, "-o", "name"]);
+    assert_eq!(
+        text(&previewed).trim(),
+        format!("pod/train -n {}", bench.namespace)
+    );
+    bench.node.tell("start driver");
+    wait_until("the driver is back", || bench.free().len() == 3);
+}
