@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use serde_transcode::Transcoder;
 
 use super::RenderError;
 use super::json::escaped;
@@ -15,27 +14,23 @@ use crate::output::escape::is_hostile;
 /// A document with characters that may not reach a terminal raw is written in YAML's JSON form,
 /// where each of them can be escaped.
 ///
-/// It is made of the value's JSON, so that there is one way only to write each report.
-///
 /// # Errors
 ///
 /// When the value holds something that YAML or JSON cannot express.
 pub fn render(value: &impl Serialize) -> Result<String, RenderError> {
-    let json = serde_json::to_string_pretty(value)?;
     let options = serde_yaml::ser_options! {
         indent_step: 2,
         compact_list_indent: true,
         prefer_block_scalars: false,
     };
-    let mut document = serde_json::Deserializer::from_str(&json);
-    let document = Transcoder::new(&mut document);
-    let text = serde_yaml::to_string_with_options(&document, options)?;
+    let text = serde_yaml::to_string_with_options(value, options)?;
     if !text
         .chars()
         .any(|character| is_hostile(character) && character != '\n')
     {
         return Ok(text);
     }
+    let json = serde_json::to_string_pretty(value)?;
     Ok(escaped(&json, push_code_point).into_owned() + "\n")
 }
 

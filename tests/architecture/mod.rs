@@ -183,9 +183,6 @@ fn every_part_uses_the_crates_of_its_row_and_no_others() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Dependencies of dependencies that Cargo.toml names to turn them off.
-const SWITCHED_OFF: [&str; 2] = ["log", "tracing"];
-
 #[test]
 fn every_dependency_is_used() {
     let sources = sources();
@@ -195,10 +192,7 @@ fn every_dependency_is_used() {
         .iter()
         .flat_map(|source| crates(source, &layout, &known))
         .collect();
-    let unused = known.difference(&used);
-    let unused: Vec<&String> = unused
-        .filter(|name| !SWITCHED_OFF.contains(&name.as_str()))
-        .collect();
+    let unused: Vec<&String> = known.difference(&used).collect();
     assert!(unused.is_empty(), "{unused:?}");
 
     let known = manifest::dev_dependencies();

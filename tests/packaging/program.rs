@@ -11,13 +11,12 @@ use super::support::{files, root, succeeded, target, tools};
 use crate::harness::say;
 
 /// What decides whether two builds are the same, whatever the sources are.
-const DECISIVE: [&str; 6] = [
+const DECISIVE: [&str; 5] = [
     "Cargo.lock",
     "Cargo.toml",
     "build.rs",
     "packaging/build",
     "packaging/toolchain",
-    "packaging/unwinding.ld",
 ];
 
 /// The program as it is released, and what another machine made of the same sources.
