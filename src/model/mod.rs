@@ -19,6 +19,7 @@ mod event;
 mod ids;
 mod in_use;
 pub(crate) mod kind;
+mod late;
 mod manager;
 mod minor;
 mod node;
@@ -53,6 +54,7 @@ pub use in_use::{
     PluginDevices, PodInUse, PreparedClaim, UsedDevice,
 };
 pub use kind::{Encoding, Kind, Need, Saving, Scope};
+pub use late::Late;
 pub use manager::{FieldManager, ManagerOperation};
 pub use minor::Minor;
 pub use node::{Node, NodeCondition, NodeTaint};

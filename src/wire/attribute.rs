@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::Quantity;
 use super::capacity::CapacityRequestPolicy;
 use super::context::Context;
-use super::nullable::{Entry, or_default};
-use crate::model::{AttributeValue, CapacityPolicy};
+use super::nullable::{MapEntry, or_default};
+use crate::model::{AttributeValue, CapacityPolicy, Late};
 
 /// `DeviceAttribute`: exactly one field is set, unless a newer API has added another.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
@@ -92,7 +92,7 @@ pub struct AttributeEntry {
     pub value: Option<DeviceAttribute>,
 }
 
-impl Entry for AttributeEntry {
+impl MapEntry for AttributeEntry {
     type Value = DeviceAttribute;
 
     fn new(name: String, value: Option<DeviceAttribute>) -> Self {
@@ -127,7 +127,7 @@ pub struct CapacityEntry {
     pub value: Option<DeviceCapacity>,
 }
 
-impl Entry for CapacityEntry {
+impl MapEntry for CapacityEntry {
     type Value = DeviceCapacity;
 
     fn new(name: String, value: Option<DeviceCapacity>) -> Self {
@@ -142,7 +142,7 @@ impl Entry for CapacityEntry {
 pub(super) fn attributes(
     entries: &[AttributeEntry],
     context: &mut Context,
-) -> LiteMap<Arc<str>, AttributeValue> {
+) -> Late<LiteMap<Arc<str>, AttributeValue>> {
     entries
         .iter()
         .map(|entry| {
@@ -164,7 +164,7 @@ pub(super) fn attributes(
 pub(super) fn capacity(
     entries: &[CapacityEntry],
     context: &mut Context,
-) -> LiteMap<Arc<str>, Arc<str>> {
+) -> Late<LiteMap<Arc<str>, Arc<str>>> {
     entries
         .iter()
         .map(|entry| {

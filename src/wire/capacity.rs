@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Quantity;
 use super::context::Context;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use crate::model;
 
 /// `CapacityRequestPolicy`.
@@ -48,7 +48,7 @@ pub struct CapacityRequestPolicyRange {
 pub struct CapacityRequirements {
     /// How much of each.
     #[prost(btree_map = "string, message", tag = "1")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub requests: BTreeMap<String, Quantity>,
 }
 

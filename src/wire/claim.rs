@@ -12,7 +12,7 @@ use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
 use super::node_selector::NodeSelector;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
 use super::request::ResourceClaimSpec;
 use super::{DeviceToleration, ObjectMeta, Quantity, Time};
@@ -105,7 +105,7 @@ pub struct DeviceRequestAllocationResult {
     pub share_id: Option<String>,
     /// How much of a shared device.
     #[prost(btree_map = "string, message", tag = "10")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub consumed_capacity: BTreeMap<String, Quantity>,
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Quantity;
 use super::context::Context;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use crate::model;
 
 /// `CounterSet`.
@@ -19,7 +19,7 @@ pub struct CounterSet {
     pub name: Option<String>,
     /// How much there is of each.
     #[prost(btree_map = "string, message", tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub counters: BTreeMap<String, Counter>,
 }
 
@@ -42,7 +42,7 @@ pub struct DeviceCounterConsumption {
     pub counter_set: Option<String>,
     /// How much of each.
     #[prost(btree_map = "string, message", tag = "2")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub counters: BTreeMap<String, Counter>,
     /// What may be in use beside it.
     #[prost(string, repeated, tag = "3")]

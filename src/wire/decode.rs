@@ -1,16 +1,25 @@
 //! How is an object decoded, in either encoding?
 
+use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::Value;
 
 use super::culprit::FieldsError;
 use super::detail::Detail;
 use super::object::ToObject;
+use super::unambiguous::Unambiguous;
 use super::versions::Layout;
 
 /// What the objects of a kind are decoded into.
 pub(super) trait Decode: ToObject + Sized {
     /// Decodes the fields of an object, whatever they were written in.
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError>;
+
+    /// Decodes an object while its fields are read. Kinds of which there are many do so without the way
+    /// over [`Value`]; what they pass over is not looked at.
+    fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
+        let fields = Unambiguous::deserialize(from)?.into_value();
+        Self::from_fields(layout, &fields).map_err(D::Error::custom)
+    }
 
     /// Decodes an object from protobuf, with no more than `detail` asks for; the error is in words.
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String>;

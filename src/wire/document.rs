@@ -10,7 +10,7 @@ use std::io::Read;
 use jiff::Timestamp;
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, place};
+use super::found::{Failure, Found, ListHeader, Misfit, Pass, TypeMeta, place};
 use super::locate::{self, Step};
 use super::object::Item;
 use super::walk::ObjectSeed;
@@ -65,6 +65,19 @@ impl Documents {
     ///
     /// If the text is not JSON, or any needed object in it cannot be read.
     pub fn decode_json(&mut self, text: &str) -> Result<(), DecodeError> {
+        if self.documents == 0 {
+            let mut direct = Self::keeping(self.found.kept.iter().copied());
+            direct.found.pass = Pass::Direct;
+            // What is wrong, and where, is for the second pass to say.
+            if direct.decode_json_by(text).is_ok() {
+                *self = direct;
+                return Ok(());
+            }
+        }
+        self.decode_json_by(text)
+    }
+
+    fn decode_json_by(&mut self, text: &str) -> Result<(), DecodeError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let first = self.documents;
         while deserializer.end().is_err() {

@@ -47,7 +47,7 @@ pub(super) fn read_field(input: &[u8]) -> Result<Option<Field>, DecodeError> {
 }
 
 /// A number of variable length and the length, or `None` if more bytes are needed.
-fn read_number(input: &[u8]) -> Result<Option<(u64, usize)>, DecodeError> {
+pub(super) fn read_number(input: &[u8]) -> Result<Option<(u64, usize)>, DecodeError> {
     let mut number = 0;
     let shifts = (0..u64::BITS).step_by(7);
     for ((length, byte), shift) in (1..).zip(input).zip(shifts) {

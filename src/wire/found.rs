@@ -21,10 +21,21 @@ pub(super) struct Found {
     pub(super) objects: BTreeMap<TypeMeta, usize>,
     /// The kinds whose objects are kept as they are written, beside the facts that they state.
     pub(super) kept: BTreeSet<Kind>,
+    pub(super) pass: Pass,
     /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
     pub(super) failure: Option<Failure>,
     /// Where the object at hand is: number of the document, then indices into lists.
     pub(super) position: Vec<usize>,
+}
+
+/// How objects are decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// While they are read, where what they are is known by then. What is wrong is not found out.
+    Direct,
+    /// From their fields, which are read first: whatever is odd is looked at, and told.
+    #[default]
+    Fields,
 }
 
 /// `apiVersion` and `kind`.

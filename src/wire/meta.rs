@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Time;
 use super::context::Context;
 use super::error::FieldError;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use crate::model;
 
 /// `metav1.ObjectMeta`, as far as it is needed.
@@ -41,11 +41,11 @@ pub struct ObjectMeta {
     pub deletion_grace_period_seconds: Option<i64>,
     /// For selecting; only those of pods are used.
     #[prost(btree_map = "string, string", tag = "11")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub labels: BTreeMap<String, String>,
     /// For tools; only some of those of pods are used.
     #[prost(btree_map = "string, string", tag = "12")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub annotations: BTreeMap<String, String>,
     /// Who has to go before it goes.
     #[prost(message, repeated, tag = "13")]
@@ -90,7 +90,7 @@ pub struct ListMeta {
     #[serde(default, rename = "continue", deserialize_with = "or_default")]
     pub continue_token: String,
     /// Only in lists that this plugin saved: no server sends any.
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub annotations: BTreeMap<String, String>,
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::ObjectMeta;
 use super::context::Context;
 use super::error::{DecodeError, FieldError};
+use super::properties::Properties;
 use super::shared::SharedSpecs;
 use crate::model::kind::for_each_kind;
 use crate::model::{
@@ -155,6 +156,17 @@ impl Item {
         } else {
             None
         }
+    }
+
+    /// The slice, with what its devices have.
+    pub(super) fn having(mut self, properties: Vec<Properties<'_>>) -> Self {
+        if let Object::ResourceSlice(slice) = &mut self.object {
+            for (device, properties) in slice.devices.iter_mut().zip(properties) {
+                device.attributes = properties.attributes();
+                device.capacity = properties.capacity();
+            }
+        }
+        self
     }
 
     /// The claim, with what it asks for.

@@ -15,7 +15,8 @@ use super::error::DecodeError;
 use super::field::{Field, Value, complete, malformed, read_field};
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
-use super::shape::WireObject;
+use super::properties::properties_of;
+use super::shape::{WireObject, bare};
 use super::shared::spec_of;
 use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
@@ -381,6 +382,12 @@ pub(super) fn object(
     bytes: &[u8],
     position: impl Fn() -> String,
 ) -> Result<Option<Item>, DecodeError> {
+    if let Some(properties) = properties_of(version, detail, bytes) {
+        let slice = bare(bytes)
+            .map_err(|error| undecodable(version, bytes, &error, &position))?
+            .convert(converter, position)?;
+        return Ok(slice.map(|slice| slice.having(properties)));
+    }
     let Some(spec) = spec_of(version, detail, bytes) else {
         return fact(converter, version, detail, bytes, position);
     };

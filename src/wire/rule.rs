@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::context::Context;
 use super::error::FieldError;
 use super::manager::ManagedFieldsEntry;
-use super::nullable::or_default;
+use super::nullable::{or_default, unique};
 use super::object::{Object, ToObject};
 use super::{DeviceTaint, DeviceTaintSelector, ObjectMeta, OwnerReference, Time};
 use crate::model;
@@ -61,11 +61,11 @@ pub struct RuleMeta {
     pub deletion_grace_period_seconds: Option<i64>,
     /// For selecting.
     #[prost(btree_map = "string, string", tag = "11")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub labels: BTreeMap<String, String>,
     /// For people and programs.
     #[prost(btree_map = "string, string", tag = "12")]
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "unique")]
     pub annotations: BTreeMap<String, String>,
     /// With which objects it goes.
     #[prost(message, repeated, tag = "13")]

@@ -1,6 +1,7 @@
 //! Which struct an object is decoded into.
 
 use prost::Message;
+use serde::de::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::budget::PodDisruptionBudget;
@@ -22,7 +23,7 @@ use super::workload::{
     CoschedulingPodGroup, CronJob, DaemonSet, Deployment, Job, JobSet, LeaderWorkerSet, PodGroup,
     ReplicaSet, StatefulSet,
 };
-use super::{claim_status, claim_v1beta1, slice_names, slice_v1beta1};
+use super::{claim_status, claim_v1beta1, slice_bare, slice_v1beta1};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
@@ -46,7 +47,26 @@ macro_rules! plain {
     };
 }
 
-plain!(DeviceTaintRule, DeviceClass, Pod, ResourceClaimTemplate);
+plain!(DeviceTaintRule, DeviceClass, ResourceClaimTemplate);
+
+impl Decode for Pod {
+    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+        culprit::decode(fields)
+    }
+
+    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
+    }
+
+    fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
+        message(bytes)
+    }
+
+    #[cfg(test)]
+    fn to_protobuf(&self) -> Vec<u8> {
+        self.encode_to_vec()
+    }
+}
 
 impl Decode for ResourceClaim {
     fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
@@ -55,6 +75,13 @@ impl Decode for ResourceClaim {
             Layout::Basic => {
                 culprit::decode::<claim_v1beta1::ResourceClaim>(fields).map(Self::from)
             }
+        }
+    }
+
+    fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
+        match layout {
+            Layout::Usual => Self::deserialize(from),
+            Layout::Basic => claim_v1beta1::ResourceClaim::deserialize(from).map(Self::from),
         }
     }
 
@@ -86,10 +113,18 @@ impl Decode for ResourceSlice {
         }
     }
 
+    fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
+        match layout {
+            Layout::Usual => Self::deserialize(from),
+            Layout::Basic => slice_v1beta1::ResourceSlice::deserialize(from).map(Self::from),
+        }
+    }
+
     fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
         match (layout, detail) {
             (Layout::Usual, Detail::Names) => {
-                message::<slice_names::ResourceSlice>(bytes).map(Self::from)
+                let slice: slice_bare::ResourceSlice = message(bytes)?;
+                Ok(Self::from(slice).with(detail))
             }
             (Layout::Usual, Detail::Attributes | Detail::Terms) => message(bytes),
             (Layout::Basic, detail) => {
@@ -103,6 +138,12 @@ impl Decode for ResourceSlice {
     fn to_protobuf(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
+}
+
+/// The slice without attributes and capacities of its devices; the error is in words.
+pub(super) fn bare(bytes: &[u8]) -> Result<WireObject, String> {
+    let slice: slice_bare::ResourceSlice = message(bytes)?;
+    Ok(WireObject::ResourceSlice(slice.into()))
 }
 
 fn message<T: Message + Default>(bytes: &[u8]) -> Result<T, String> {
@@ -130,6 +171,17 @@ macro_rules! wire_objects {
                 let layout = version.layout;
                 match version.kind {
                     $(Kind::$kind => $kind::from_fields(layout, fields).map(Self::$kind),)*
+                }
+            }
+
+            /// Decodes an object while its fields are read.
+            pub(super) fn from_text<'de, D: Deserializer<'de>>(
+                version: &Version,
+                from: D,
+            ) -> Result<Self, D::Error> {
+                let layout = version.layout;
+                match version.kind {
+                    $(Kind::$kind => $kind::from_text(layout, from).map(Self::$kind),)*
                 }
             }
 

@@ -1,17 +1,21 @@
 //! One pass over a document: finds the objects, and decodes those of interest as what they are.
 //!
-//! The fields of an object are read first, whatever the text is written in, and decoded then: the code
-//! that decodes every kind of object is a large part of the program, and is there once.
+//! An object is decoded while it is read where what it is stands before everything else, as programs write
+//! it. Where that is not so, or where something is wrong, its fields are read first, whatever the text is
+//! written in, and decoded then.
 
 use std::fmt;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::{Map, Value};
 
 use super::error::DecodeError;
-use super::found::{Failure, Found, ListHeader, Misfit, TypeMeta, is_list, place};
+use super::found::{Failure, Found, ListHeader, Misfit, Pass, TypeMeta, is_list, place};
+use super::object::Item;
+use super::rest::Rest;
 use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
@@ -94,6 +98,11 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
                 type_meta
                     .into_iter()
                     .for_each(|found| self.found.count(found));
+                return Ok(None);
+            }
+            if let Some(version) = self.found.directly(&head, stated) {
+                let type_meta = head.type_meta(self.inherited).unwrap_or_default();
+                self.found.direct(version, type_meta, Rest::new(key, map))?;
                 return Ok(None);
             }
             let taken = head.put_aside(key, &mut map);
@@ -227,6 +236,50 @@ impl Found {
         }
     }
 
+    /// At which version an object is that is decoded while it is read, of which nothing but that is read
+    /// so far.
+    fn directly(&self, head: &Head, stated: Option<(&str, &str)>) -> Option<&'static Version> {
+        let (api_version, kind) = stated?;
+        match (self.pass, lookup(api_version, kind)) {
+            (Pass::Direct, Lookup::Read(version))
+                if head.other.is_empty() && !self.kept.contains(&version.kind) =>
+            {
+                Some(version)
+            }
+            (Pass::Direct | Pass::Fields, _) => None,
+        }
+    }
+
+    /// Decodes an object from the rest of its fields.
+    fn direct<'de, A: MapAccess<'de>>(
+        &mut self,
+        version: &Version,
+        type_meta: TypeMeta,
+        rest: Rest<A>,
+    ) -> Result<(), A::Error> {
+        let decoded = WireObject::from_text(version, MapAccessDeserializer::new(rest))?;
+        self.convert(version, &decoded)?;
+        self.count(type_meta);
+        Ok(())
+    }
+
+    /// The fact that an object states, added to those that were found; `None` if it is of no interest.
+    fn convert<E: Error>(
+        &mut self,
+        version: &Version,
+        decoded: &WireObject,
+    ) -> Result<Option<&mut Item>, E> {
+        let position = || format!("{} at {}", version.kind, place(&self.position));
+        let converted = decoded.convert(&mut self.converter, position);
+        match converted.map_err(|error| self.fail(error))? {
+            None => Ok(None),
+            Some(item) => {
+                self.items.push(item);
+                Ok(self.items.last_mut())
+            }
+        }
+    }
+
     /// Turns an object of a kind of interest into a fact, and keeps it as it is written where that is
     /// asked for, with what it is even where only its list said so.
     fn read<E: Error>(
@@ -242,12 +295,9 @@ impl Found {
             self.failure = Some(Failure::Misfit(misfit));
             told
         })?;
-        let position = || format!("{} at {}", version.kind, place(&self.position));
-        let converted = decoded.convert(&mut self.converter, position);
-        let Some(mut item) = converted.map_err(|error| self.fail(error))? else {
-            return Ok(());
-        };
-        if self.kept.contains(&version.kind)
+        let is_kept = self.kept.contains(&version.kind);
+        if let Some(item) = self.convert(version, &decoded)?
+            && is_kept
             && let Some(fields) = object.as_object_mut()
         {
             let TypeMeta { api_version, kind } = type_meta.clone();
@@ -255,7 +305,6 @@ impl Found {
             fields.insert("kind".to_owned(), kind.into());
             item.written = Some(Box::new(object));
         }
-        self.items.push(item);
         Ok(())
     }
 

@@ -185,6 +185,14 @@ fn a_key_that_occurs_twice_is_an_error() {
             pod.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#),
         ),
         (
+            "kind, at the end",
+            format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD},"kind":"Pod"}}"#),
+        ),
+        (
+            "label",
+            pod.replace(r#""uid":"1""#, r#""uid":"1","labels":{"a":"1","a":"2"}"#),
+        ),
+        (
             "field that comes before the kind",
             format!(
                 r#"{{{},"apiVersion":"v1","kind":"Pod"}}"#,
@@ -198,6 +206,18 @@ fn a_key_that_occurs_twice_is_an_error() {
             assert!(told, "{name} as {format}: {error}");
         }
     }
+}
+
+/// What is decoded while it is read passes over the rest.
+#[test]
+fn fields_that_nothing_reads_are_not_looked_at() {
+    let odd = r#""managedFields":[{"f":1,"f":2,"time":"never"}],"uid":"1""#;
+    let pod = POD.replace(r#""uid":"1""#, odd);
+    let read = json(&format!(r#"{{"apiVersion":"v1","kind":"Pod",{pod}}}"#));
+    assert_eq!(names(&read.expect("a pod")), ["ml/train-0"]);
+    let late = json(&format!(r#"{{{pod},"apiVersion":"v1","kind":"Pod"}}"#));
+    let error = late.expect_err("not known to be a pod in time");
+    assert!(error.to_string().contains("occurs twice"), "{error}");
 }
 
 #[test]

@@ -34,6 +34,9 @@ proptest! {
         let json = serde_json::to_value(&object).expect("JSON");
         let from_json = WireObject::from_fields(version, &json).expect("an object");
         let from_protobuf = WireObject::decode(version, Detail::Terms, &encode(&object)).expect("protobuf");
+        let text = json.to_string();
+        let from_text = WireObject::from_text(version, &mut serde_json::Deserializer::from_str(&text));
+        prop_assert_eq!(&from_text.expect("an object"), &object);
         prop_assert_eq!(&from_json, &object);
         prop_assert_eq!(&from_protobuf, &object);
     }
@@ -66,6 +69,21 @@ proptest! {
             };
             prop_assert_eq!(decoded(&mut together), decoded(&mut Converter::default()));
         }
+    }
+
+    /// What devices have is decoded when somebody asks, and is then what it would have been.
+    #[test]
+    fn slices_that_are_kept_are_as_those_that_are_decoded(slice in any_object()) {
+        let version = version_of(&slice);
+        let bytes = encode(&slice);
+        let (mut kept, mut decoded) = (Converter::default(), Converter::default());
+        let position = || "a slice".to_owned();
+        let whole = WireObject::decode(version, Detail::Terms, &bytes).expect("protobuf");
+        prop_assert_eq!(
+            object(&mut kept, version, Detail::Terms, &bytes, position),
+            whole.convert(&mut decoded, position)
+        );
+        prop_assert_eq!(kept.warnings(), decoded.warnings());
     }
 
     #[test]
