@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-cargo build --release
+cargo build --profile dist
 exec cargo test --test full -- --ignored --exact cluster::far::measure::measure --nocapture

@@ -3,5 +3,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-cargo build --release
+cargo build --profile dist
 exec cargo test --test full -- --ignored --exact cluster::live::waiting::measure --nocapture

@@ -45,6 +45,7 @@ mod cluster {
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
         pub mod large;
+        pub mod saved;
         mod waiting;
     }
     #[cfg(target_os = "linux")]

@@ -126,7 +126,7 @@ mod tests {
         assert!(late.value.get().is_some());
         assert!(copy.value.get().is_none());
         assert_eq!(copy, late);
-        assert_eq!(copy, [3].into_iter().collect());
+        assert_eq!(copy, Late::from(vec![3]));
         assert_eq!((&copy).into_iter().count(), 1);
         let _never = Late::of(b"", length);
     }

@@ -7,8 +7,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
 use serde_json::Value;
 
 use super::context::Context;
@@ -17,6 +16,7 @@ use super::decode::Decode;
 use super::detail::Detail;
 use super::error::FieldError;
 use super::object::{Object, ToObject};
+use super::unambiguous::Unambiguous;
 use super::versions::Layout;
 use super::{ObjectMeta, Time};
 
@@ -34,7 +34,7 @@ pub(super) trait Description: DeserializeOwned {
 }
 
 /// Who an object is.
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Metadata {
     metadata: Option<ObjectMeta>,
 }
@@ -47,14 +47,25 @@ pub(super) struct Described<T> {
     description: PhantomData<T>,
 }
 
-impl<T: Description> Decode for Described<T> {
-    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
-        let read: Metadata = culprit::decode(fields)?;
+impl<T> Described<T> {
+    fn of(fields: Value) -> Result<Self, FieldsError> {
+        let read: Metadata = culprit::decode(&fields)?;
         Ok(Self {
             metadata: read.metadata.unwrap_or_default(),
-            fields: fields.clone(),
+            fields,
             description: PhantomData,
         })
+    }
+}
+
+impl<T: Description> Decode for Described<T> {
+    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+        Self::of(fields.clone())
+    }
+
+    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
+        let fields = Unambiguous::deserialize(from)?.into_value();
+        Self::of(fields).map_err(D::Error::custom)
     }
 
     fn from_protobuf(_: Layout, _: Detail, _: &[u8]) -> Result<Self, String> {

@@ -50,7 +50,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for UniqueVisitor<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut entries = BTreeMap::new();
-        while let Some((key, value)) = map.next_entry()? {
+        while let Some((key, value)) = map.next_entry::<String, T>()? {
             match entries.entry(key) {
                 Entry::Vacant(place) => place.insert(value),
                 Entry::Occupied(known) => return Err(twice(known.key())),

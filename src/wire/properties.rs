@@ -32,7 +32,10 @@ impl Properties<'_> {
     /// Its attributes, by name.
     pub(super) fn attributes(self) -> Late<LiteMap<Arc<str>, AttributeValue>> {
         kept(self.attributes, |bytes| {
-            all(bytes, attribute).into_iter().flatten().collect()
+            let found = all(bytes, attribute).into_iter().flatten();
+            found
+                .map(|(name, value)| (name.into(), value.to_model()))
+                .collect()
         })
     }
 
@@ -40,7 +43,9 @@ impl Properties<'_> {
     pub(super) fn capacity(self) -> Late<LiteMap<Arc<str>, Arc<str>>> {
         kept(self.capacity, |bytes| {
             let found = all(bytes, capacity).into_iter().flatten();
-            found.map(|(name, text)| (name, text.into())).collect()
+            found
+                .map(|(name, text)| (name.into(), text.into()))
+                .collect()
         })
     }
 }
@@ -133,27 +138,47 @@ fn all<'b, T>(bytes: &'b [u8], read: impl Fn(&'b [u8]) -> Option<T>) -> Option<V
     fields(bytes).map(|field| read(field?.bytes()?)).collect()
 }
 
+/// Value of an attribute, as most are.
+#[derive(Clone, Copy, Debug)]
+enum Plain<'b> {
+    Int(i64),
+    Bool(bool),
+    String(&'b str),
+    Version(&'b str),
+}
+
+impl Plain<'_> {
+    fn to_model(self) -> AttributeValue {
+        match self {
+            Self::Int(number) => AttributeValue::Int(number),
+            Self::Bool(truth) => AttributeValue::Bool(truth),
+            Self::String(text) => AttributeValue::String(text.into()),
+            Self::Version(text) => AttributeValue::Version(text.into()),
+        }
+    }
+}
+
 /// Name and value of an attribute: exactly one, of a type that is known.
-fn attribute(entry: &[u8]) -> Option<(Arc<str>, AttributeValue)> {
+fn attribute(entry: &[u8]) -> Option<(&str, Plain<'_>)> {
     let (name, value) = entry_of(entry)?;
     let value = only(value)?;
     let value = match (value.number, value.content) {
-        (2, Content::Number(number)) => AttributeValue::Int(number.cast_signed()),
-        (3, Content::Number(truth)) => AttributeValue::Bool(truth != 0),
-        (4, Content::Bytes(text)) => AttributeValue::String(str::from_utf8(text).ok()?.into()),
-        (5, Content::Bytes(text)) => AttributeValue::Version(str::from_utf8(text).ok()?.into()),
+        (2, Content::Number(number)) => Plain::Int(number.cast_signed()),
+        (3, Content::Number(truth)) => Plain::Bool(truth != 0),
+        (4, Content::Bytes(text)) => Plain::String(str::from_utf8(text).ok()?),
+        (5, Content::Bytes(text)) => Plain::Version(str::from_utf8(text).ok()?),
         _ => return None,
     };
-    Some((name.into(), value))
+    Some((name, value))
 }
 
 /// Name and quantity of a capacity that is handed out without a policy.
-fn capacity(entry: &[u8]) -> Option<(Arc<str>, &str)> {
+fn capacity(entry: &[u8]) -> Option<(&str, &str)> {
     let (name, value) = entry_of(entry)?;
     let quantity = only(value)?;
     let text = only(quantity.bytes().filter(|_| quantity.number == 1)?)?;
     let text = text.bytes().filter(|_| text.number == 1)?;
-    Some((name.into(), str::from_utf8(text).ok()?))
+    Some((name, str::from_utf8(text).ok()?))
 }
 
 /// Key and value of an entry of a map, where it has both.
@@ -264,14 +289,16 @@ mod tests {
         let found = found(&bytes).expect("a plain slice");
         let attributes = found[0].attributes();
         assert_eq!(attributes.len(), 4);
-        assert_eq!(attributes["model"], AttributeValue::String("a".into()));
-        assert_eq!(attributes["index"], AttributeValue::Int(150));
-        assert_eq!(attributes["fast"], AttributeValue::Bool(true));
-        assert_eq!(
-            attributes["driver"],
-            AttributeValue::Version("1.2.3".into())
-        );
-        assert_eq!(&*found[0].capacity()["memory"], "8Gi");
+        for (name, value) in [
+            ("model", AttributeValue::String("a".into())),
+            ("index", AttributeValue::Int(150)),
+            ("fast", AttributeValue::Bool(true)),
+            ("driver", AttributeValue::Version("1.2.3".into())),
+        ] {
+            assert_eq!(attributes.get(name), Some(&value), "{name}");
+        }
+        let capacity = found[0].capacity();
+        assert_eq!(capacity.get("memory").map(|text| &**text), Some("8Gi"));
         assert_eq!(found[1], Properties::default());
     }
 

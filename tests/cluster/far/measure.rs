@@ -9,7 +9,7 @@ use crate::{
 };
 
 const NODES: usize = 300;
-const RUNS: usize = 5;
+const RUNS: usize = 9;
 /// Each way.
 const DELAY: Duration = Duration::from_millis(50);
 const BITS_PER_SECOND: f64 = 20e6;
@@ -40,12 +40,12 @@ async fn measure() {
     // Its cache is warm in every run but this.
     fastest(1, kubectl);
     say(
-        "| preview of | plugin, s | first run, s | curl, s | ratio | curl over HTTP/2, s | kubectl get resourceclaims -A, s |",
+        "| preview of | plugin, s | first run, s | curl, s | ratio | at most | curl over HTTP/2, s | kubectl get resourceclaims -A, s |",
     );
-    say("|---|---|---|---|---|---|---|");
-    for (name, devices) in [
-        ("one device", format!("{DRIVER}/node-0007/gpu-0")),
-        ("the driver", DRIVER.to_owned()),
+    say("|---|---|---|---|---|---|---|---|");
+    for (name, devices, most) in [
+        ("one device", format!("{DRIVER}/node-0007/gpu-0"), 1.2),
+        ("the driver", DRIVER.to_owned(), 1.1),
     ] {
         let words = ["preview", &devices, "-o", "json"];
         let preview = || run(&plugin, &words);
@@ -68,7 +68,7 @@ async fn measure() {
         let [warm, first, plain, multiplexed, claims] =
             [warm, first, plain, multiplexed, claims].map(|took| took.as_secs_f64());
         say(&format!(
-            "| {name} | {warm:.2} | {first:.2} | {plain:.2} | {ratio:.2} | {multiplexed:.2} | {claims:.2} |"
+            "| {name} | {warm:.2} | {first:.2} | {plain:.2} | {ratio:.2} | {most} | {multiplexed:.2} | {claims:.2} |"
         ));
     }
 }
