@@ -24,7 +24,7 @@ impl ImpactReport {
     }
 
     /// The evicted pods in a few lines, for whoever is about to agree to it: those with the worst
-    /// hazard first ([`Hazard::rank`](crate::report::hazard::Hazard::rank)), then those with more of them, then those that go first; how
+    /// hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those that go first; how
     /// many more there are, and where a rule is there already, how to see them all. Empty when none is
     /// evicted.
     #[must_use]
