@@ -62,7 +62,7 @@ enum Question {
     List(ListArgs),
     Get(GetArgs),
     Allocatable(AllocatableArgs),
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
 }
 
 /// Which kubelet is asked.

@@ -98,7 +98,7 @@ pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<
     let is_meant = |one: &NotedRelease| {
         names
             .as_ref()
-            .is_none_or(|names| names.iter().any(|name| *name == one.device))
+            .is_none_or(|names| names.contains(&one.device))
     };
     let lines = rules.iter().flat_map(|rule| {
         let noted = noted(rule).into_iter().filter(is_meant);

@@ -296,7 +296,7 @@ mod tests {
             node: None,
             taints: Vec::new(),
             attributes: attributes.collect(),
-            capacity: litemap::LiteMap::new(),
+            capacity: litemap::LiteMap::new().into(),
             allow_multiple_allocations: false,
             terms: Some(Box::new(terms)),
         }

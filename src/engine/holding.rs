@@ -101,11 +101,12 @@ pub fn still_held(
     let mut known: BTreeSet<DeviceId> = BTreeSet::new();
     // What is in use is noted too; once is enough.
     held.retain(|(device, objection)| {
-        let is_use = match objection {
-            Objection::SameHardware { objection, .. } => is_use(objection),
-            objection => is_use(objection),
+        let told = if let Objection::SameHardware { objection, .. } = objection {
+            objection
+        } else {
+            objection
         };
-        known.insert(device.clone()) || is_use
+        known.insert(device.clone()) || is_use(told)
     });
     held
 }

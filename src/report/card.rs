@@ -131,11 +131,11 @@ impl Card {
             ("UUID", or_none(&self.uuid)),
             ("PCI address", or_none(&self.pci_address)),
             ("Slot", or_none(&self.slot)),
-            ("Partitions", some(self.partitions.clone())),
-            ("Other names", some(aliases.collect())),
-            ("Peers", some(peers.collect())),
-            ("Tainted", some(taints.collect())),
-            ("Tolerated by", some(self.tolerated_by.clone())),
+            ("Partitions", some(&self.partitions)),
+            ("Other names", some(&aliases.collect::<Vec<_>>())),
+            ("Peers", some(&peers.collect::<Vec<_>>())),
+            ("Tainted", some(&taints.collect::<Vec<_>>())),
+            ("Tolerated by", some(&self.tolerated_by)),
             ("Looked at", looked_at.to_string()),
         ];
         let line = |(name, value): (&str, String)| format!("{:<13} {value}", format!("{name}:"));
@@ -143,11 +143,11 @@ impl Card {
     }
 }
 
-fn some(names: Vec<String>) -> String {
+fn some(names: &[String]) -> String {
     if names.is_empty() {
         NONE.to_owned()
     } else {
-        few(&names)
+        few(names)
     }
 }
 

@@ -632,7 +632,7 @@ fn a_wait_hears_of_the_same_hardware_by_other_names() {
     let device = device_id(unknown);
     assert_eq!(held(unknown), [Objection::MayBeSameHardware { device }]);
     let other = World::default().slice("nic.example.com/node-a", &[("nic-0", &[])]);
-    let slices = [world.snapshot.slices.clone(), other.snapshot.slices].concat();
+    let slices = [world.snapshot.slices, other.snapshot.slices].concat();
     let wanted = Wanted::new(
         &rules,
         &BTreeSet::from([device_id(GPU_0)]),
