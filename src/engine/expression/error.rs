@@ -144,6 +144,10 @@ impl Wrong {
 pub(super) enum Fault {
     /// In Kubernetes just as here; `||`, `&&`, `exists` and `all` can do without the part.
     Runtime(String),
+    /// Kubernetes' evaluator panics, which ends the whole expression: nothing can do without the part.
+    ///
+    /// Upstream: `prog.Eval` of cel-go recovers, and gives an internal error.
+    Panic(String),
     /// It depends on what is not known of the device; `||`, `&&`, `exists` and `all` can do without
     /// the part, too.
     Unknown,
@@ -169,7 +173,7 @@ impl Fault {
 impl From<Fault> for ExpressionError {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Runtime(detail) => Self::Runtime { detail },
+            Fault::Runtime(detail) | Fault::Panic(detail) => Self::Runtime { detail },
             Fault::Unknown => Self::Unpublished,
             Fault::Unsupported(construct) => Self::Unsupported { construct },
         }

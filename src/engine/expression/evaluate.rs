@@ -195,7 +195,10 @@ impl<'a> Evaluation<'a> {
         self.spend(1)?;
         let value = self.value(element)?;
         if matches!(value, Value::Semver(_)) && !list.is_empty() {
-            return Err(Fault::overload());
+            return Err(Fault::Panic(
+                "a version is looked up in a list that is written out: hash of unhashable type"
+                    .to_owned(),
+            ));
         }
         super::value::contains(list, &value).map(Value::Bool)
     }
@@ -419,7 +422,7 @@ impl Decision {
             Ok(Value::Bool(_)) => return Ok(None),
             Ok(_) => Fault::overload(),
             Err(fault @ (Fault::Runtime(_) | Fault::Unknown)) => fault,
-            Err(fault @ Fault::Unsupported(_)) => return Err(fault),
+            Err(fault @ (Fault::Panic(_) | Fault::Unsupported(_))) => return Err(fault),
         };
         self.failed = Some(stronger(self.failed.take(), fault));
         Ok(None)
@@ -438,7 +441,7 @@ impl Decision {
 fn stronger(before: Option<Fault>, fault: Fault) -> Fault {
     match (before, fault) {
         (Some(Fault::Unknown), _) | (_, Fault::Unknown) => Fault::Unknown,
-        (Some(before @ (Fault::Runtime(_) | Fault::Unsupported(_))), _) => before,
+        (Some(before @ (Fault::Runtime(_) | Fault::Panic(_) | Fault::Unsupported(_))), _) => before,
         (None, fault) => fault,
     }
 }

@@ -210,6 +210,31 @@ fn attributes_that_cannot_be_told_are_refused_only_where_they_are_asked_for() {
 }
 
 #[test]
+fn a_version_looked_up_in_written_texts_ends_the_whole_expression() {
+    let (driver, device) = devices().remove("gpu").unwrap();
+    let version = r#"device.attributes["gpu.example.com"].driverVersion in ["550.54.15"]"#;
+    for (text, answer) in [
+        (version.to_owned(), None),
+        (format!("{version} && false"), None),
+        (format!("{version} || true"), None),
+        (format!("[1, 2].exists(n, {version} || n == 2)"), None),
+        // What decides before it is never asked.
+        (format!("false && {version}"), Some("false")),
+        (format!("true || {version}"), Some("true")),
+    ] {
+        let found = verdict(&text, &driver, &device);
+        let found = found.unwrap_or_else(|error| error.to_string());
+        match answer {
+            Some(answer) => assert_eq!(found, answer, "{text}"),
+            None => assert!(
+                found.starts_with("error: ") && found.contains("unhashable"),
+                "{text}: {found}"
+            ),
+        }
+    }
+}
+
+#[test]
 fn longest_expression_is_that_of_the_api() {
     let longest = format!("true{}", " ".repeat(ExpressionError::MAXIMUM_LENGTH - 4));
     assert!(DeviceExpression::compile(&longest).is_ok());

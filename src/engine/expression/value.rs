@@ -218,7 +218,7 @@ pub(super) fn lenient(verdict: Result<bool, Fault>) -> Result<Option<bool>, Faul
     match verdict {
         Ok(verdict) => Ok(Some(verdict)),
         Err(Fault::Runtime(_)) => Ok(None),
-        Err(fault @ (Fault::Unknown | Fault::Unsupported(_))) => Err(fault),
+        Err(fault @ (Fault::Panic(_) | Fault::Unknown | Fault::Unsupported(_))) => Err(fault),
     }
 }
 
