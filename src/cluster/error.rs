@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Permission, Purpose};
 use crate::model::Kind;
+use crate::naming::nearest::hints_for;
 
 /// Which server was asked, printed `cluster "prod" (https://10.0.0.1:6443)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +73,8 @@ pub enum ClusterError {
         what: &'static str,
         /// What was looked for.
         name: String,
-        /// Names that look like it, or all when there are few.
-        nearest: Vec<String>,
+        /// The names that there are.
+        known: Vec<String>,
         /// The kubeconfig files.
         files: String,
     },
@@ -325,6 +326,21 @@ fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
     }
 }
 
+/// What to try where the kubeconfig has no `what` of that name. Several contexts are several flags, as a
+/// name may have commas.
+fn not_in_kubeconfig(what: &str, name: &str, known: &[String]) -> Vec<String> {
+    let parts: Vec<&str> = name.split(',').filter(|part| !part.is_empty()).collect();
+    let mut hints = hints_for(what, &parts, known);
+    if what == "context" && parts.len() > 1 {
+        let flags: Vec<String> = parts
+            .iter()
+            .map(|part| format!("--context {part}"))
+            .collect();
+        hints.push(format!("to ask several clusters: {}", flags.join(" ")));
+    }
+    hints
+}
+
 impl ClusterError {
     /// The way out, in the order in which to try; empty when the text says it all.
     #[must_use]
@@ -334,8 +350,8 @@ impl ClusterError {
                 "name a kubeconfig with --kubeconfig or KUBECONFIG",
                 *purpose,
             )],
-            Self::NotInKubeconfig { nearest, what, .. } if !nearest.is_empty() => {
-                vec![format!("{what}s that exist: {}", nearest.join(", "))]
+            Self::NotInKubeconfig { what, name, known, .. } if !known.is_empty() => {
+                not_in_kubeconfig(what, name, known)
             }
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {

@@ -230,7 +230,7 @@ mod tests {
             ClusterError::NotInKubeconfig {
                 what: "context",
                 name: text(),
-                nearest: Vec::new(),
+                known: Vec::new(),
                 files: text(),
             },
             ClusterError::KubeconfigValue {

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::Failure;
-use crate::naming::nearest::nearest;
-
-/// So many names at most are told of those that there are.
-const TOLD: usize = 10;
+use crate::naming::nearest::{first_few, hints_for};
 
 /// The contexts that were named, and of those that are `known` the ones that match a pattern; each
 /// once, those that were named first, in their order.
@@ -19,12 +16,9 @@ pub fn contexts(
     matches: Option<&dyn Fn(&str) -> bool>,
     known: &[String],
 ) -> Result<Vec<String>, Failure> {
-    if let Some(unknown) = named.iter().find(|name| !known.contains(name)) {
-        let failure = Failure::usage(format!("there is no context {unknown:?}"));
-        return Err(match nearest(unknown, known.to_vec()).first() {
-            Some(nearest) => failure.hint(format!("did you mean {nearest}?")),
-            None => failure.hint(existing(known)),
-        });
+    let unknown: BTreeSet<&String> = named.iter().filter(|name| !known.contains(name)).collect();
+    if !unknown.is_empty() {
+        return Err(no_such(&unknown, known));
     }
     let matching = matches.map(|matches| {
         let known = known.iter();
@@ -38,18 +32,25 @@ pub fn contexts(
     Ok(all.filter(|name| seen.insert(*name)).cloned().collect())
 }
 
+/// None of the contexts `unknown` is among those that are `known`.
+fn no_such(unknown: &BTreeSet<&String>, known: &[String]) -> Failure {
+    let quoted: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
+    let noun = match quoted.len() {
+        1 => "there is no context",
+        _ => "there are no contexts",
+    };
+    let failure = Failure::usage(format!("{noun} {}", quoted.join(", ")));
+    let unknown: Vec<&str> = unknown.iter().map(|name| name.as_str()).collect();
+    hints_for("context", &unknown, known)
+        .into_iter()
+        .fold(failure, Failure::hint)
+}
+
 fn existing(known: &[String]) -> String {
     if known.is_empty() {
         return "the kubeconfig has no contexts".to_owned();
     }
-    let told: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
-    let more = known.len().saturating_sub(told.len());
-    let rest = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
-    };
-    format!("contexts that exist: {}{rest}", told.join(", "))
+    format!("contexts that exist: {}", first_few(known))
 }
 
 #[cfg(test)]
@@ -78,11 +79,18 @@ mod tests {
     }
 
     #[test]
+    fn every_context_that_is_not_there_is_named_and_all_that_are() {
+        assert_eq!(
+            chosen(&["c", "us-1", "prod-eu", "c"], None).unwrap_err(),
+            "there are no contexts \"c\", \"prod-eu\"; contexts that exist: eu-1, eu-2, us-1"
+        );
+    }
+
+    #[test]
     fn a_name_or_a_pattern_that_means_nothing_is_a_mistake() {
-        let error = chosen(&["us-1", "eu-3"], None).unwrap_err();
-        assert!(
-            error.starts_with("there is no context \"eu-3\"; did you mean eu-"),
-            "{error}"
+        assert_eq!(
+            chosen(&["us-1", "eu-3"], None).unwrap_err(),
+            "there is no context \"eu-3\"; did you mean one of eu-1, eu-2?; contexts that exist: eu-1, eu-2, us-1"
         );
         assert_eq!(
             chosen(&[], Some("ap")).unwrap_err(),

@@ -1,5 +1,7 @@
 //! Did you mean …?
 
+use std::collections::BTreeSet;
+
 /// How much less similar than the best a name may be.
 const TOLERANCE: f64 = 0.25;
 
@@ -24,6 +26,39 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
     let best = scored.first().map_or(0.0, |(score, _)| *score);
     scored.retain(|(score, _)| *score >= best - TOLERANCE);
     scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// So many names at most are told of those that there are.
+const TOLD: usize = 10;
+
+/// What to try where there is no `noun` of one of the names `wanted`: those of `known` that look like them,
+/// and all that there are, of which a near name may hide the right one.
+#[must_use]
+pub fn hints_for(noun: &str, wanted: &[&str], known: &[String]) -> Vec<String> {
+    let near = wanted
+        .iter()
+        .flat_map(|name| nearest(name, known.to_vec()))
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect::<Vec<_>>();
+    let near = match near.as_slice() {
+        [] => None,
+        [only] => Some(format!("did you mean {only}?")),
+        several => Some(format!("did you mean one of {}?", several.join(", "))),
+    };
+    near.into_iter()
+        .chain([format!("{noun}s that exist: {}", first_few(known))])
+        .collect()
+}
+
+/// The first of the names, and how many more there are.
+#[must_use]
+pub fn first_few(known: &[String]) -> String {
+    let told: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
+    match known.len().saturating_sub(told.len()) {
+        0 => told.join(", "),
+        more => format!("{} and {more} more", told.join(", ")),
+    }
 }
 
 #[cfg(test)]

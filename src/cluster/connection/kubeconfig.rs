@@ -13,7 +13,6 @@ use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 use super::policy::Policy;
 use super::{ConnectionOptions, Environment, bounded};
 use crate::cluster::ClusterError;
-use crate::naming::nearest::nearest;
 
 /// All kubeconfig files as one.
 #[derive(Debug)]
@@ -322,16 +321,11 @@ impl Loaded {
         known: impl Iterator<Item = &'a str>,
     ) -> ClusterError {
         let known: Vec<String> = known.map(str::to_owned).collect();
-        let similar = nearest(name, known.iter().cloned());
         let files = list(&self.found);
         ClusterError::NotInKubeconfig {
             what,
             name: name.to_owned(),
-            nearest: if similar.is_empty() {
-                known.into_iter().take(10).collect()
-            } else {
-                similar
-            },
+            known,
             files: if files.is_empty() {
                 "any kubeconfig".to_owned()
             } else {

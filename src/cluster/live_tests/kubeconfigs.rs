@@ -226,10 +226,28 @@ async fn similar_names_are_offered() {
         .load(options(|o| o.context = some("eats")))
         .await
         .expect_err("no such context");
+    assert_eq!(error.hints()[0], "did you mean east?");
     assert!(
-        error.hints()[0].starts_with("contexts that exist: east"),
+        error.hints()[1].starts_with("contexts that exist: east"),
         "{:?}",
         error.hints()
+    );
+}
+
+#[tokio::test]
+async fn several_contexts_in_one_flag_are_told_apart_and_all_that_exist_are_named() {
+    let one = files(&[("one", ONE)]);
+    let error = one
+        .load(options(|o| o.context = some("c,east")))
+        .await
+        .expect_err("no such context");
+    let hints = error.hints();
+    assert_eq!(hints[0], "did you mean east?");
+    let known = ONE.matches("context: {").count();
+    assert_eq!(hints[1].matches(',').count() + 1, known, "{hints:?}");
+    assert_eq!(
+        hints[2],
+        "to ask several clusters: --context c --context east"
     );
 }
 
