@@ -364,6 +364,7 @@ impl Names {
             priority_class_name: self.empty.clone(),
             grace_period_seconds: 30,
             has_local_data: false,
+            scheduling: None,
         }
     }
 }

@@ -143,8 +143,12 @@ pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, Reference)>
         ClaimSource::Claim(name) => Some((name, Reference::Named)),
         ClaimSource::Template {
             generated: Some(name),
+            ..
         } => Some((name, Reference::Generated)),
-        ClaimSource::Template { generated: None } | ClaimSource::Unknown => None,
+        ClaimSource::Template {
+            generated: None, ..
+        }
+        | ClaimSource::Unknown => None,
     }
 }
 

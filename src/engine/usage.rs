@@ -74,10 +74,11 @@ pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
     }
 }
 
-fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
+/// The names of the claims that the pod uses, as far as they are known.
+pub(super) fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
     let named = pod.claims.iter().filter_map(|claim| match &claim.source {
         ClaimSource::Claim(name) => Some(name.as_str()),
-        ClaimSource::Template { generated } => generated.as_ref().map(|name| name.as_str()),
+        ClaimSource::Template { generated, .. } => generated.as_ref().map(|name| name.as_str()),
         ClaimSource::Unknown => None,
     });
     named.chain(

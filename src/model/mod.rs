@@ -60,6 +60,7 @@ pub use minor::Minor;
 pub use node::{Node, NodeCondition, NodeTaint};
 pub use pod::{
     ClaimSource, Containers, Deletion, NodeHealth, Phase, Pod, PodClaim, QosClass, Sandbox,
+    Scheduled, Scheduling,
 };
 pub use request::{
     ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,

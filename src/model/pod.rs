@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Controller, NamespacedName, NodeName, ObjectName, Uid};
+use super::{Controller, NamespacedName, NodeName, NodeSelector, ObjectName, Uid};
 
 /// A pod that uses at least one claim; others are of no interest and never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Pod {
     pub phase: Phase,
     /// Whether its condition `Ready` is true; false while nothing is said.
     pub is_ready: bool,
+    /// What the scheduler said of it, and has to heed; absent while it has a node and nothing is said.
+    pub scheduling: Option<Box<Scheduling>>,
     /// What its kubelet last said of its containers.
     pub containers: Containers,
     /// What its kubelet last said of its sandbox.
@@ -99,6 +101,30 @@ impl Pod {
     }
 }
 
+/// What the scheduler said of a pod, and has to heed beside its claims.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scheduling {
+    /// What it said last.
+    pub said: Option<Scheduled>,
+    /// Who has to agree before it looks at the pod; none once it has a node.
+    pub gates: Vec<Arc<str>>,
+    /// Which nodes the pod insists on, all of which have to hold; none once it has a node.
+    pub nodes: Vec<NodeSelector>,
+}
+
+/// The condition `PodScheduled`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// Whether the pod has a node.
+    pub is_scheduled: bool,
+    /// When that last changed, by the scheduler's clock.
+    pub since: Option<Timestamp>,
+    /// Why, in one word, such as `Unschedulable`.
+    pub reason: Arc<str>,
+    /// Why, in a sentence; may be empty.
+    pub message: Arc<str>,
+}
+
 /// An entry of a pod's `spec.resourceClaims`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodClaim {
@@ -115,6 +141,8 @@ pub enum ClaimSource {
     Claim(ObjectName),
     /// Generated from a template.
     Template {
+        /// Name of the template, in the pod's namespace.
+        template: ObjectName,
         /// Name of the generated claim, from `status.resourceClaimStatuses`; absent while there is
         /// no entry, or one that says that no claim was needed.
         generated: Option<ObjectName>,

@@ -87,6 +87,7 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         priority_class_name: "".into(),
         grace_period_seconds: 30,
         has_local_data: false,
+        scheduling: None,
     }
 }
 

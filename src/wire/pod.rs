@@ -1,6 +1,7 @@
 //! `Pod`, as far as its claims go.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use super::Time;
 use super::container::{ContainerStatus, containers};
 use super::context::Context;
 use super::error::FieldError;
+use super::node_selector::NodeSelector;
 use super::nullable::or_default;
 use super::object::{Object, ToObject};
 use crate::model::{self, ClaimSource, PodClaim};
@@ -45,15 +47,26 @@ pub struct PodSpec {
     /// How long it gets to stop.
     #[prost(int64, optional, tag = "4")]
     pub termination_grace_period_seconds: Option<i64>,
+    /// Labels that its node has to have.
+    #[prost(btree_map = "string, string", tag = "7")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub node_selector: BTreeMap<String, String>,
     /// Where it runs.
     #[prost(string, optional, tag = "10")]
     pub node_name: Option<String>,
+    /// Which nodes it wants, and beside whom.
+    #[prost(message, optional, tag = "18")]
+    pub affinity: Option<Affinity>,
     /// Of its priority.
     #[prost(string, optional, tag = "24")]
     pub priority_class_name: Option<String>,
     /// Filled in by the server.
     #[prost(int32, optional, tag = "25")]
     pub priority: Option<i32>,
+    /// Who has to agree before it is scheduled.
+    #[prost(message, repeated, tag = "38")]
+    #[serde(default, deserialize_with = "or_default")]
+    pub scheduling_gates: Vec<PodSchedulingGate>,
     /// What it uses.
     #[prost(message, repeated, tag = "39")]
     #[serde(default, deserialize_with = "or_default")]
@@ -61,6 +74,35 @@ pub struct PodSpec {
     /// With whom it is scheduled; since 1.36, behind a feature gate.
     #[prost(message, optional, tag = "43")]
     pub scheduling_group: Option<PodSchedulingGroup>,
+}
+
+/// Which nodes a pod wants; beside whom it wants to be is not needed.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct Affinity {
+    /// By what the nodes are.
+    #[prost(message, optional, tag = "1")]
+    pub node_affinity: Option<NodeAffinity>,
+}
+
+/// Which nodes a pod wants, as far as it insists.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+#[serde(rename_all = "camelCase")]
+pub struct NodeAffinity {
+    /// Those and no others.
+    #[prost(message, optional, tag = "1")]
+    pub required_during_scheduling_ignored_during_execution: Option<NodeSelector>,
+}
+
+/// Somebody who has to agree before a pod is scheduled.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
+pub struct PodSchedulingGate {
+    /// Its name.
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
 }
 
 /// Where a pod keeps data, as far as that is its node.
@@ -169,6 +211,12 @@ pub struct PodCondition {
     /// When that last changed.
     #[prost(message, optional, tag = "4")]
     pub last_transition_time: Option<Time>,
+    /// Why, in one word.
+    #[prost(string, optional, tag = "5")]
+    pub reason: Option<String>,
+    /// Why, in a sentence.
+    #[prost(string, optional, tag = "6")]
+    pub message: Option<String>,
 }
 
 /// Name of a generated claim.
@@ -223,6 +271,7 @@ impl ToObject for Pod {
             annotations: annotations(metadata, context),
             phase: phase(status, context),
             is_ready: is_ready(status),
+            scheduling: scheduling(spec, status, context),
             containers: status.map_or(model::Containers::Unknown, PodStatus::containers),
             sandbox: sandbox(status),
             deletion: metadata.deletion(context),
@@ -275,12 +324,12 @@ impl Pod {
         if let Some(name) = &claim.resource_claim_name {
             return ClaimSource::Claim(context.intern(name));
         }
-        if claim.resource_claim_template_name.is_none() {
+        let Some(template) = &claim.resource_claim_template_name else {
             let name = claim.name.as_deref().unwrap_or_default().escape_debug();
             let what = format!("the entry `{name}` in spec.resourceClaims, which names no claim");
             context.odd("unknown-claim-source", what);
             return ClaimSource::Unknown;
-        }
+        };
         let statuses = self.status.as_ref();
         let statuses = statuses.map_or(&[][..], |status| &status.resource_claim_statuses);
         let generated = statuses
@@ -288,6 +337,7 @@ impl Pod {
             .find(|status| status.name == claim.name)
             .and_then(|status| status.resource_claim_name.as_deref());
         ClaimSource::Template {
+            template: context.intern(template),
             generated: generated.map(|name| context.intern(name)),
         }
     }
@@ -306,6 +356,66 @@ fn annotations(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, A
         .filter(|(key, _)| model::Pod::ANNOTATIONS.contains(&key.as_str()))
         .map(|(key, value)| (context.intern(key), context.intern(value)))
         .collect()
+}
+
+/// What the scheduler has said, and for a pod without a node what it has to heed.
+fn scheduling(
+    spec: &PodSpec,
+    status: Option<&PodStatus>,
+    context: &mut Context,
+) -> Option<Box<model::Scheduling>> {
+    let said = condition(status, "PodScheduled").map(|said| model::Scheduled {
+        is_scheduled: said.status.as_deref() == Some("True"),
+        since: Time::instant(said.last_transition_time),
+        reason: context.intern(said.reason.as_deref().unwrap_or_default()),
+        message: said.message.as_deref().unwrap_or_default().into(),
+    });
+    if spec
+        .node_name
+        .as_deref()
+        .is_some_and(|node| !node.is_empty())
+    {
+        let said = said?;
+        return Some(Box::new(model::Scheduling {
+            said: Some(said),
+            ..model::Scheduling::default()
+        }));
+    }
+    let affinity = spec.affinity.as_ref();
+    let affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
+    let required = affinity.and_then(|affinity| {
+        affinity
+            .required_during_scheduling_ignored_during_execution
+            .as_ref()
+    });
+    let required = required.map(|required| required.to_model(context));
+    let labels = labels_of_nodes(&spec.node_selector, context);
+    let gates = spec.scheduling_gates.iter();
+    let gates = gates.map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
+    Some(Box::new(model::Scheduling {
+        said,
+        gates: gates.collect(),
+        nodes: labels.into_iter().chain(required).collect(),
+    }))
+}
+
+/// A `nodeSelector` as the requirement of labels that it is.
+fn labels_of_nodes(
+    labels: &BTreeMap<String, String>,
+    context: &mut Context,
+) -> Option<model::NodeSelector> {
+    let labels = labels.iter().map(|(key, value)| model::NodeRequirement {
+        key: context.intern(key),
+        operator: context.intern("In"),
+        values: vec![context.intern(value)],
+    });
+    let labels: Vec<_> = labels.collect();
+    (!labels.is_empty()).then(|| model::NodeSelector {
+        terms: vec![model::NodeTerm {
+            labels,
+            fields: Vec::new(),
+        }],
+    })
 }
 
 /// Upstream: `podutil.IsPodReady`.

@@ -259,6 +259,11 @@ const POD: Fields = object!(
     "spec": fields!(
         ["priority", "terminationGracePeriodSeconds"]
         "nodeName": Part::Name("node"),
+        "nodeSelector": Part::Labels,
+        "affinity": fields!([] "nodeAffinity": fields!(
+            [] "requiredDuringSchedulingIgnoredDuringExecution": NODES,
+        ),),
+        "schedulingGates": items!([] "name": Part::Name("gate"),),
         "priorityClassName": Part::Name("priority"),
         "resourceClaims": items!(
             []
@@ -271,7 +276,7 @@ const POD: Fields = object!(
     ),
     "status": fields!(
         ["phase", "qosClass"]
-        "conditions": items!(["type", "status", "lastTransitionTime"]),
+        "conditions": items!(["type", "status", "reason", "lastTransitionTime"]),
         "containerStatuses": CONTAINERS,
         "initContainerStatuses": CONTAINERS,
         "ephemeralContainerStatuses": CONTAINERS,

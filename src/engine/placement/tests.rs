@@ -151,6 +151,7 @@ impl Snapshot {
             priority_class_name: "".into(),
             grace_period_seconds: 30,
             has_local_data: false,
+            scheduling: None,
         });
         self
     }

@@ -19,6 +19,7 @@ fn generated_for(owner: &str) -> World {
         .but_claim(|claim| claim.controller = Some(controller("v1", "Pod", "pod", owner)))
         .but_pod(|pod| {
             pod.claims[0].source = ClaimSource::Template {
+                template: "template".into(),
                 generated: Some("claim".into()),
             };
         })
@@ -46,8 +47,12 @@ fn evict_pod_resourceclaimtemplate() {
 
 #[test]
 fn no_evict_pod_resourceclaimtemplate_no_status() {
-    let world = generated_for("uid-team/pod")
-        .but_pod(|pod| pod.claims[0].source = ClaimSource::Template { generated: None });
+    let world = generated_for("uid-team/pod").but_pod(|pod| {
+        pod.claims[0].source = ClaimSource::Template {
+            template: "template".into(),
+            generated: None,
+        }
+    });
     assert!(
         world
             .preview(&[considered(GPU_0, MAINTENANCE)])
@@ -204,6 +209,7 @@ fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
         })
         .but_pod(|pod| {
             pod.claims[0].source = ClaimSource::Template {
+                template: "template".into(),
                 generated: Some("claim".into()),
             };
         });
@@ -281,6 +287,7 @@ fn claim_of_anything_but_the_podgroup_itself_is_not_generated_for_it() {
             })
             .but_pod(|pod| {
                 pod.claims[0].source = ClaimSource::Template {
+                    template: "template".into(),
                     generated: Some("claim".into()),
                 };
             });

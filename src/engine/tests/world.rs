@@ -230,6 +230,7 @@ impl World {
             priority_class_name: "".into(),
             grace_period_seconds: 30,
             has_local_data: false,
+            scheduling: None,
         });
         self
     }

@@ -20,8 +20,9 @@ use crate::wire::counter::{Counter, CounterSet, DeviceCounterConsumption};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::node_selector::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 use crate::wire::pod::{
-    EmptyDir, Pod, PodCondition, PodExtendedResourceClaimStatus, PodResourceClaim,
-    PodResourceClaimStatus, PodSchedulingGroup, PodSpec, PodStatus, Volume, VolumeSource,
+    Affinity, EmptyDir, NodeAffinity, Pod, PodCondition, PodExtendedResourceClaimStatus,
+    PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup, PodSpec,
+    PodStatus, Volume, VolumeSource,
 };
 use crate::wire::request::{
     DerivedAttribute, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest,
@@ -378,11 +379,18 @@ prop_compose! {
         priority in any::<Option<i32>>(),
         claims in few((text(), text(), text())),
         volumes in few(any::<bool>()),
+        (node_selector, required, gates) in (pairs(), maybe(node_selector()), few(text())),
     ) -> PodSpec {
         let local = VolumeSource { empty_dir: Some(EmptyDir {}) };
         PodSpec {
             volumes: volumes.into_iter().map(|is_local| Volume { source: is_local.then(|| local.clone()) }).collect(),
-            termination_grace_period_seconds, node_name, priority_class_name, priority,
+            termination_grace_period_seconds, node_name, priority_class_name, priority, node_selector,
+            affinity: required.map(|required| Affinity {
+                node_affinity: Some(NodeAffinity {
+                    required_during_scheduling_ignored_during_execution: Some(required),
+                }),
+            }),
+            scheduling_gates: gates.into_iter().map(|name| PodSchedulingGate { name }).collect(),
             resource_claims: claims.into_iter().map(|(name, resource_claim_name, resource_claim_template_name)| {
                 PodResourceClaim { name, resource_claim_name, resource_claim_template_name }
             }).collect(),
@@ -408,11 +416,11 @@ prop_compose! {
         (phase, qos_class) in (text(), text()),
         statuses in few((text(), text())),
         extended in maybe(text()),
-        conditions in few((text(), text(), time())),
+        conditions in few((text(), text(), time(), text(), text())),
         (containers, init_containers, ephemeral_containers) in (containers(), containers(), containers()),
     ) -> Pod {
-        let conditions = conditions.into_iter().map(|(r#type, status, last_transition_time)| {
-            PodCondition { r#type, status, last_transition_time }
+        let conditions = conditions.into_iter().map(|(r#type, status, last_transition_time, reason, message)| {
+            PodCondition { r#type, status, last_transition_time, reason, message }
         }).collect();
         let statuses = statuses.into_iter();
         Pod {
