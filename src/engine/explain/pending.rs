@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::chain::{Chain, Link};
 use crate::engine::devices::current_slices;
 use crate::model::{
-    ClaimSpec, DeviceRequest, NamespacedName, NodeName, ResourceClaim, ResourceSlice, Snapshot, Uid,
+    ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ResourceClaim, ResourceSlice,
+    Snapshot, Uid,
 };
 
 /// All that a pod waits for, as one claim: its claims have to be served on the same node.
@@ -17,6 +18,8 @@ pub struct Wanted {
     pub origins: Vec<(NamespacedName, usize)>,
     /// The nodes to which the pod is bound by claims that hold devices already.
     pub nodes: Vec<NodeName>,
+    /// Which nodes the pod insists on, all of which have to hold.
+    pub selectors: Vec<NodeSelector>,
 }
 
 impl Wanted {
@@ -82,6 +85,11 @@ impl Wanted {
             },
             origins,
             nodes,
+            selectors: chain
+                .pod
+                .scheduling
+                .as_ref()
+                .map_or_else(Vec::new, |scheduling| scheduling.nodes.clone()),
         })
     }
 }

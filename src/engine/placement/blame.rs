@@ -12,7 +12,7 @@ use super::search::{self, Task};
 use super::sight::Unknown;
 use super::survey::ChoiceProspect;
 use super::usage::{Holdings, Usage};
-use super::waiting::{Waiting, alone};
+use super::waiting::{Waiting, alone, is_placeable};
 use crate::model::{ClaimSpec, DeviceId, ObjectName, ResourceClaim, Wish};
 
 /// So many taints are taken away one by one to find out whether one of them is to blame.
@@ -32,6 +32,8 @@ pub enum Blame {
     /// Several taints at once: without these there are all that it needs, and without fewer of them
     /// there are not. None where too many had to be tried to find out which.
     Together(Vec<TaintOwner>),
+    /// Any one of these constraints of the claim, by its place: without it there are all that it needs.
+    Constraints(Vec<usize>),
     /// There are too few devices, with taints and without.
     Devices,
     /// There is no such device class.
@@ -64,7 +66,10 @@ pub(super) fn blame<'a>(
         Alone::Unplaceable => {}
     }
     if !is_placeable_without(Lift::Everything, waiting, scene, &all) {
-        return Blame::Devices;
+        return match constraints(waiting) {
+            none if none.is_empty() => Blame::Devices,
+            some => Blame::Constraints(some),
+        };
     }
     let tried = owners(choices).into_iter().take(LIFTED);
     let found = tried.filter(|owner| {
@@ -82,6 +87,26 @@ pub(super) fn blame<'a>(
         only if only.len() == 1 => Blame::Taints(only),
         several => Blame::Together(several),
     }
+}
+
+/// The constraints each of which alone keeps the claim from being placed, by place.
+fn constraints(waiting: &Waiting<'_>) -> Vec<usize> {
+    let Some(spec) = waiting.claim.spec.as_deref() else {
+        return Vec::new();
+    };
+    let is_alone = |place: &usize| {
+        let mut spec = spec.clone();
+        spec.constraints.remove(*place);
+        let claim = ResourceClaim {
+            spec: Some(spec.into()),
+            ..waiting.claim.clone()
+        };
+        is_placeable(&Waiting {
+            claim: &claim,
+            ..*waiting
+        })
+    };
+    (0..spec.constraints.len()).filter(is_alone).collect()
 }
 
 /// The first class that a request names and that is not there.

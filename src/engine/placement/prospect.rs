@@ -42,8 +42,8 @@ mod tests {
     use crate::engine::{ConsideredTaint, Semantics};
     use crate::model::{
         AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
-        DeviceSelector, Effect, NodeName, Operator, RequestTerms, ResourceClaim, Snapshot, Taint,
-        Toleration, Uid, Wish,
+        DeviceSelector, Effect, NodeName, NodeRequirement, NodeSelector, NodeTerm, Operator,
+        RequestTerms, ResourceClaim, Snapshot, Taint, Toleration, Uid, Wish,
     };
 
     fn waiting(spec: ClaimSpec) -> ResourceClaim {
@@ -89,6 +89,7 @@ mod tests {
             snapshot,
             claim: &waiting(spec),
             nodes,
+            selectors: &[],
             considered,
             known: (&semantics, Sight::COMPLETE),
         })
@@ -145,6 +146,63 @@ mod tests {
     }
 
     #[test]
+    fn a_constraint_is_to_blame_where_there_is_enough_without_it() {
+        let mut snapshot = world();
+        for (numa, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
+            let numa = AttributeValue::Int(i64::try_from(numa).unwrap());
+            device.attributes = [("numa".into(), numa)].into_iter().collect();
+        }
+        let constrained = |count, rules: &[ConstraintRule]| ClaimSpec {
+            constraints: rules
+                .iter()
+                .map(|rule| DeviceConstraint {
+                    requests: Vec::new(),
+                    rule: rule.clone(),
+                })
+                .collect(),
+            ..asks(terms(count))
+        };
+        let same = || ConstraintRule::Same("gpu.example.com/numa".into());
+        let distinct = || ConstraintRule::Distinct("gpu.example.com/numa".into());
+        for (count, rules, blame) in [
+            (2, vec![same()], Blame::Constraints(vec![0])),
+            (2, vec![distinct(), same()], Blame::Constraints(vec![1])),
+            (2, vec![distinct()], Blame::Elsewhere),
+            (3, vec![same()], Blame::Devices),
+        ] {
+            let found = asked(&snapshot, constrained(count, &rules), &[], &[]);
+            assert_eq!(found.blame, blame, "{count} {rules:?}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_a_pod_does_not_want_have_no_devices_for_it() {
+        let on = |node: &str| NodeSelector {
+            terms: vec![NodeTerm {
+                labels: Vec::new(),
+                fields: vec![NodeRequirement {
+                    key: "metadata.name".into(),
+                    operator: "In".into(),
+                    values: vec![node.into()],
+                }],
+            }],
+        };
+        let held = world().with_claim("held", &["2"], asks(terms(1)));
+        let semantics = Semantics::newest();
+        for (node, blame) in [("a", Blame::Elsewhere), ("b", Blame::Devices)] {
+            let found = prospect(&Waiting {
+                snapshot: &held,
+                claim: &waiting(asks(terms(1))),
+                nodes: &[],
+                selectors: &[on(node)],
+                considered: &[],
+                known: (&semantics, Sight::COMPLETE),
+            });
+            assert_eq!(found.blame, blame, "{node}");
+        }
+    }
+
+    #[test]
     fn a_toleration_lets_a_device_be_used_and_no_driver_is_passed_over() {
         let mut snapshot = world();
         snapshot.slices[1].devices[0].taints.push(taint("ecc"));
@@ -180,6 +238,7 @@ mod tests {
             snapshot: &world(),
             claim: &waiting(asks(terms(1))),
             nodes: &[],
+            selectors: &[],
             considered: &[],
             known: (&semantics, unread),
         });
@@ -346,6 +405,6 @@ mod tests {
             .with_claim("used", &["0"], asks(terms(1)))
             .share(0, "8Gi");
         let found = asked(&snapshot, spec, &[], &[]);
-        assert_eq!(found.blame, Blame::Devices);
+        assert_eq!(found.blame, Blame::Constraints(vec![0]));
     }
 }

@@ -3,14 +3,17 @@
 use std::cell::Cell;
 
 use super::demand::{Demand, Halt, demands};
+use super::nodes::{NodeFacts, selects};
 use super::office::Office;
 use super::scene::{Lift, Scene};
 use super::search::{self, Must, Task};
 use super::sight::Sight;
 use super::survey::{Exclusion, Survey};
 use super::usage::{Holdings, Usage};
+use crate::engine::devices::current_slices;
+use crate::engine::usage::claim_names;
 use crate::engine::{ConsideredTaint, Semantics};
-use crate::model::{ClaimSpec, DeviceId, ResourceClaim, Snapshot};
+use crate::model::{ClaimSpec, DeviceId, Pod, ResourceClaim, Snapshot};
 
 /// So many steps are taken for all of them; who needs more may fit.
 const STEPS: u64 = 1_000_000;
@@ -98,6 +101,9 @@ pub fn suitors<'a>(
         let failures = office.failures(suitor.claim).into_iter();
         let failing = failures.map(|why| Exclusion::Failing(why.to_string()));
         suitor.exclusions.extend(failing);
+        suitor
+            .exclusions
+            .extend(kept_off(snapshot, suitor.claim, device));
         if suitor.exclusions.is_empty() && !question.fits(&scene, &all, &steps) {
             suitor.exclusions.push(Exclusion::Company);
         }
@@ -106,6 +112,44 @@ pub fn suitors<'a>(
     let mut suitors: Vec<_> = suitors.collect();
     suitors.sort_by_key(|suitor| (!suitor.exclusions.is_empty(), &suitor.claim.name));
     suitors
+}
+
+/// What keeps every pod of a claim that waits from the device's node, where something does that is looked at
+/// here: gates, and the nodes on which the pod insists.
+fn kept_off(snapshot: &Snapshot, claim: &ResourceClaim, device: &DeviceId) -> Option<Exclusion> {
+    let uses = |pod: &&Pod| {
+        pod.name.namespace == claim.name.namespace
+            && claim_names(pod).any(|name| name == claim.name.name.as_str())
+    };
+    let mut why = None;
+    for pod in snapshot.pods.iter().filter(uses) {
+        why = Some(pod_kept_off(snapshot, pod, device)?);
+    }
+    why.map(Exclusion::PodKeptOff)
+}
+
+fn pod_kept_off(snapshot: &Snapshot, pod: &Pod, device: &DeviceId) -> Option<String> {
+    let scheduling = pod.scheduling.as_ref()?;
+    if !scheduling.gates.is_empty() {
+        let gates = scheduling.gates.join(", ");
+        return Some(format!("its pod waits for scheduling gate {gates}"));
+    }
+    let current = current_slices(&snapshot.slices);
+    let node = current.iter().find_map(|slice| {
+        let is_its = slice.driver == device.driver && slice.pool.name == device.pool;
+        let mut devices = slice.devices.iter().filter(|_| is_its);
+        let device = devices.find(|found| found.name == device.device)?;
+        slice.node_of(device)
+    })?;
+    let known = snapshot.nodes.iter().find(|known| known.name == *node);
+    let node = NodeFacts {
+        name: Some(node.as_str()),
+        labels: known.map(|known| &known.labels),
+    };
+    let mut selectors = scheduling.nodes.iter();
+    selectors
+        .any(|selector| selects(selector, node) == Some(false))
+        .then(|| "its pod's node selector or affinity excludes the node".to_owned())
 }
 
 /// Can the claim be placed somewhere with the device for one of its requests?
@@ -147,7 +191,9 @@ mod tests {
 
     use super::*;
     use crate::engine::placement::tests::{asks, id, name, overdrawn, terms, world};
-    use crate::model::{DeviceSelector, RequestTerms, Taint};
+    use crate::model::{
+        DeviceSelector, NodeRequirement, NodeSelector, NodeTerm, RequestTerms, Scheduling, Taint,
+    };
 
     fn with_waiting(mut snapshot: Snapshot, terms: RequestTerms) -> Snapshot {
         snapshot.claims.push(ResourceClaim {
@@ -247,5 +293,45 @@ mod tests {
         assert_eq!(against(&snapshot, "1", &[]), [vec![holders]]);
         let free = with_waiting(world(), terms(2));
         assert_eq!(against(&free, "0", &[]), [vec![]]);
+    }
+
+    /// The world with a claim that waits, and its pod.
+    fn with_pod(scheduling: Scheduling) -> Snapshot {
+        let mut snapshot = with_waiting(world(), terms(1));
+        let held = world().with_claim("waiting", &["0"], asks(terms(1)));
+        let mut pod = held.pods[0].clone();
+        pod.node = None;
+        pod.scheduling = Some(Box::new(scheduling));
+        snapshot.pods.push(pod);
+        snapshot
+    }
+
+    #[test]
+    fn who_is_kept_from_the_node_by_something_else_could_not_get_its_device_now() {
+        let gated = Scheduling {
+            gates: vec!["quota".into()],
+            ..Scheduling::default()
+        };
+        let found = against(&with_pod(gated), "2", &[]);
+        assert!(
+            matches!(found[0].as_slice(), [Exclusion::PodKeptOff(why)] if why.contains("quota")),
+            "{found:?}"
+        );
+        let pinned = |node: &str| Scheduling {
+            nodes: vec![NodeSelector {
+                terms: vec![NodeTerm {
+                    labels: Vec::new(),
+                    fields: vec![NodeRequirement {
+                        key: "metadata.name".into(),
+                        operator: "In".into(),
+                        values: vec![node.into()],
+                    }],
+                }],
+            }],
+            ..Scheduling::default()
+        };
+        let found = against(&with_pod(pinned("a")), "2", &[]);
+        assert!(matches!(found[0].as_slice(), [Exclusion::PodKeptOff(_)]));
+        assert_eq!(against(&with_pod(pinned("b")), "2", &[]), [vec![]]);
     }
 }

@@ -55,6 +55,8 @@ pub enum Exclusion {
     ClassFails(usize, String),
     /// As [`Exclusion::ClassFails`], a selector of the request.
     SelectorFails(usize, String),
+    /// Something else than devices keeps the claim's pod from the device's node.
+    PodKeptOff(String),
     /// Its pool is not published whole.
     Incomplete,
     /// Its pool contradicts itself.
@@ -79,6 +81,7 @@ impl Exclusion {
             | Self::Failing(_)
             | Self::ClassFails(..)
             | Self::SelectorFails(..)
+            | Self::PodKeptOff(_)
             | Self::Incomplete
             | Self::Invalid
             | Self::Unknown(_) => None,
@@ -99,6 +102,7 @@ impl Exclusion {
             | Self::Amount
             | Self::Company
             | Self::Failing(_)
+            | Self::PodKeptOff(_)
             | Self::Incomplete
             | Self::Invalid
             | Self::Unknown(_) => false,

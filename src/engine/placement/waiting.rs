@@ -1,13 +1,13 @@
 //! Which claim waits, and is there a place for it?
 
-use super::nodes::NodeFacts;
+use super::nodes::{NodeFacts, selects};
 use super::office::Office;
 use super::outlook::Alone;
 use super::scene::Scene;
 use super::sight::Sight;
 use super::usage::Holdings;
 use crate::engine::{ConsideredTaint, Semantics};
-use crate::model::{NodeName, ResourceClaim, Snapshot};
+use crate::model::{NodeName, NodeSelector, ResourceClaim, Snapshot};
 
 /// A claim that waits for devices.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub struct Waiting<'a> {
     pub claim: &'a ResourceClaim,
     /// Nodes that all have to be the one on which it is placed, since something else is there already.
     pub nodes: &'a [NodeName],
+    /// Which nodes the claim's pod insists on, all of which have to hold.
+    pub selectors: &'a [NodeSelector],
     /// Taints that are asked about, beside those that are there.
     pub considered: &'a [ConsideredTaint],
     /// How that version of Kubernetes behaves, and what was read.
@@ -35,7 +37,12 @@ pub fn is_placeable<'a>(waiting: &Waiting<'a>) -> bool {
 impl<'a> Waiting<'a> {
     /// Seen from the nodes on which the claim may be placed.
     pub(super) fn scene(&self) -> Scene<'a> {
-        let is_meant = |node: &NodeFacts<'a>| self.is_meant(node.name);
+        // A node of which that is not known may be one of them.
+        let insists_on = |node: NodeFacts<'a>| {
+            let mut selectors = self.selectors.iter();
+            selectors.all(|selector| selects(selector, node) != Some(false))
+        };
+        let is_meant = |node: &NodeFacts<'a>| self.is_meant(node.name) && insists_on(*node);
         Scene::among(self.snapshot, self.considered, self.known, is_meant)
     }
 

@@ -249,10 +249,12 @@ fn queue(suitors: &[Suitor<'_>]) -> String {
     ) {
         (0, _) => "no request that waits could ever get it".to_owned(),
         (1, 0) => "1 request waits that it would fit, and cannot get it now".to_owned(),
-        (1, _) => "1 request waits that could get it now".to_owned(),
+        (1, _) => "1 request waits that could get it now, as far as devices go".to_owned(),
         (all, 0) => format!("{all} requests wait that it would fit, and cannot get it now"),
         (all, now) => {
-            format!("{all} requests wait that it would fit, {now} of which could get it now")
+            format!(
+                "{all} requests wait that it would fit, {now} of which could get it now, as far as devices go"
+            )
         }
     }
 }
@@ -298,6 +300,7 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::TooSmall => "it never has so much".to_owned(),
         Exclusion::Failing(why) => format!("the scheduler gives up with an error: {why}"),
         Exclusion::Company => "what else the claim needs beside it is not free".to_owned(),
+        Exclusion::PodKeptOff(why) => why.clone(),
         Exclusion::Incomplete => "its pool is not published whole".to_owned(),
         Exclusion::Invalid => "its pool contradicts itself".to_owned(),
         Exclusion::Unknown(why) => format!("nobody knows: {why}"),

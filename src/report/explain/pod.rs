@@ -7,7 +7,7 @@ use super::step::{About, FieldSource, Step};
 use super::toleration;
 use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
-use super::waiting::{self, Waits};
+use super::waiting::{self, Waits, said_too, ungenerated};
 use crate::assess::Basis;
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
@@ -224,7 +224,7 @@ impl Teller<'_, '_> {
         let mut links = self.chain.links.iter();
         let is_early = self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none());
         if is_early && fate == Fate::Untouched {
-            return "waits for a claim that is not there".to_owned();
+            return said_too(&self.absent_claim(), self.chain);
         }
         if self.inquiry.supposed == 0 || fate != Fate::Untouched {
             return told;
@@ -239,6 +239,31 @@ impl Teller<'_, '_> {
         format!("not hit: the taint that is asked about is on no device that it uses; {present}")
     }
 
+    /// The first claim that the pod waits for and that is not there.
+    fn absent_claim(&self) -> String {
+        let absent = self.chain.links.iter().filter(|link| link.claim.is_none());
+        let mut templates = absent.filter_map(|link| match link.place {
+            Place::Entry(
+                _,
+                ClaimSource::Template {
+                    template,
+                    generated: None,
+                },
+            ) => Some(template),
+            Place::Entry(..) | Place::ExtendedResource(_) => None,
+        });
+        match templates.next() {
+            Some(template) => {
+                let pod = &self.chain.pod.name;
+                format!(
+                    "waits for a claim that is not there: {}",
+                    ungenerated(pod, template)
+                )
+            }
+            None => "waits for a claim that is not there".to_owned(),
+        }
+    }
+
     fn link(&self, link: &Link<'_>, waits: Option<&Waits>) -> Step {
         let pod = &self.chain.pod.name;
         let (text, path) = match link.place {
@@ -250,15 +275,21 @@ impl Teller<'_, '_> {
                 place,
                 ClaimSource::Template {
                     generated: Some(name),
+                    ..
                 },
             ) => (
                 format!("claim {name}, generated from a template"),
                 format!(".spec.resourceClaims[{place}]"),
             ),
-            Place::Entry(place, ClaimSource::Template { generated: None }) => {
-                let text = "a claim that is not generated from its template yet, or not needed: what \
-                            it asks for is in the template";
-                return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
+            Place::Entry(
+                place,
+                ClaimSource::Template {
+                    template,
+                    generated: None,
+                },
+            ) => {
+                let text = format!("{}, or it is not needed", ungenerated(pod, template));
+                return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
             Place::Entry(place, ClaimSource::Unknown) => {
                 let text = "a claim from something that this plugin does not know";

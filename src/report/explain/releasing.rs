@@ -67,6 +67,7 @@ fn to_blame(blame: &Blame) -> &[TaintOwner] {
     match blame {
         Blame::Taints(owners) | Blame::Together(owners) => owners,
         Blame::Elsewhere
+        | Blame::Constraints(_)
         | Blame::Devices
         | Blame::NoClass(_)
         | Blame::Fails(_)
@@ -168,6 +169,7 @@ mod tests {
             claim: claim.clone(),
             origins: (0..3).map(|place| (name.clone(), place)).collect(),
             nodes: Vec::new(),
+            selectors: Vec::new(),
         };
         let snapshot = Snapshot {
             claims: vec![claim],

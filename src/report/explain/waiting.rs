@@ -14,8 +14,13 @@ use crate::assess::Basis;
 use crate::assess::sight;
 use crate::engine::ConsideredTaint;
 use crate::engine::explain::{Chain, Wanted};
-use crate::engine::placement::{Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect};
-use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
+use crate::engine::placement::{
+    Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, is_placeable, prospect,
+};
+use crate::model::{
+    ClaimSpec, ConstraintRule, DeviceClass, DeviceId, NamespacedName, ObjectName, Pod,
+    RequestTerms, ResourceClaim, Snapshot,
+};
 use crate::naming::phrase::counted;
 
 /// So many devices are named as examples.
@@ -77,6 +82,10 @@ pub enum BlameCode {
     Taint,
     /// Several taints together, which is why none is among the changes.
     Taints,
+    /// A constraint of the claim: without it a node has enough.
+    Constraint,
+    /// Something that keeps the pod from every node that has the devices, such as a scheduling gate.
+    Pod,
     /// Devices, of which no node has enough, with taints or without.
     Devices,
     /// A device class that is not there.
@@ -93,6 +102,7 @@ impl From<&Blame> for BlameCode {
             Blame::Elsewhere => Self::Elsewhere,
             Blame::Taints(_) => Self::Taint,
             Blame::Together(_) => Self::Taints,
+            Blame::Constraints(_) => Self::Constraint,
             Blame::Devices => Self::Devices,
             Blame::NoClass(_) => Self::Class,
             Blame::Fails(_) => Self::Fails,
@@ -132,7 +142,10 @@ pub(super) fn of(
     let Some(wanted) = Wanted::of(chain, snapshot) else {
         return Some(Waits {
             code: BlameCode::Unknown,
-            blame: "waits for devices: what its claims ask for is not known".to_owned(),
+            blame: said_too(
+                "waits for devices: what its claims ask for is not known",
+                chain,
+            ),
             requests: Vec::new(),
             changes: Vec::new(),
             together: Vec::new(),
@@ -143,6 +156,7 @@ pub(super) fn of(
         snapshot,
         claim: &wanted.claim,
         nodes: &wanted.nodes,
+        selectors: &wanted.selectors,
         considered: supposed,
         known: (basis.semantics, sight(basis.reading)),
     };
@@ -151,11 +165,17 @@ pub(super) fn of(
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
     let (changes, together) = changes(&found, &wanted, &question);
+    let kept_off = kept_off(&found.blame, chain.pod, &question);
     Some(Waits {
         changes,
         together,
-        code: BlameCode::from(&found.blame),
-        blame: blame(&found.blame),
+        code: kept_off
+            .as_ref()
+            .map_or_else(|| BlameCode::from(&found.blame), |_| BlameCode::Pod),
+        blame: said_too(
+            &kept_off.unwrap_or_else(|| blame(&found.blame, wanted.claim.spec.as_deref())),
+            chain,
+        ),
         requests,
         places,
     })
@@ -235,14 +255,91 @@ fn plural(number: usize, one: &'static str, many: &'static str) -> &'static str 
     if number == 1 { one } else { many }
 }
 
+/// What keeps the pod from the nodes that have its devices, where that was looked at: gates, and the nodes
+/// that it insists on.
+fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Option<String> {
+    let scheduling = pod.scheduling.as_ref()?;
+    if !scheduling.gates.is_empty() {
+        let gates = scheduling.gates.join(", ");
+        return Some(format!(
+            "waits for scheduling gate {gates}: the scheduler does not look at it until then"
+        ));
+    }
+    let anywhere = Waiting {
+        selectors: &[],
+        ..*question
+    };
+    let is_bound = !scheduling.nodes.is_empty()
+        && match found {
+            Blame::Devices | Blame::Constraints(_) => is_placeable(&anywhere),
+            Blame::Elsewhere
+            | Blame::Taints(_)
+            | Blame::Together(_)
+            | Blame::NoClass(_)
+            | Blame::Fails(_)
+            | Blame::Unknown(_) => false,
+        };
+    is_bound.then(|| {
+        "waits for devices on the nodes that its node selector or affinity allows: none of them has \
+         enough that fit and are free, and another node has"
+            .to_owned()
+    })
+}
+
+/// What keeps the pod, and what the scheduler itself last said of it.
+pub(super) fn said_too(text: &str, chain: &Chain<'_>) -> String {
+    let scheduling = chain.pod.scheduling.as_ref();
+    let said = scheduling.and_then(|scheduling| scheduling.said.as_ref());
+    match said {
+        Some(said) if !said.is_scheduled && !said.message.is_empty() => {
+            format!("{text}; the scheduler says: {}", said.message)
+        }
+        Some(said) if !said.is_scheduled && !said.reason.is_empty() => {
+            format!("{text}; the scheduler says: {}", said.reason)
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
+
+/// A claim that there is not, although a pod has a template for it.
+pub(super) fn ungenerated(pod: &NamespacedName, template: &ObjectName) -> String {
+    let namespace = &pod.namespace;
+    format!(
+        "no claim is made from ResourceClaimTemplate {template} yet: see whether it exists with \
+         `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+    )
+}
+
+/// The constraints at these places, as the claim has them.
+fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String {
+    let named = places.iter().filter_map(|place| {
+        let constraint = spec?.constraints.get(*place)?;
+        let rule = match &constraint.rule {
+            ConstraintRule::Same(attribute) => format!("matchAttribute {attribute}"),
+            ConstraintRule::Distinct(attribute) => format!("distinctAttribute {attribute}"),
+            ConstraintRule::Unknown => "a constraint that this plugin does not know".to_owned(),
+        };
+        let requests = match constraint.requests.as_slice() {
+            [] => "all requests".to_owned(),
+            [one] => format!("request {one}"),
+            several => format!("requests {}", several.join(", ")),
+        };
+        Some(format!("{rule} of {requests}"))
+    });
+    named.collect::<Vec<_>>().join(", or ")
+}
+
 /// What keeps the pod, in words that say first whether it is a taint.
-fn blame(blame: &Blame) -> String {
+fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        Blame::Elsewhere => "waits, and not for want of devices: a node has all that it asks for; \
-                             the scheduler has not come to it yet, or something else keeps it from \
-                             that node, which its events tell"
+        Blame::Elsewhere => "waits: a node has the devices that it asks for; not looked at here: taints \
+                             of nodes, free CPU and memory, affinity to other pods"
             .to_owned(),
+        Blame::Constraints(places) => format!(
+            "waits for devices: {} keeps them from it; without that constraint a node has enough",
+            constraints(places, spec)
+        ),
         Blame::Taints(owners) => match owners.as_slice() {
             [only] => format!(
                 "waits for devices: {} keeps them from it; without that taint a node has enough",
@@ -397,6 +494,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
         Exclusion::Amount => plain("amount"),
         Exclusion::TooSmall => plain("too-small"),
         Exclusion::Company => plain("company"),
+        Exclusion::PodKeptOff(why) => ("pod", None, String::new(), why.clone(), None),
         Exclusion::Failing(why) => ("failing", None, String::new(), why.clone(), None),
         Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
         Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
@@ -531,6 +629,20 @@ mod tests {
     fn what_keeps_a_pod_is_said_in_words_that_tell_what_to_do() {
         let rule = |name: &str| TaintOwner::Rule(name.into());
         let driver = TaintOwner::Driver(testing::device("gpu-0"), testing::TAINT.clone().into());
+        let constraint = |requests: &[&str], rule| crate::model::DeviceConstraint {
+            requests: requests.iter().map(|request| (*request).into()).collect(),
+            rule,
+        };
+        let spec = ClaimSpec {
+            requests: Vec::new(),
+            constraints: vec![
+                constraint(
+                    &["a", "b"],
+                    ConstraintRule::Same("gpu.example.com/numa".into()),
+                ),
+                constraint(&[], ConstraintRule::Distinct("gpu.example.com/rack".into())),
+            ],
+        };
         for (blame, told) in [
             (
                 Blame::Taints(vec![rule("a")]),
@@ -549,12 +661,16 @@ mod tests {
                 "waits for devices: no node has enough that fit and are free, and it would be so without any taint",
             ),
             (
+                Blame::Constraints(vec![0, 1]),
+                "waits for devices: matchAttribute gpu.example.com/numa of requests a, b, or distinctAttribute gpu.example.com/rack of all requests keeps them from it; without that constraint a node has enough",
+            ),
+            (
                 Blame::NoClass("gone".into()),
                 "waits for devices: there is no device class gone until somebody makes it",
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
-            assert_eq!(self::blame(&blame), told);
+            assert_eq!(self::blame(&blame, Some(&spec)), told);
         }
     }
 

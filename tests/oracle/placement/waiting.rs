@@ -129,7 +129,12 @@ impl Tally {
                     yaml()
                 );
             }
-            BlameCode::Class | BlameCode::Devices | BlameCode::Taint | BlameCode::Taints => {
+            BlameCode::Class
+            | BlameCode::Constraint
+            | BlameCode::Devices
+            | BlameCode::Pod
+            | BlameCode::Taint
+            | BlameCode::Taints => {
                 assert!(!is_placed, "{seed}: {explained:#?}\n{}", yaml());
             }
         }
@@ -167,7 +172,10 @@ impl Tally {
             assert!(ask(&changed, oracle), "{seed}: {change:#?}\n{}", yaml());
             self.changes += 1;
         }
-        if explained.blame == Some(BlameCode::Taints) || explained.blame == Some(BlameCode::Devices)
+        let without_taints = [BlameCode::Constraint, BlameCode::Devices, BlameCode::Taints];
+        if explained
+            .blame
+            .is_some_and(|blame| without_taints.contains(&blame))
         {
             let mut bare = cluster(seed);
             waits(&mut bare, Wants::AsItComes);
