@@ -18,7 +18,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
-use crate::report::events::{events_about, hits_anybody};
+use crate::report::events::{events_about, may_have_evicted};
 
 /// Show rules, what the controller says, whom they hit now, and what each pod waits for
 ///
@@ -168,7 +168,7 @@ impl Beside {
     }
 }
 
-/// What was reported about the rules and, if they hit any pods, about evictions.
+/// What was reported about the rules and, if they hit any pods or may have done so, about evictions.
 async fn read_events(
     questions: &[Question<'_>],
     live: &Live,
@@ -184,7 +184,7 @@ async fn read_events(
     }
     if questions
         .iter()
-        .any(|question| hits_anybody(&question.impact))
+        .any(|question| may_have_evicted(question.rule) || !question.impact.pods.is_empty())
     {
         add(eviction_events(client, served).await?);
     }

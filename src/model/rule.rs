@@ -31,6 +31,18 @@ pub struct DeviceTaintRule {
 }
 
 impl DeviceTaintRule {
+    /// Which program made the rule, as far as the server noted it: one that is responsible for a part of it
+    /// since it is there. Who changed it later is responsible since later.
+    #[must_use]
+    pub fn maker(&self) -> Option<&FieldManager> {
+        let created = self.metadata.created?;
+        let mut writers = self
+            .managers
+            .iter()
+            .filter(|manager| manager.subresource.is_none());
+        writers.find(|manager| manager.time.is_some_and(|time| time <= created))
+    }
+
     /// Who last wrote the rule's spec, as far as the server noted it: of the programs that are
     /// responsible for a part of it, the one that changed something last. That may have been a
     /// label: the server keeps one time for all fields of a program.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::events::Event;
+use super::events::{Attribution, Event};
 use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::moments;
@@ -52,6 +52,10 @@ pub struct RuleDescription {
     pub created: Option<Time>,
     /// What people noted on it.
     pub notes: RuleNotes,
+    /// The program that made it, as far as the server noted it, whoever has changed it since; null where
+    /// it did not.
+    #[serde(default)]
+    pub maker: Option<String>,
     /// The program that last wrote its spec, as far as the server noted it; null when it did not.
     pub last_writer: Option<LastWriter>,
     /// What the controller says; null before Kubernetes 1.35, and until it has looked.
@@ -199,6 +203,7 @@ impl RuleDescription {
             devices: rule.selector.as_ref().map(device::format),
             created: rule.metadata.created.map(Time),
             notes: notes(&rule.metadata),
+            maker: rule.maker().map(|maker| maker.name.clone()),
             last_writer: rule.last_writer().map(LastWriter::from),
             condition: condition(rule, pods, counts.pods),
             published_devices: counts.published_devices,
@@ -285,7 +290,11 @@ impl View for RuleDescription {
                 "Pods that stay",
                 self.staying.iter().map(StayingPod::line).collect(),
             ),
-            Section::list("Events", self.events.iter().map(event).collect()),
+            Section::list("Events", self.events_of(Attribution::Certain)),
+            Section::list(
+                "Evictions since then by this rule or by another taint: events do not say by which",
+                self.events_of(Attribution::Possible),
+            ),
             Section::list(
                 "Warnings",
                 self.warnings.iter().map(Warning::line).collect(),
@@ -306,6 +315,12 @@ impl View for RuleDescription {
 }
 
 impl RuleDescription {
+    fn events_of(&self, attribution: Attribution) -> Vec<String> {
+        let events = self.events.iter();
+        let events = events.filter(|event| event.attribution == attribution);
+        events.map(event).collect()
+    }
+
     fn lines(&self) -> Vec<String> {
         let facts = self.facts().into_iter();
         let facts = facts.map(|(name, value)| format!("{:<12} {value}", format!("{name}:")));
@@ -363,15 +378,13 @@ impl RuleDescription {
         format!("{published} {devices} published, {allocated} allocated")
     }
 
-    /// The user whom this plugin noted, or else the program that wrote the rule when it was made, where
-    /// nobody has written it since.
+    /// The user whom this plugin noted, or else that no user was noted, and the program that made the rule.
     fn created_by(&self) -> String {
-        let user = self.notes.created_by.as_deref();
-        let writer = self.last_writer.as_ref().filter(|writer| {
-            let made = self.created.zip(writer.time);
-            made.is_some_and(|(created, written)| written <= created)
-        });
-        optional(user.or(writer.map(|writer| writer.name.as_str())))
+        match (&self.notes.created_by, &self.maker) {
+            (Some(user), _) => user.clone(),
+            (None, Some(program)) => format!("<unknown user>, with {program}"),
+            (None, None) => NONE.to_owned(),
+        }
     }
 
     /// The user whom this plugin noted, and the program that the server noted: whoever uses another
@@ -565,9 +578,13 @@ mod tests {
         );
         assert_eq!(
             line(&described(&rule, &[], 0), "Created by"),
-            "Created by:  kubectl-create"
+            "Created by:  <unknown user>, with kubectl-create"
         );
         rule.managers.push(manager("kubectl-patch", -60));
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Created by"),
+            "Created by:  <unknown user>, with kubectl-create"
+        );
         assert_eq!(
             line(&described(&rule, &[], 0), "Changed by"),
             "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z"

@@ -1,13 +1,13 @@
 //! What was reported about a rule, and about whom it hits?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::time::Time;
 use crate::engine::{Cause, Impact};
-use crate::model::{self, DeviceTaintRule, NamespacedName, Uid};
+use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
 
 /// Something that a component reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,9 @@ pub struct Event {
     /// The pod that it is about, as NAMESPACE/NAME; null for one about the rule itself.
     #[serde(default)]
     pub pod: Option<String>,
+    /// Whether the rule is what it is due to.
+    #[serde(default)]
+    pub attribution: Attribution,
     /// Normal or Warning.
     pub kind: String,
     /// In one word.
@@ -26,8 +29,24 @@ pub struct Event {
     pub last: Option<Time>,
 }
 
-/// Those of `events` that are about the rule and about the pods that it hits, oldest first; the rule is
-/// the only considered one of `impact`.
+/// Whether an event is due to a rule.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum Attribution {
+    /// It is: it is about the rule itself, or about a pod that nothing else evicts.
+    #[default]
+    Certain,
+    /// It may be: the pod is gone, or something else evicts it too, and events do not name the rule.
+    Possible,
+}
+
+/// Those of `events` that are about the rule and about the pods that it hits, and those about pods that were
+/// evicted since it is there and that it does not hit now, oldest first; the rule is the only considered
+/// one of `impact`.
+///
+/// The controller notes the pod, and not the rule: of a pod that is gone, and of one that something else
+/// evicts too, nobody can tell which rule it was.
 #[must_use]
 pub fn events_about(
     rule: &DeviceTaintRule,
@@ -35,14 +54,22 @@ pub fn events_about(
     events: &[model::Event],
 ) -> Vec<Event> {
     let hit = hit(impact);
+    let pods: BTreeSet<&Uid> = impact.pods.iter().map(|pod| &pod.pod.uid).collect();
     let shown = events.iter().filter_map(|found| {
         let about = &found.about;
-        if about.kind == "DeviceTaintRule" {
-            let meant = about.name.name == rule.name;
-            return meant.then(|| event(found, None));
+        if !is_since(found, rule) {
+            return None;
         }
-        let meant = hit.contains(&(&about.uid, &about.name));
-        meant.then(|| event(found, Some(about.name.to_string())))
+        if about.kind == "DeviceTaintRule" {
+            return is_about(found, rule).then(|| event(found, Attribution::Certain));
+        }
+        let attribution = match hit.get(&(&about.uid, &about.name)) {
+            Some(certain) => Some(*certain),
+            // A pod that it leaves alone was marked by another.
+            None if pods.contains(&about.uid) => None,
+            None => may_have_evicted(rule).then_some(Attribution::Possible),
+        };
+        attribution.map(|attribution| event(found, attribution))
     });
     let mut events: Vec<Event> = shown.collect();
     events.sort_by(|left, right| {
@@ -51,27 +78,139 @@ pub fn events_about(
     events
 }
 
-/// Whether the considered taints hit any pods, about which something may have been reported.
+/// Whether the rule has or may once have had an effect that evicts.
 #[must_use]
-pub fn hits_anybody(impact: &Impact<'_>) -> bool {
-    !hit(impact).is_empty()
+pub fn may_have_evicted(rule: &DeviceTaintRule) -> bool {
+    rule.taint.effect == Effect::NoExecute || rule.generation > 1
 }
 
-/// The pods that the considered taints hit. Whoever may write events may give any UID to them: a pod is
-/// meant only by its UID and its name together.
-fn hit<'a>(impact: &'a Impact<'_>) -> BTreeSet<(&'a Uid, &'a NamespacedName)> {
+/// Whether it happened while the rule was there, as it is: what is older is due to something else. What
+/// bears no time may be.
+fn is_since(found: &model::Event, rule: &DeviceTaintRule) -> bool {
+    let since = match rule.taint.effect {
+        Effect::NoExecute => rule.taint.time_added.or(rule.metadata.created),
+        // It may have evicted before it was made to do less.
+        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => rule.metadata.created,
+    };
+    since
+        .zip(found.last)
+        .is_none_or(|(since, last)| last >= since)
+}
+
+/// Whether the event is about this very rule, and not about an earlier one of its name.
+fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
+    let about = &found.about;
+    let (said, known) = (about.uid.as_str(), rule.uid.as_str());
+    about.name.name == rule.name && (said.is_empty() || known.is_empty() || said == known)
+}
+
+/// The pods that the considered taints hit, and whether nothing else evicts them. Whoever may write events
+/// may give any UID to them: a pod is meant only by its UID and its name together.
+fn hit<'a>(impact: &'a Impact<'_>) -> BTreeMap<(&'a Uid, &'a NamespacedName), Attribution> {
     let pods = impact.pods.iter();
     pods.filter(|pod| pod.causes.iter().any(Cause::is_considered))
-        .map(|pod| (&pod.pod.uid, &pod.pod.name))
+        .map(|pod| {
+            let attribution = if pod.has_foreign_cause() {
+                Attribution::Possible
+            } else {
+                Attribution::Certain
+            };
+            ((&pod.pod.uid, &pod.pod.name), attribution)
+        })
         .collect()
 }
 
-fn event(found: &model::Event, pod: Option<String>) -> Event {
+fn event(found: &model::Event, attribution: Attribution) -> Event {
+    let pod = (found.about.kind == "Pod").then(|| found.about.name.to_string());
     Event {
         pod,
+        attribution,
         kind: found.kind.clone(),
         reason: found.reason.clone(),
         message: found.message.clone(),
         last: found.last.map(Time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DeviceSelector, EventSubject, RuleMetadata};
+    use crate::report::testing;
+
+    fn rule() -> DeviceTaintRule {
+        let mut taint = testing::TAINT.clone();
+        taint.effect = Effect::NoExecute;
+        taint.time_added = Some(testing::after(0));
+        DeviceTaintRule {
+            name: "drain".into(),
+            uid: "uid".into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: Some(DeviceSelector::default()),
+            taint,
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        }
+    }
+
+    fn reported(kind: &str, (name, uid): (&str, &str), seconds: i64) -> model::Event {
+        let in_namespace = |name: &str| NamespacedName {
+            namespace: if kind == "Pod" { "ml" } else { "" }.into(),
+            name: name.into(),
+        };
+        model::Event {
+            name: in_namespace("event"),
+            about: EventSubject {
+                kind: kind.to_owned(),
+                name: in_namespace(name),
+                uid: uid.into(),
+            },
+            kind: "Normal".to_owned(),
+            reason: "DeviceTaintManagerEviction".to_owned(),
+            message: format!("Marking for deletion Pod ml/{name}"),
+            last: Some(testing::after(seconds)),
+        }
+    }
+
+    fn told(rule: &DeviceTaintRule, events: &[model::Event]) -> Vec<(String, Attribution)> {
+        let pods = ["hit", "spared"].map(|name| testing::pod("ml", name));
+        let impact = testing::impact(vec![
+            testing::evicted(&pods[0], 0),
+            testing::with_verdict(&pods[1], crate::engine::Verdict::Tolerates),
+        ]);
+        let about = events_about(rule, &impact, events).into_iter();
+        about
+            .map(|event| (event.pod.unwrap_or_default(), event.attribution))
+            .collect()
+    }
+
+    #[test]
+    fn pods_that_are_gone_are_told_and_that_another_rule_may_have_evicted_them() {
+        let hit = testing::pod("ml", "hit");
+        let spared = testing::pod("ml", "spared");
+        let events = [
+            reported("Pod", ("hit", hit.uid.as_str()), 5),
+            reported("Pod", ("gone", "gone-uid"), 6),
+            reported("Pod", ("spared", spared.uid.as_str()), 7),
+        ];
+        let certain = ("ml/hit".to_owned(), Attribution::Certain);
+        let possible = ("ml/gone".to_owned(), Attribution::Possible);
+        assert_eq!(told(&rule(), &events), [certain.clone(), possible]);
+        // It has never evicted anybody.
+        let mut harmless = rule();
+        harmless.taint.effect = Effect::NoSchedule;
+        assert_eq!(told(&harmless, &events), [certain]);
+    }
+
+    #[test]
+    fn what_is_older_than_the_rule_or_about_an_earlier_one_of_its_name_is_not_its_own() {
+        let hit = testing::pod("ml", "hit");
+        let older = reported("Pod", ("hit", hit.uid.as_str()), -360);
+        let namesake = reported("DeviceTaintRule", ("drain", "another"), 5);
+        let own = reported("DeviceTaintRule", ("drain", "uid"), 5);
+        let found = told(&rule(), &[older, namesake, own]);
+        assert_eq!(found, [(String::new(), Attribution::Certain)]);
     }
 }
