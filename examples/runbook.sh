@@ -5,7 +5,7 @@
 #
 # GUARD, TIMEOUT and SETTLE can be set, and POLICY, the file with what a team has agreed on; MAINTENANCE is the command that does
 # the work meanwhile.
-# Every step can be run again: what is done already is left as it is.
+# Every step can be run again with the same RUN: what is done already is left as it is. A rule of another run is left alone.
 set -euo pipefail
 
 device=$1
@@ -13,6 +13,8 @@ taint=$2
 guard=${GUARD:-pods.evicted>20}
 timeout=${TIMEOUT:-10m}
 settle=${SETTLE:-10s}
+# The name of this run, by which its rule is told from those of others.
+run=${RUN:-runbook-$(date -u +%Y%m%dT%H%M%SZ)-$$}
 
 # Nothing where there is no policy.
 forbids=(${POLICY:+--policy "$POLICY"})
@@ -35,11 +37,21 @@ case $status in
 esac
 
 # Announce it, unless an earlier run has gone further already: `add` would take the rule's effect back.
-rule=$(plugin describe "$device" "${taint%%=*}" -o name 2>/dev/null) || rule=
+own() {
+    plugin describe -l "kubectl-devicetaint/batch=$run" -o name 2>/dev/null
+}
+rule=$(own) || rule=
 if [ -z "$rule" ]; then
     # 1 also means that somebody else has a rule of that name with another taint.
-    rule=$(plugin add "$device" "$taint" --reason runbook --expires 4h ${forbids[@]+"${forbids[@]}"} -o name)
-    echo "rule ${rule#*/} created"
+    found=$(plugin add "$device" "$taint" --batch "$run" --reason runbook --expires 4h ${forbids[@]+"${forbids[@]}"} -o name)
+    rule=$(own)
+    # A rule that was there already stays in its batch: its run is at work.
+    if [ -z "$rule" ]; then
+        echo "runbook: ${found#*/} is a rule of another run; wait for that one, or go on with it: RUN=ITS-BATCH" >&2
+        plugin describe "${found#*/}" >&2 || true
+        exit 4
+    fi
+    echo "rule ${rule#*/} created by run $run"
 fi
 rule=${rule#*/}
 
@@ -90,4 +102,4 @@ ${MAINTENANCE:-true} || {
     exit 1
 }
 
-plugin remove "$rule" --ignore-not-found --wait --timeout "$timeout"
+plugin remove "$rule" --batch "$run" --ignore-not-found --wait --timeout "$timeout"

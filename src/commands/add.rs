@@ -26,12 +26,12 @@ use crate::decide::choice::{By, Choice, Expansion, Picker, Purpose, Typed, colla
 use crate::decide::drafts::{Inscription, with_expiry};
 use crate::decide::identity::with_identities;
 use crate::decide::policy::Asked;
-use crate::decide::{Existing, RuleDraft, Step, Terms, Wish, add};
+use crate::decide::{Existing, RuleChange, RuleDraft, Step, Terms, Wish, add};
 use crate::engine::ConsideredTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
-use crate::naming::labels::parse_label;
+use crate::naming::labels::{parse_batch, parse_label};
 use crate::naming::phrase::counted;
 use crate::render::{Page, render};
 use crate::report::change::{ChangeOutcome, DryRun};
@@ -84,6 +84,13 @@ pub(super) struct AddArgs {
     /// Name of the rule; default: made from what it taints
     #[arg(long, help_heading = "Rule")]
     name: Option<String>,
+
+    /// Name of the batch, a label of its rules; default: made from what they taint
+    ///
+    /// A script names its run with it, and finds with `-l kubectl-devicetaint/batch=NAME` which rules are its
+    /// own; `remove --batch` leaves those of other runs alone.
+    #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
+    batch: Option<String>,
 
     /// Why the devices are tainted
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
@@ -280,9 +287,14 @@ async fn agree(
     let changed: Vec<DeviceTaintRule> = changed.collect();
     let mut concerns = foreign(&changed);
     concerns.extend(set_back(&changed));
+    let changes = open
+        .iter()
+        .map(|step| RuleChange::making(&step.draft().rule(), step.existing()));
+    let changes: Vec<RuleChange> = changes.collect();
     let wish = Wish {
         report: &report,
         previewed: previewed.as_ref().unwrap_or(&report),
+        rules: &changes,
         deed: &deed(&open),
         done: &done,
         concerns: &concerns,
@@ -402,6 +414,7 @@ impl AddArgs {
     fn inscription(&self) -> Inscription {
         Inscription {
             name: self.name.clone(),
+            batch: self.batch.clone(),
             reason: self.reason.clone(),
             ticket: self.ticket.clone(),
             labels: self.labels.clone(),

@@ -14,6 +14,7 @@ use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
 use crate::render::json;
+use crate::report::change::Cluster;
 use crate::report::happening::{CommandEvent, Happening};
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
@@ -128,6 +129,8 @@ pub(super) struct Context {
     journal: OnceLock<Journal>,
     /// Whether what was done is printed as data already.
     is_accounted: AtomicBool,
+    /// Whether the cluster is named above a question already.
+    is_introduced: AtomicBool,
     /// The clusters that were asked, each as a client.
     clients: Arc<Mutex<Vec<ApiClient>>>,
 }
@@ -165,6 +168,7 @@ impl Context {
             contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
+            is_introduced: AtomicBool::new(false),
             clients: Arc::default(),
         }
     }
@@ -191,6 +195,7 @@ impl Context {
             contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
+            is_introduced: AtomicBool::new(false),
             clients: Arc::clone(&self.clients),
         }
     }
@@ -234,6 +239,22 @@ impl Context {
     pub(super) fn asked(&self, client: &ApiClient) {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.push(client.clone());
+    }
+
+    /// The cluster that is asked, once one is.
+    pub(super) fn cluster(&self) -> Option<Cluster> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = clients.first()?;
+        Some(Cluster {
+            context: client.context().map(str::to_owned),
+            server: client.server().url.to_string(),
+        })
+    }
+
+    /// As [`Context::cluster`], for whoever says it above a question, the first time only.
+    pub(super) fn introduced_cluster(&self) -> Option<Cluster> {
+        let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
+        self.cluster().filter(|_| is_new)
     }
 
     /// What the user was not allowed to do in any of the clusters, in order, each once.
@@ -292,6 +313,7 @@ impl Context {
             contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
+            is_introduced: AtomicBool::new(false),
             clients: Arc::default(),
         }
     }

@@ -18,12 +18,13 @@ use super::work::events;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
-use crate::decide::broad::{foreign, set_back};
+use crate::decide::broad::set_back;
 use crate::decide::effect::{no_way_back, way_back};
 use crate::decide::identity::{OtherHardware, refuse_other_hardware};
 use crate::decide::ledger::Wish as Planned;
+use crate::decide::others::{note_users, others};
 use crate::decide::policy::Asked;
-use crate::decide::{Escalation, RulePatch, Wish, escalate, standing};
+use crate::decide::{Escalation, Me, RuleChange, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
@@ -225,11 +226,13 @@ impl EscalateArgs {
         let considered = considered_at(scene.look.now);
         let report = scene.report(&considered, &safety.guards).await?;
         self.refuse_too_short(&report, scene.look.now)?;
-        let mut concerns = foreign(&wish.open);
-        concerns.extend(set_back(&wish.open));
+        let concerns = concerns(&wish.open, scene).await;
+        let changes = wish.open.iter().map(|rule| RuleChange::to(rule, &to));
+        let changes: Vec<RuleChange> = changes.collect();
         let asked = Wish {
             report: &report,
             previewed: &report,
+            rules: &changes,
             deed: &wish.deed(&to),
             done: &names_of(&wish.done),
             concerns: &concerns,
@@ -396,6 +399,22 @@ impl EscalateArgs {
             context.printer.warn(&text);
         }
     }
+}
+
+/// What speaks for a question about a change of `rules`, whomever they evict: who else made or changed
+/// them, and who sets them back.
+async fn concerns(rules: &[DeviceTaintRule], scene: &Scene) -> Vec<String> {
+    let user = match note_users(rules) {
+        true => user_name(&scene.live.client).await,
+        false => None,
+    };
+    let me = Me {
+        user: user.as_deref(),
+        ..Me::default()
+    };
+    let mut concerns = others(rules, &me);
+    concerns.extend(set_back(rules));
+    concerns
 }
 
 /// Gives the rules the effect back that they had; what was evicted stays evicted.

@@ -11,18 +11,20 @@ use super::flags::source::VersionArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::{Live, connect};
-use super::work::consent::ask;
+use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::look::Look;
 use super::work::meant::{meant, time_of};
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::decide::broad::{foreign, set_back};
+use crate::cluster::user_name;
+use crate::decide::broad::{Agreed, set_back};
 use crate::decide::choice::{Picker, Picks, hardware_among};
 use crate::decide::chooser::{Absence, devices_among};
 use crate::decide::identity::{Noted, made_for};
+use crate::decide::others::{note_users, others};
 use crate::decide::outcomes::held_line;
-use crate::decide::{Chooser, Meant, Ways, released, removal};
+use crate::decide::{Chooser, Me, Meant, RuleChange, Ways, released, removal, rule_change};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
@@ -30,6 +32,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
 use crate::naming::device;
 use crate::naming::duration::parse_duration;
+use crate::naming::labels::parse_batch;
 use crate::render::Format;
 use crate::report::life::release_lines;
 use crate::report::metadata::Warning as Oddity;
@@ -39,8 +42,8 @@ use crate::report::metadata::Warning as Oddity;
 /// Rules are named, or meant by their devices and KEY-, as `kubectl taint` takes taints away; or they
 /// are those with these labels, those that have expired by the server's clock, or all.
 ///
-/// More than one rule, and any that this plugin has not made, are shown with their owners and asked
-/// about.
+/// More than one rule is asked about, and so is any that somebody else made or changed, with who that was;
+/// without a terminal, --yes answers the one and --others the other.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -60,9 +63,29 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask; needed where there is no terminal
     ///
-    /// That is asked about more than one rule, and about any that this plugin has not made.
+    /// That is asked about more than one rule.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
+
+    /// Also rules that somebody else made or changed
+    ///
+    /// Another user, another program, or another batch than --batch names. On a terminal that is asked;
+    /// without one, such rules are refused.
+    #[arg(long, help_heading = "Safety")]
+    others: bool,
+
+    /// Batch that the rules have to be of, as `add --batch` names it
+    #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
+    batch: Option<String>,
+
+    /// UID that a rule has to have; repeatable
+    #[arg(
+        long,
+        value_name = "UID",
+        help_heading = "Safety",
+        hide_short_help = true
+    )]
+    uid: Vec<String>,
 
     /// It is fine if a rule is not there
     #[arg(long, help_heading = "Change")]
@@ -146,7 +169,7 @@ impl RemoveArgs {
             context.printer.note("No resources found");
         }
         self.warn_of_hardware(&found.rules, &live, context).await;
-        let removed = match self.agree(&chooser, &found, context) {
+        let removed = match self.agree(&chooser, &found.rules, &live, context).await {
             Ok(()) => self.act(&found.rules, live, &mut changer).await,
             Err(failure) => {
                 changer.outcomes.refuse_all(&found.rules, &failure);
@@ -270,23 +293,41 @@ impl RemoveArgs {
         failure
     }
 
-    fn agree(&self, chooser: &Chooser, found: &Meant, context: &Context) -> Result<(), Failure> {
-        if found.rules.is_empty() {
+    /// Asks about what is more than one rule of whoever asks for it.
+    async fn agree(
+        &self,
+        chooser: &Chooser,
+        found: &[DeviceTaintRule],
+        live: &Live,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        if found.is_empty() {
             return Ok(());
         }
-        for line in set_back(&found.rules) {
+        for line in set_back(found) {
             context.printer.note(&line);
         }
-        let Some(question) = removal(chooser, &found.rules).filter(|_| !self.yes) else {
+        let user = match note_users(found) {
+            true => user_name(&live.client).await,
+            false => None,
+        };
+        let me = Me {
+            user: user.as_deref(),
+            batch: self.batch.as_deref(),
+            uids: &self.uid,
+        };
+        let agreed = Agreed {
+            yes: self.yes,
+            others: self.others,
+        };
+        let Some(question) = removal(chooser, found, &me, agreed) else {
             return Ok(());
         };
-        for rule in &found.rules {
-            let line = format!("{}  {}", rule.name, rule.taint);
-            context.printer.note(&line);
-        }
-        for line in foreign(&found.rules) {
-            context.printer.note(&line);
-        }
+        let changes: Vec<RuleChange> = found.iter().map(RuleChange::deletion).collect();
+        let mut lines = rule_change::lines(&changes);
+        let theirs = others(found, &me);
+        lines.extend(theirs.iter().map(|line| format!("  {line}")));
+        introduce(&lines, context);
         ask(&question, self.change.change().dry_run, context)
     }
 
@@ -302,6 +343,10 @@ impl RemoveArgs {
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let scene = Scene::of(live.clone(), self.version.version()).await;
+        let scene = match scene {
+            Ok(scene) => scene.with_places().await,
+            Err(failure) => Err(failure),
+        };
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
@@ -377,7 +422,7 @@ fn tell_released(
         .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
     let impact = scene.look.impact(&considered);
-    for line in release_lines(&release(&impact)) {
+    for line in release_lines(&release(&impact, &scene.look.reading)) {
         changer.note(line);
     }
 }

@@ -1,23 +1,40 @@
 //! Is it more than anybody would expect of the command as it was typed?
 
 use super::chooser::Chooser;
+use super::others::{Me, others};
 use super::owner::owner;
 use super::question::Question;
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// What has to be asked before `found`, which is what `chooser` means, is deleted; `None` when nothing
-/// has to be: one rule, which this plugin has made.
+/// What has to be asked before `found`, which is what `chooser` means, is deleted by `me`; `None` when
+/// nothing has to be: one rule, which I have made, or what `agreed` to.
 #[must_use]
-pub fn removal(chooser: &Chooser, found: &[DeviceTaintRule]) -> Option<Question> {
+pub fn removal(
+    chooser: &Chooser,
+    found: &[DeviceTaintRule],
+    me: &Me<'_>,
+    agreed: Agreed,
+) -> Option<Question> {
     let all = match chooser {
         Chooser::All => true,
         Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired => false,
     };
-    let (several, foreign) = (found.len() > 1, !foreign(found).is_empty());
-    (all || several || foreign).then(|| Question::Yes {
-        prompt: format!("Delete {}?", counted(found.len(), "rule")),
-    })
+    let deed = format!("Delete {}", counted(found.len(), "rule"));
+    let owners = others(found, me);
+    if !owners.is_empty() && !agreed.others {
+        return Some(Question::Others { deed, owners });
+    }
+    ((all || found.len() > 1) && !agreed.yes).then_some(Question::Yes { deed })
+}
+
+/// What was agreed to beforehand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// `--yes`: to more than one rule.
+    pub yes: bool,
+    /// `--others`: to rules that somebody else made or changed.
+    pub others: bool,
 }
 
 /// Those of `rules` that this plugin has not made, each with its owner, one line each: to be shown
@@ -49,33 +66,76 @@ mod tests {
         Chooser::Names(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    #[test]
-    fn one_rule_of_this_plugin_is_removed_without_a_question() {
-        let ours = [named("a", "NoExecute")];
-        assert_eq!(removal(&names(&["a"]), &ours), None);
-        assert_eq!(removal(&Chooser::Expired, &ours), None);
-        let labelled = Chooser::Labelled("team=ml".parse().unwrap());
-        assert_eq!(removal(&labelled, &ours), None);
+    const ANNA: Me<'_> = Me {
+        user: Some("anna"),
+        batch: None,
+        uids: &[],
+    };
+
+    fn asked(chooser: &Chooser, rules: &[DeviceTaintRule], agreed: Agreed) -> Option<Question> {
+        removal(chooser, rules, &ANNA, agreed)
     }
 
     #[test]
-    fn more_than_one_rule_or_one_of_others_or_all_are_asked_about() {
+    fn one_rule_of_mine_is_removed_without_a_question() {
+        let ours = [named("a", "NoExecute")];
+        let none = Agreed::default();
+        assert_eq!(asked(&names(&["a"]), &ours, none), None);
+        assert_eq!(asked(&Chooser::Expired, &ours, none), None);
+        let labelled = Chooser::Labelled("team=ml".parse().unwrap());
+        assert_eq!(asked(&labelled, &ours, none), None);
+    }
+
+    #[test]
+    fn more_than_one_rule_or_all_are_asked_about_and_yes_answers() {
         let ours = named("a", "None");
-        let asked = |chooser: &Chooser, rules: &[DeviceTaintRule]| removal(chooser, rules);
-        let prompt = |text: &str| {
+        let yes = Agreed {
+            yes: true,
+            others: false,
+        };
+        let deed = |deed: &str| {
             Some(Question::Yes {
-                prompt: text.to_owned(),
+                deed: deed.to_owned(),
             })
         };
-        assert_eq!(
-            asked(&names(&["a", "b"]), &[ours.clone(), named("b", "None")]),
-            prompt("Delete 2 rules?")
-        );
-        assert_eq!(
-            asked(&names(&["b"]), &[theirs("b", "kubectl-create")]),
-            prompt("Delete 1 rule?")
-        );
-        assert_eq!(asked(&Chooser::All, &[ours]), prompt("Delete 1 rule?"));
+        let two = [ours.clone(), named("b", "None")];
+        for (chooser, rules, expected) in [
+            (names(&["a", "b"]), &two[..], deed("Delete 2 rules")),
+            (Chooser::All, &two[..1], deed("Delete 1 rule")),
+        ] {
+            assert_eq!(asked(&chooser, rules, Agreed::default()), expected);
+            assert_eq!(asked(&chooser, rules, yes), None);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_somebody_else_is_asked_about_and_only_others_answers() {
+        let theirs = [theirs("b", "kubectl-create")];
+        for (yes, others, is_asked) in [
+            (false, false, true),
+            (true, false, true),
+            (false, true, false),
+            (true, true, false),
+        ] {
+            let found = asked(&names(&["b"]), &theirs, Agreed { yes, others });
+            assert_eq!(found.is_some(), is_asked, "{yes} {others}");
+            if let Some(question) = found {
+                let Question::Others { owners, .. } = question else {
+                    panic!("{question:?}");
+                };
+                assert_eq!(owners.len(), 1);
+            }
+        }
+        // Several of them are still several.
+        let several = [theirs[0].clone(), named("a", "None")];
+        let others = Agreed {
+            yes: false,
+            others: true,
+        };
+        assert!(matches!(
+            asked(&names(&["a", "b"]), &several, others),
+            Some(Question::Yes { .. })
+        ));
     }
 
     #[test]

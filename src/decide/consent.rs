@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::question::{Question, UNKNOWN};
+use super::question::Question;
+use super::rule_change::{self, RuleChange};
 use crate::assess::Consent;
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
@@ -35,6 +36,8 @@ pub struct Wish<'a> {
     /// What a preview says of it, to be compared with what was agreed to beforehand: `report`, unless it
     /// is about effect None, which a preview takes for NoExecute.
     pub previewed: &'a ImpactReport,
+    /// The rules that are to be made or changed.
+    pub rules: &'a [RuleChange],
     /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
     pub deed: &'a str,
     /// Names of the rules that are as wanted already.
@@ -46,13 +49,19 @@ pub struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Whom it hits, in lines to be read before the question: the worst ones, and how to see all.
-    /// Empty when nobody is evicted.
+    /// What is to be read before the question: each rule with the change of its effect, what that comes
+    /// to, what is not known, and at most five risks in words, with the command that shows all.
     #[must_use]
-    pub fn victims(&self) -> Vec<String> {
-        let mut lines = self.report.worst_lines();
-        if !lines.is_empty() {
-            lines.extend(see_all(self.considered).map(|command| format!("to see all: {command}")));
+    pub fn block(&self) -> Vec<String> {
+        let indented = |line: &String| format!("  {line}");
+        let mut lines = rule_change::lines(self.rules);
+        lines.extend(self.report.summary_lines().iter().map(indented));
+        lines.extend(self.concerns.iter().map(indented));
+        let risks = self.report.worst_lines();
+        lines.extend(risks.iter().map(indented));
+        if !self.report.evicted().is_empty() {
+            let command = see_all(self.considered);
+            lines.extend(command.map(|command| format!("  to see all: {command}")));
         }
         lines
     }
@@ -114,10 +123,7 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         Consent::PodCount { .. } if agreement.yes && is_counted => Ok(Consented::Proceed),
         Consent::PodCount { pods, why } => Ok(Consented::Ask(match pods.exact() {
             Some(pods) => Question::PodCount {
-                prompt: format!(
-                    "{}? Type how many pods will be evicted, because {why}",
-                    wish.deed
-                ),
+                deed: wish.deed.to_owned(),
                 pods,
                 why: why.to_string(),
             },
@@ -126,7 +132,7 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
         Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
         Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
-            prompt: format!("{}?", wish.deed),
+            deed: wish.deed.to_owned(),
         })),
     }
 }
@@ -134,10 +140,7 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
 /// The question of a wish of which it is not known whom it hits.
 fn unknown_impact(wish: &Wish<'_>) -> Question {
     Question::Unknown {
-        prompt: format!(
-            "{}? Type {UNKNOWN} if it is to be done although it is not known whom it hits",
-            wish.deed
-        ),
+        deed: wish.deed.to_owned(),
     }
 }
 
@@ -321,6 +324,7 @@ mod tests {
         Wish {
             report,
             previewed: report,
+            rules: &[],
             deed: "Give effect NoExecute to rule drain",
             done: &[],
             concerns: &[],
@@ -372,13 +376,19 @@ mod tests {
         ];
         let wish = Wish {
             considered: &two,
+            rules: &[RuleChange::to(
+                &crate::decide::testing::rule("None"),
+                &crate::model::Effect::NoExecute,
+            )],
             ..wish(&report)
         };
-        let lines = wish.victims();
-        assert_eq!(lines.len(), report.summary.pods + 1);
+        let lines = wish.block();
+        let head = report.summary_lines().len();
+        assert_eq!(lines.len(), 1 + head + report.worst_lines().len() + 1);
+        assert!(lines[0].ends_with("None → NoExecute"), "{lines:?}");
         assert_eq!(
             lines.last().unwrap(),
-            "to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 'gpu.example.com/*/*' example.com/maintenance:NoExecute"
+            "  to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 'gpu.example.com/*/*' example.com/maintenance:NoExecute"
         );
         let many = vec![two[0].clone(); PASTED + 1];
         assert_eq!(see_all(&many), None);
@@ -418,12 +428,7 @@ mod tests {
 
     fn prompt(consented: Consented) -> String {
         match consented {
-            Consented::Ask(
-                Question::Yes { prompt }
-                | Question::PodCount { prompt, .. }
-                | Question::Unknown { prompt }
-                | Question::Defect { prompt, .. },
-            ) => prompt,
+            Consented::Ask(question) => question.prompt("prod-eu"),
             Consented::Proceed => panic!("nothing is asked"),
         }
     }
@@ -432,7 +437,10 @@ mod tests {
     fn a_yes_is_asked_for_and_the_question_names_what_is_done() {
         let report = in_one_namespace();
         let asked = consent(&Agreement::default(), &wish(&report)).unwrap();
-        assert_eq!(prompt(asked), "Give effect NoExecute to rule drain?");
+        assert_eq!(
+            prompt(asked),
+            "Give effect NoExecute to rule drain in prod-eu?"
+        );
         assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
     }
 

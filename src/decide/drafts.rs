@@ -16,6 +16,8 @@ use crate::naming::{Expiry, rule, validate};
 pub struct Inscription {
     /// `--name`
     pub name: Option<String>,
+    /// `--batch`
+    pub batch: Option<String>,
     /// `--reason`
     pub reason: Option<String>,
     /// `--ticket`
@@ -119,7 +121,7 @@ impl Inscription {
 
     fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
         let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
-        labels.extend(of_batch(batch));
+        labels.extend(of_batch(self.batch.as_deref().unwrap_or(batch)));
         labels
     }
 
@@ -210,6 +212,18 @@ mod tests {
             managers: Vec::new(),
         };
         (rule, Value::Null)
+    }
+
+    #[test]
+    fn a_named_batch_takes_the_place_of_the_one_that_is_made_from_the_devices() {
+        let inscription = Inscription {
+            batch: Some("run-7".to_owned()),
+            ..Inscription::default()
+        };
+        let labels = inscription.all_labels("9c41d7e02b");
+        assert_eq!(labels[RuleMetadata::BATCH], "run-7");
+        let labels = Inscription::default().all_labels("9c41d7e02b");
+        assert_eq!(labels[RuleMetadata::BATCH], "9c41d7e02b");
     }
 
     #[test]

@@ -15,8 +15,10 @@
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
 //! | May this effect become that one? | [`effect`] |
 //! | Whose rule is it? | [`mod@owner`] |
+//! | Who else made or changed a rule? | [`others`] |
 //! | Is it more than anybody would expect? | [`broad`] |
 //! | What does somebody take on who makes rules on this release? | [`risk`] |
+//! | What is shown of a change before a question? | [`rule_change`] |
 //! | Who has to agree? | [`mod@consent`] |
 //! | What has to be answered, and is it the right answer? | [`question`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
@@ -49,6 +51,7 @@ pub mod leaving;
 pub mod ledger;
 pub mod narrowing;
 pub mod next;
+pub mod others;
 pub mod outcomes;
 pub mod owner;
 pub mod places;
@@ -57,6 +60,7 @@ pub mod publish;
 pub mod question;
 pub mod released;
 pub mod risk;
+pub mod rule_change;
 pub mod standing;
 pub mod subjects;
 #[cfg(test)]
@@ -75,9 +79,11 @@ pub use effect::{Brake, Escalation, brake, escalate, rank};
 pub use ending::{Strictness, ending};
 pub use ledger::Ledger;
 pub use next::{Absent, Kept, Looked, Next, next};
+pub use others::Me;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use question::Question;
+pub use rule_change::RuleChange;
 pub use subjects::Subjects;
 pub use version::Version;
 pub use writer::Writer;

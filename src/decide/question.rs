@@ -4,18 +4,26 @@ use std::fmt::Display;
 
 use crate::error::Failure;
 
-/// What somebody has to answer before a change is made.
+/// What somebody has to answer before a change is made. Each has the deed, as a question without its mark
+/// and without the cluster: `Delete 2 rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A yes or a no.
     Yes {
-        /// The question in one line.
-        prompt: String,
+        /// What is to be done.
+        deed: String,
+    },
+    /// A yes or a no to a change of what others made, which `--yes` does not answer.
+    Others {
+        /// What is to be done.
+        deed: String,
+        /// Who made or changed what, one line each.
+        owners: Vec<String>,
     },
     /// A number, to be typed.
     PodCount {
-        /// The question in one line.
-        prompt: String,
+        /// What is to be done.
+        deed: String,
         /// The only right answer.
         pods: usize,
         /// Why a yes is not enough.
@@ -24,16 +32,34 @@ pub enum Question {
     /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
     /// get away with less.
     Unknown {
-        /// The question in one line.
-        prompt: String,
+        /// What is to be done.
+        deed: String,
     },
     /// A yes or a no to what the release does wrong, which nothing else answers that was agreed to.
     Defect {
-        /// The question in one line.
-        prompt: String,
+        /// What is to be done.
+        deed: String,
         /// What the release does wrong.
         why: String,
     },
+}
+
+impl Question {
+    /// The question, which names the cluster in which it is done: one that was meant for another cluster
+    /// must not be answered by habit.
+    #[must_use]
+    pub fn prompt(&self, cluster: &str) -> String {
+        match self {
+            Self::Yes { deed } | Self::Others { deed, .. } => format!("{deed} in {cluster}?"),
+            Self::PodCount { deed, why, .. } => {
+                format!("{deed} in {cluster}? Type how many pods will be evicted, because {why}")
+            }
+            Self::Unknown { deed } => format!(
+                "{deed} in {cluster}? Type {UNKNOWN} if it is to be done although it is not known whom it hits"
+            ),
+            Self::Defect { deed, .. } => format!("{deed} in {cluster} all the same?"),
+        }
+    }
 }
 
 /// What has to be typed where it is not known whom a change hits.
@@ -64,14 +90,14 @@ pub enum Asking {
 /// # Errors
 ///
 /// When there is nobody to ask, with the flags that answer it.
-pub fn may_ask(question: &Question, audience: Audience) -> Result<Asking, Failure> {
+pub fn may_ask(question: &Question, audience: Audience, cluster: &str) -> Result<Asking, Failure> {
     match audience {
         Audience::Terminal => Ok(Asking::Ask),
         Audience::DryRun => Ok(Asking::Told(match answering_flags(question) {
             Some(flags) => format!("the real run asks, or needs {flags}"),
             None => format!("the real run needs {SOMEBODY}"),
         })),
-        Audience::Nobody => Err(nobody_to_ask(question)),
+        Audience::Nobody => Err(nobody_to_ask(question, cluster)),
     }
 }
 
@@ -82,6 +108,7 @@ const SOMEBODY: &str = "somebody at a terminal, since it is not known whom it hi
 fn answering_flags(question: &Question) -> Option<String> {
     match question {
         Question::Yes { .. } => Some("--yes".to_owned()),
+        Question::Others { .. } => Some("--others".to_owned()),
         Question::Defect { .. } => Some("--accept-known-defects".to_owned()),
         Question::PodCount { pods, .. } => Some(format!(
             "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
@@ -90,7 +117,7 @@ fn answering_flags(question: &Question) -> Option<String> {
     }
 }
 
-fn nobody_to_ask(question: &Question) -> Failure {
+fn nobody_to_ask(question: &Question, cluster: &str) -> Failure {
     let Some(flags) = answering_flags(question) else {
         return Failure::refused(format!("this needs {SOMEBODY}; nothing was changed"));
     };
@@ -98,7 +125,10 @@ fn nobody_to_ask(question: &Question) -> Failure {
         "this needs to be confirmed, and there is no terminal to ask on: add {flags}; nothing was changed"
     ));
     match question {
-        Question::Yes { prompt } => failure.hint(format!("it would be asked: {prompt}")),
+        Question::Yes { .. } => {
+            failure.hint(format!("it would be asked: {}", question.prompt(cluster)))
+        }
+        Question::Others { owners, .. } => owners.iter().fold(failure, Failure::hint),
         Question::PodCount { why, .. } => {
             failure.hint(format!("a number is asked for because {why}"))
         }
@@ -153,14 +183,55 @@ mod tests {
     }
 
     #[test]
+    fn every_question_names_the_cluster() {
+        let (deed, why) = (|| "Delete 2 rules".to_owned(), || "it breaks".to_owned());
+        for question in [
+            Question::Yes { deed: deed() },
+            Question::Others {
+                deed: deed(),
+                owners: Vec::new(),
+            },
+            Question::PodCount {
+                deed: deed(),
+                pods: 2,
+                why: why(),
+            },
+            Question::Unknown { deed: deed() },
+            Question::Defect {
+                deed: deed(),
+                why: why(),
+            },
+        ] {
+            let prompt = question.prompt("prod-eu");
+            assert!(prompt.starts_with("Delete 2 rules in prod-eu"), "{prompt}");
+            assert!(prompt.contains('?'), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_what_others_made_is_refused_without_a_terminal_and_yes_is_no_answer() {
+        let question = Question::Others {
+            deed: "Delete 1 rule".to_owned(),
+            owners: vec!["rule a was made by bob".to_owned()],
+        };
+        let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused);
+        assert!(refused.to_string().contains("add --others"), "{refused}");
+        assert_eq!(refused.hints(), ["rule a was made by bob"]);
+    }
+
+    #[test]
     fn what_is_not_known_is_agreed_to_by_one_word_and_at_a_terminal() {
         let question = Question::Unknown {
-            prompt: "Type unknown".to_owned(),
+            deed: "Add rule a".to_owned(),
         };
-        assert_eq!(may_ask(&question, Audience::Terminal).unwrap(), Asking::Ask);
-        let told = may_ask(&question, Audience::DryRun).unwrap();
+        assert_eq!(
+            may_ask(&question, Audience::Terminal, "prod-eu").unwrap(),
+            Asking::Ask
+        );
+        let told = may_ask(&question, Audience::DryRun, "prod-eu").unwrap();
         assert!(matches!(told, Asking::Told(text) if text.contains("the real run needs")));
-        let refused = may_ask(&question, Audience::Nobody).unwrap_err();
+        let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(check_unknown(" unknown ").is_ok());
         for typed in ["", "y", "yes", "3"] {
@@ -172,43 +243,49 @@ mod tests {
     #[test]
     fn nobody_to_ask_is_a_refusal_and_a_dry_run_says_what_would_be_asked() {
         let yes = Question::Yes {
-            prompt: "Go on?".to_owned(),
+            deed: "Go on".to_owned(),
         };
         let count = Question::PodCount {
-            prompt: "How many?".to_owned(),
+            deed: "Evict them".to_owned(),
             pods: 2,
             why: "pods in 2 namespaces are evicted".to_owned(),
         };
         for question in [&yes, &count] {
-            assert_eq!(may_ask(question, Audience::Terminal).unwrap(), Asking::Ask);
-            let failure = may_ask(question, Audience::Nobody).unwrap_err();
+            assert_eq!(
+                may_ask(question, Audience::Terminal, "prod-eu").unwrap(),
+                Asking::Ask
+            );
+            let failure = may_ask(question, Audience::Nobody, "prod-eu").unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
         }
         let defect = Question::Defect {
-            prompt: "Add rule a all the same?".to_owned(),
+            deed: "Add rule a".to_owned(),
             why: "any rule can break it".to_owned(),
         };
-        assert_eq!(may_ask(&defect, Audience::Terminal).unwrap(), Asking::Ask);
+        assert_eq!(
+            may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
+            Asking::Ask
+        );
         let told = "the real run asks, or needs --accept-known-defects".to_owned();
         assert_eq!(
-            may_ask(&defect, Audience::DryRun).unwrap(),
+            may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
             Asking::Told(told)
         );
-        let failure = may_ask(&defect, Audience::Nobody).unwrap_err();
+        let failure = may_ask(&defect, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(
             failure.to_string().contains("add --accept-known-defects"),
             "{failure}"
         );
         assert_eq!(failure.hints(), ["any rule can break it"]);
-        let failure = may_ask(&count, Audience::Nobody).unwrap_err();
+        let failure = may_ask(&count, Audience::Nobody, "prod-eu").unwrap_err();
         assert!(
             failure
                 .to_string()
                 .contains("--yes --confirm-pods 2, or --yes --expect REPORT.json")
         );
         assert_eq!(
-            may_ask(&yes, Audience::DryRun).unwrap(),
+            may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),
             Asking::Told("the real run asks, or needs --yes".to_owned())
         );
     }

@@ -45,7 +45,7 @@ pub fn known(risk: Risk, release: Option<Minor>, deed: &str) -> Option<Known> {
     let question = match risk {
         Risk::Accepted => None,
         Risk::Open => Some(Question::Defect {
-            prompt: format!("{deed} all the same?"),
+            deed: deed.to_owned(),
             why: format!("{}: {}", warning.code, warning.message),
         }),
     };
@@ -94,10 +94,10 @@ mod tests {
             let open = known(Risk::Open, release, "Add rule a");
             assert_eq!(open.is_some(), known_here, "{release:?}");
             let Some(open) = open else { continue };
-            let Some(Question::Defect { prompt, why }) = open.question else {
+            let Some(Question::Defect { deed, why }) = open.question else {
                 panic!("it is asked");
             };
-            assert_eq!(prompt, "Add rule a all the same?");
+            assert_eq!(deed, "Add rule a");
             assert!(why.contains("kubernetes#139651"), "{why}");
             let accepted = known(Risk::Accepted, release, "Add rule a").unwrap();
             assert_eq!(accepted.question, None, "it is told all the same");

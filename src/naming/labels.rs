@@ -120,6 +120,22 @@ fn label_value(text: &str, whole: &str) -> Result<String, NamingError> {
     Ok(value.to_owned())
 }
 
+/// The name of a batch, which is the value of a label.
+///
+/// # Errors
+///
+/// What no label can have, or nothing at all.
+pub fn parse_batch(text: &str) -> Result<String, NamingError> {
+    match taint_value(text) {
+        Ok(()) if !text.is_empty() => Ok(text.to_owned()),
+        Ok(()) | Err(_) => Err(NamingError::Invalid {
+            field: "batch",
+            value: text.to_owned(),
+            problem: "it is a label's value: letters, digits, -, _ and ., at most 63".to_owned(),
+        }),
+    }
+}
+
 fn invalid(whole: &str) -> NamingError {
     NamingError::Invalid {
         field: "label selector",
@@ -192,5 +208,13 @@ mod tests {
         }
         assert!(parse_label("a").is_err() && parse_label("a=b/c").is_err());
         assert_eq!(parse_label("a=").unwrap(), ("a".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn a_batch_is_a_value_of_a_label() {
+        assert_eq!(parse_batch("run-7_a.b").unwrap(), "run-7_a.b");
+        for wrong in ["", "a b", "-a", &"a".repeat(64)] {
+            assert!(parse_batch(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

@@ -15,6 +15,7 @@
 //! | What goes on, line by line, for programs? | [`journal`] |
 //! | What does the user have to say to it? | [`question`] |
 //! | What has to stand in a printed command as well? | [`repeated`] |
+//! | Where does a line break that is wider than the terminal? | [`wrap`] |
 
 pub mod account;
 pub mod environment;
@@ -25,6 +26,7 @@ pub mod printer;
 pub mod progress;
 pub mod question;
 pub mod repeated;
+pub mod wrap;
 
 pub use account::Account;
 pub use environment::{ColorChoice, Environment, Verbosity};

@@ -9,6 +9,7 @@ use dialoguer::Input;
 use dialoguer::console::Term;
 
 use super::escape;
+use super::wrap::hanging;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -55,19 +56,26 @@ pub fn line(prompt: &str) -> Result<String, QuestionError> {
     answer(prompt, "")
 }
 
+/// The columns of the terminal on which questions stand, if they are known.
+#[must_use]
+pub fn columns() -> Option<u16> {
+    let size = Term::stderr().size_checked();
+    size.map(|(_, columns)| columns)
+        .filter(|columns| *columns > 0)
+}
+
 /// Columns that an answer needs, with what stands before it.
 const ANSWER: usize = 8;
 
 fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let terminal = Term::stderr();
-    let width = terminal
-        .size_checked()
-        .map(|(_, columns)| columns)
-        .filter(|columns| *columns > 0);
+    let width = columns();
     let (above, prompt) = placed(&escape::line(prompt), choices, width);
     if let Some(above) = above {
         // A terminal that takes nothing has no answer either, which is told then.
-        let _ = terminal.write_line(&above);
+        for line in hanging(&above, width) {
+            let _ = terminal.write_line(&line);
+        }
     }
     let question = Input::<String>::new().with_prompt(prompt).allow_empty(true);
     answered(question.interact_text_on(&terminal), &terminal)

@@ -22,6 +22,9 @@ pub struct ChangeReport {
     /// Which report this is.
     #[schemars(extend("const" = "ChangeReport"))]
     pub kind: String,
+    /// The cluster in which it was done; null where the command ended before one was asked.
+    #[serde(default)]
+    pub cluster: Option<Cluster>,
     /// Who only pretended, if nothing was meant to be stored.
     pub dry_run: DryRun,
     /// Whether anything was changed, or would have been without the dry run; null when that is not
@@ -36,6 +39,34 @@ pub struct ChangeReport {
     pub wait: Option<WaitReport>,
     /// What else there is to know, in words, such as what becomes schedulable again.
     pub notes: Vec<String>,
+}
+
+/// A cluster, as people tell them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Cluster {
+    /// Name of the kubeconfig context; null where none was used.
+    pub context: Option<String>,
+    /// The server, as its URL.
+    pub server: String,
+}
+
+impl Cluster {
+    /// What a question calls it: its context, or else its server.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.context.as_deref().unwrap_or(&self.server)
+    }
+
+    /// The line above a question: `Cluster: CONTEXT (SERVER)`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let server = &self.server;
+        match &self.context {
+            Some(context) => format!("Cluster: {context} ({server})"),
+            None => format!("Cluster: {server}"),
+        }
+    }
 }
 
 /// Who only pretended.
@@ -220,6 +251,7 @@ impl ChangeReport {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ChangeReport".to_owned(),
+            cluster: None,
             dry_run,
             changed,
             error: None,
@@ -242,6 +274,12 @@ impl ChangeReport {
             wait: Some(wait),
             ..self
         }
+    }
+
+    /// The report with the cluster in which it was done.
+    #[must_use]
+    pub fn in_cluster(self, cluster: Option<Cluster>) -> Self {
+        Self { cluster, ..self }
     }
 
     /// The report with what else there is to know.

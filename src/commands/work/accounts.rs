@@ -20,7 +20,8 @@ pub(super) fn print(
         width: None,
     };
     context.accounted();
-    Ok(context.printer.emit(&render(report, page)?)?)
+    let report = report.clone().in_cluster(context.cluster());
+    Ok(context.printer.emit(&render(&report, page)?)?)
 }
 
 /// What a command does, with a report also where it fails before it comes to any rule. A command line

@@ -15,7 +15,8 @@ use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};
-use crate::report::change::DryRun;
+use crate::output::wrap::hanging;
+use crate::report::change::{Cluster, DryRun};
 use crate::report::impact::ExpectedReport;
 use crate::report::metadata::Warning;
 
@@ -101,23 +102,23 @@ impl Safety {
         dry_run: DryRun,
         context: &Context,
     ) -> Result<Passed, Failure> {
-        for line in wish.report.summary_lines() {
-            context.printer.note(&line);
-        }
-        for concern in wish.concerns {
-            context.printer.note(concern);
-        }
         let agreement = Agreed {
             yes: self.yes,
             confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),
         };
-        match consent(&agreement, wish)? {
+        let consented = consent(&agreement, wish);
+        match &consented {
+            Ok(Consented::Ask(_)) => introduce(&wish.block(), context),
+            Ok(Consented::Proceed) | Err(_) => {
+                for line in wish.report.summary_lines().iter().chain(wish.concerns) {
+                    context.printer.note(line);
+                }
+            }
+        }
+        match consented? {
             Consented::Proceed => Ok(Passed::Unasked),
             Consented::Ask(question) => {
-                for line in wish.victims() {
-                    context.printer.note(&line);
-                }
                 ask(&question, dry_run, context)?;
                 Ok(if dry_run.is_real() {
                     Passed::Answered
@@ -153,6 +154,17 @@ pub(crate) fn take_risk(
     })
 }
 
+/// Says above a question in which cluster it is asked, and about what.
+pub(crate) fn introduce(lines: &[String], context: &Context) {
+    let cluster = context.introduced_cluster().map(|cluster| cluster.line());
+    let columns = context.interactive.then(question::columns).flatten();
+    for line in cluster.iter().chain(lines) {
+        for part in hanging(line, columns) {
+            context.printer.note(&part);
+        }
+    }
+}
+
 /// Asks, where there is somebody to ask; anything but the right answer ends the command.
 pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Result<(), Failure> {
     let audience = match (dry_run.is_real(), context.interactive) {
@@ -160,23 +172,27 @@ pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Re
         (true, true) => Audience::Terminal,
         (true, false) => Audience::Nobody,
     };
-    match may_ask(question, audience)? {
+    introduce(&[], context);
+    let cluster = context.cluster();
+    let cluster = cluster.as_ref().map_or("this cluster", Cluster::name);
+    match may_ask(question, audience, cluster)? {
         Asking::Told(text) => {
             context.printer.note(&text);
             return Ok(());
         }
         Asking::Ask => {}
     }
+    let prompt = &question.prompt(cluster);
     match question {
-        Question::Yes { prompt } | Question::Defect { prompt, .. } => {
+        Question::Yes { .. } | Question::Others { .. } | Question::Defect { .. } => {
             if question::confirm(prompt).map_err(unanswered)? {
                 Ok(())
             } else {
                 Err(Failure::refused("not confirmed; nothing was changed"))
             }
         }
-        Question::Unknown { prompt } => check_unknown(&question::line(prompt).map_err(unanswered)?),
-        Question::PodCount { prompt, pods, .. } => {
+        Question::Unknown { .. } => check_unknown(&question::line(prompt).map_err(unanswered)?),
+        Question::PodCount { pods, .. } => {
             let typed = question::line(prompt).map_err(unanswered)?;
             check_count(&typed, *pods)
         }

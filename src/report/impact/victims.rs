@@ -1,16 +1,15 @@
 //! Whom does it hit worst?
 
+use std::collections::BTreeSet;
+
 use super::finding::HazardCode;
 use super::order::{urgency, workload};
 use super::view::{ImpactReport, Pod};
-use crate::assess::Outcome;
-use crate::assess::Severity;
+use crate::assess::{Hazard, Severity};
 use crate::model::Uid;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, each_once};
-
-/// More than these nobody reads before a question.
-const SHOWN: usize = 10;
+use crate::report::life::few;
 
 /// More than these are a table.
 const WORST: usize = 5;
@@ -23,19 +22,24 @@ impl ImpactReport {
         evicted.map(|pod| pod.uid.as_str().into()).collect()
     }
 
-    /// The evicted pods in a few lines, for whoever is about to agree to it: those with the worst
-    /// hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those that go first; how
-    /// many more there are, and where a rule is there already, how to see them all. Empty when none is
-    /// evicted.
+    /// The evicted workloads in a few lines, for whoever is about to agree to it, each with its risks in
+    /// words: those with the worst hazard first ([`Hazard::rank`](crate::assess::Hazard::rank)), then those with more of them, then those
+    /// that go first; how many more there are, and where a rule is there already, how to see them all.
+    /// Whoever is not made again is named however many others there are. Empty when none is evicted.
     #[must_use]
     pub fn worst_lines(&self) -> Vec<String> {
         let evicted = self.pods.iter().filter(|pod| pod.outcome.is_evicted());
-        let mut evicted: Vec<&Pod> = evicted.collect();
-        evicted.sort_by_cached_key(|pod| urgency(pod));
-        let mut lines: Vec<String> = evicted.iter().take(SHOWN).map(|pod| line(pod)).collect();
-        let more = evicted.len().saturating_sub(SHOWN);
-        if more > 0 {
-            lines.push(format!("  and {more} more{}", self.where_all_are()));
+        let groups = groups(evicted.collect());
+        let (shown, hidden) = groups.split_at(groups.len().min(WORST));
+        let mut lines: Vec<String> = shown.iter().map(|(name, pods)| told(name, pods)).collect();
+        if !hidden.is_empty() {
+            let more = format!("and {} more{}", hidden.len(), self.where_all_are());
+            lines.push(more);
+        }
+        let lost = hidden.iter().filter(|(_, pods)| pods.iter().any(is_lost));
+        let lost: Vec<String> = lost.map(|(name, _)| name.clone()).collect();
+        if !lost.is_empty() {
+            lines.push(format!("of these, nothing creates again: {}", few(&lost)));
         }
         lines
     }
@@ -45,19 +49,7 @@ impl ImpactReport {
     /// itself.
     pub(super) fn worst_of_all(&self) -> Vec<String> {
         let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
-        let mut hit: Vec<&Pod> = self.pods.iter().filter(is_bad).collect();
-        hit.sort_by_cached_key(|pod| urgency(pod));
-        let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
-        for pod in hit {
-            let group = match workload(pod) {
-                Some(workload) => format!("{} of {}", workload, pod.namespace),
-                None => pod.full_name(),
-            };
-            match groups.iter_mut().find(|(known, _)| *known == group) {
-                Some((_, pods)) => pods.push(pod),
-                None => groups.push((group, vec![pod])),
-            }
-        }
+        let groups = groups(self.pods.iter().filter(is_bad).collect());
         let lines = groups.iter().take(WORST);
         let mut lines: Vec<String> = lines.map(|(group, pods)| told(group, pods)).collect();
         let more = groups.len().saturating_sub(WORST);
@@ -87,6 +79,30 @@ impl ImpactReport {
     }
 }
 
+/// The pods by their workload, with its name: those with the worst hit pod first. A bare pod stands for
+/// itself.
+fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
+    pods.sort_by_cached_key(|pod| urgency(pod));
+    let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
+    for pod in pods {
+        let group = match workload(pod) {
+            Some(workload) => format!("{} of {}", workload, pod.namespace),
+            None => pod.full_name(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, pods)) => pods.push(pod),
+            None => groups.push((group, vec![pod])),
+        }
+    }
+    groups
+}
+
+/// Whether nothing creates the pod again.
+fn is_lost(pod: &&Pod) -> bool {
+    let mut hazards = pod.hazards.iter().filter_map(HazardCode::hazard);
+    hazards.any(|hazard| hazard == Hazard::Unmanaged)
+}
+
 /// `SEVERITY   WORKLOAD: why`
 fn told(group: &str, pods: &[&Pod]) -> String {
     let severity = pods.iter().map(|pod| pod.severity).max();
@@ -94,90 +110,108 @@ fn told(group: &str, pods: &[&Pod]) -> String {
     let findings = pods.iter().flat_map(|pod| &pod.findings);
     let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
     let why = each_once(findings.map(|finding| finding.message.clone()));
+    let why = match why.as_slice() {
+        [] => when(pods),
+        why => why.join("; "),
+    };
     let pods = match pods {
         [_] => String::new(),
         pods => format!(" ({})", counted(pods.len(), "pod")),
     };
-    format!("{severity:<7}   {group}{pods}: {}", why.join("; "))
+    format!("{severity:<7}   {group}{pods}: {why}")
 }
 
-/// `  NAMESPACE/NAME on NODE, now: HAZARDS`
-fn line(pod: &Pod) -> String {
-    let node = pod.node.as_ref();
-    let node = node.map_or_else(String::new, |node| format!(" on {node}"));
-    let when = match (pod.outcome, pod.evict_in_seconds) {
-        (Outcome::EvictedLater, Some(seconds)) => {
-            format!(
-                "in {}",
-                human_duration(jiff::SignedDuration::from_secs(seconds))
-            )
+/// When the first of the pods goes, and from where if that is one node.
+fn when(pods: &[&Pod]) -> String {
+    let first = pods.iter().filter_map(|pod| pod.evict_in_seconds).min();
+    let when = match first {
+        Some(seconds) if seconds > 0 => {
+            let seconds = jiff::SignedDuration::from_secs(seconds);
+            format!("evicted in {}", human_duration(seconds))
         }
-        (Outcome::EvictedLater, None) => "later".to_owned(),
-        (Outcome::EvictedNow, _) => "now".to_owned(),
-        (Outcome::Tolerates | Outcome::Terminating | Outcome::NotEvicted, _) => "never".to_owned(),
+        Some(_) | None => "evicted now".to_owned(),
     };
-    let hazards: Vec<&str> = pod.hazards.iter().map(HazardCode::as_str).collect();
-    let hazards = hazards.join(", ");
-    let hazards = match hazards.as_str() {
-        "" => String::new(),
-        hazards => format!(": {hazards}"),
-    };
-    format!("  {}/{}{node}, {when}{hazards}", pod.namespace, pod.name)
+    let nodes: BTreeSet<&String> = pods.iter().filter_map(|pod| pod.node.as_ref()).collect();
+    match nodes.iter().collect::<Vec<_>>().as_slice() {
+        [node] => format!("{when}, on {node}"),
+        _ => when,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::impact::Finding;
     use crate::report::testing::Example;
 
-    #[test]
-    fn the_worst_come_first_and_the_rest_is_counted() {
-        let mut report = Example::new().report();
-        let lines = report.worst_lines();
-        assert_eq!(lines.len(), report.summary.pods, "{lines:?}");
-        assert!(lines[0].contains(": "), "has a hazard: {lines:?}");
+    fn evicted(report: &ImpactReport) -> Pod {
         let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
-        let mut worse = evicted.unwrap().clone();
-        for number in 0..12 {
-            worse.name = format!("worse-{number}");
-            let codes = ["critical", "unmanaged", "x"];
-            worse.hazards = codes.map(|code| code.parse().unwrap()).into();
-            report.pods.push(worse.clone());
+        Pod {
+            owner: None,
+            workload: None,
+            hazards: Vec::new(),
+            findings: Vec::new(),
+            severity: Severity::Ok,
+            ..evicted.unwrap().clone()
+        }
+    }
+
+    fn with(pod: &Pod, name: &str, hazards: &[Hazard]) -> Pod {
+        let findings = hazards.iter().map(|hazard| Finding {
+            code: (*hazard).into(),
+            severity: hazard.severity(),
+            message: hazard.meaning().to_owned(),
+        });
+        Pod {
+            name: name.to_owned(),
+            hazards: hazards.iter().map(|one| (*one).into()).collect(),
+            findings: findings.collect(),
+            severity: hazards
+                .iter()
+                .map(|one| one.severity())
+                .max()
+                .unwrap_or_default(),
+            ..pod.clone()
+        }
+    }
+
+    #[test]
+    fn the_worst_come_first_in_words_and_the_rest_is_counted() {
+        let mut report = Example::new().report();
+        let pod = evicted(&report);
+        report.taints[0].rule = Some("drain".to_owned());
+        report.pods = vec![
+            with(&pod, "harmless", &[Hazard::DaemonSet, Hazard::ForeignTaint]),
+            with(&pod, "system", &[Hazard::Critical]),
+            with(&pod, "plain", &[]),
+        ];
+        for number in 0..10 {
+            report.pods.push(with(&pod, &format!("z-{number}"), &[]));
         }
         let lines = report.worst_lines();
-        assert_eq!(lines.len(), SHOWN + 1);
-        assert!(lines[0].contains("worse-0"), "{lines:?}");
+        assert!(lines[0].contains("/system: "), "{lines:?}");
+        assert!(!lines[0].contains(": critical"), "no codes: {lines:?}");
+        assert!(lines[1].contains("/harmless: "), "{lines:?}");
+        assert!(lines[2].contains(": evicted "), "{lines:?}");
         assert_eq!(
-            lines[SHOWN],
-            format!("  and {} more", report.summary.pods + 12 - SHOWN)
+            lines[WORST..],
+            ["and 8 more; all of them: kubectl devicetaint preview --rule drain"]
         );
     }
 
     #[test]
-    fn one_bad_hazard_is_worse_than_two_harmless_ones() {
+    fn what_nothing_creates_again_is_named_however_many_others_there_are() {
         let mut report = Example::new().report();
-        report.taints[0].rule = Some("drain".to_owned());
-        let evicted = report.pods.iter().find(|pod| pod.outcome.is_evicted());
-        let pod = evicted.unwrap().clone();
-        let with = |name: &str, hazards: &[&str]| Pod {
-            name: name.to_owned(),
-            hazards: hazards.iter().map(|code| code.parse().unwrap()).collect(),
-            ..pod.clone()
-        };
-        report.pods = vec![
-            with("harmless", &["daemonset", "foreign-taint"]),
-            with("system", &["critical"]),
-            with("plain", &[]),
-        ];
-        for number in 0..10 {
-            report.pods.push(with(&format!("z-{number}"), &[]));
-        }
+        let pod = evicted(&report);
+        report.pods = (0..9)
+            .map(|number| with(&pod, &format!("worse-{number}"), &[Hazard::PdbViolated]))
+            .chain([with(&pod, "alone", &[Hazard::Unmanaged])])
+            .collect();
         let lines = report.worst_lines();
-        assert!(lines[0].contains("/system "), "{lines:?}");
-        assert!(lines[1].contains("/harmless "), "{lines:?}");
+        assert!(!lines[..WORST].iter().any(|line| line.contains("alone")));
         assert_eq!(
-            lines[SHOWN],
-            "  and 3 more; all of them: kubectl devicetaint preview --rule drain"
+            lines[WORST + 1],
+            format!("of these, nothing creates again: {}/alone", pod.namespace)
         );
     }
 

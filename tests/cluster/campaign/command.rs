@@ -110,20 +110,23 @@ pub const COMMANDS: [(&str, Goal); 39] = [
         "deescalate hard-LANE --to NoSchedule",
         Goal::Effect(&["hard"], "NoSchedule"),
     ),
-    ("remove hold-LANE --yes", Goal::Gone(&["hold"])),
+    ("remove hold-LANE --yes --others", Goal::Gone(&["hold"])),
     (
-        "remove none-LANE hold-LANE hard-LANE --yes",
+        "remove none-LANE hold-LANE hard-LANE --yes --others",
         Goal::Gone(&["none", "hold", "hard"]),
     ),
     (
-        "remove -l lane=LANE --yes",
+        "remove -l lane=LANE --yes --others",
         Goal::Gone(&["none", "hold", "hard"]),
     ),
     (
-        "remove hold-LANE --yes --wait --timeout 5s",
+        "remove hold-LANE --yes --others --wait --timeout 5s",
         Goal::Gone(&["hold"]),
     ),
-    ("remove GPU0 KEY- --yes", Goal::Gone(&["none"])),
+    ("remove GPU0 KEY- --yes --others", Goal::Gone(&["none"])),
     ("remove nobody-LANE --ignore-not-found", Goal::Nothing),
-    ("remove -l lane=LANE --yes --dry-run=server", Goal::Nothing),
+    (
+        "remove -l lane=LANE --yes --others --dry-run=server",
+        Goal::Nothing,
+    ),
 ];

@@ -47,7 +47,7 @@ const COMMANDS: [(&str, bool); 19] = [
     ("add GPU1 KEY=new:NoExecute --yes --dry-run=server", false),
     ("escalate soft --to NoExecute --yes --dry-run=server", false),
     (BRAKE, false),
-    ("remove soft --yes --dry-run=server", false),
+    ("remove soft --yes --others --dry-run=server", false),
 ];
 
 /// The brake depends on nothing but its rule.

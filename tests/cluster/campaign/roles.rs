@@ -35,8 +35,8 @@ const WRITES: [&str; 6] = [
     "add GPU1 KEY=new --dry-run=server -o manifest",
     "escalate soft --to NoExecute --yes --dry-run=server",
     "deescalate hard --to None --dry-run=server",
-    "remove soft --yes --dry-run=server",
-    "remove -l none=such --yes --wait --dry-run=server",
+    "remove soft --yes --others --dry-run=server",
+    "remove -l none=such --yes --others --wait --dry-run=server",
 ];
 
 const WATCHING: &str = "list --watch";

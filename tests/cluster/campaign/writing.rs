@@ -31,10 +31,10 @@ const COMMANDS: [&str; 14] = [
     "escalate none-LANE --to NoSchedule --yes",
     "escalate none-LANE --to NoSchedule --yes --dry-run=server",
     "deescalate old-LANE --to None",
-    "remove old-LANE --yes",
-    "remove old-LANE --yes --wait --timeout 2s",
-    "remove GPU0 KEY- --yes",
-    "remove -l lane=LANE --yes",
+    "remove old-LANE --yes --others",
+    "remove old-LANE --yes --others --wait --timeout 2s",
+    "remove GPU0 KEY- --yes --others",
+    "remove -l lane=LANE --yes --others",
 ];
 
 struct Lane<'a> {

@@ -93,11 +93,11 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
         .run(&format!("remove {theirs}"))
         .ended(4)
         .saying("was not made by this plugin: made by ")
-        .saying("--yes");
+        .saying("--others");
     world
-        .run("remove DRIVER example.com/broken-")
+        .run("remove DRIVER example.com/broken- --yes")
         .ended(4)
-        .saying("--yes");
+        .saying("--others");
     world
         .run(&format!("escalate {theirs} --to NoExecute"))
         .ended(4)
@@ -114,7 +114,7 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
         .saying("the real run asks");
     assert_eq!(block_on(world.rules()).len(), 3);
     world
-        .run(&format!("remove {one} {two} {theirs} --yes"))
+        .run(&format!("remove {one} {two} {theirs} --yes --others"))
         .ended(0);
     assert!(block_on(world.rules()).is_empty());
 }

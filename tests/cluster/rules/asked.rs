@@ -33,7 +33,13 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-        terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
+        // In which cluster is said above the question and in it.
+        terminal.until("Cluster: ");
+        terminal.until(&world.plane.server());
+        terminal.until(&format!("Rule {name} "));
+        terminal.until("None → NoSchedule");
+        terminal.until(&format!("Give rule {name} effect NoSchedule in "));
+        terminal.until("? [y/N]");
         for keys in keys {
             terminal.press(keys);
         }
@@ -42,7 +48,8 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         assert_eq!(world.effect(&name), "None", "{keys:?}");
     }
     terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-    terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
+    terminal.until(&format!("Give rule {name} effect NoSchedule in "));
+    terminal.until("? [y/N]");
     terminal.press("y");
     terminal.press(ENTER);
     let shown = terminal.ended(0);
@@ -63,7 +70,8 @@ fn whoever_stops_the_program_at_a_question_is_told_apart() {
         terminal.command(&[format!("bash -c 'echo process $$.; exec {line}'")]);
         terminal.until("process ");
         let process = terminal.until(".");
-        terminal.until(&format!("Give rule {name} effect NoSchedule? [y/N]"));
+        terminal.until(&format!("Give rule {name} effect NoSchedule in "));
+        terminal.until("? [y/N]");
         let sent = std::process::Command::new("kill")
             .args([signal, process.as_str()])
             .status();
@@ -196,7 +204,8 @@ fn all_rules_are_shown_before_they_are_deleted() {
     for (keys, code) in [(["", ENTER], 4), (["y", CTRL_C], 130), (["y", ENTER], 0)] {
         terminal.command(&world.typed("remove --all"));
         terminal.until(&name);
-        terminal.until("Delete 1 rule? [y/N]");
+        terminal.until("Delete 1 rule in ");
+        terminal.until("? [y/N]");
         for keys in keys {
             terminal.press(keys);
         }
@@ -225,5 +234,10 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
         terminal.press(key);
     }
     let shown = terminal.ended(4);
-    assert_eq!(shown.matches("Type how many pods").count(), 1, "{shown}");
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let asked = words.join(" ");
+    assert_eq!(asked.matches("Type how many pods").count(), 1, "{shown}");
+    // No line is wider than the terminal, but for commands to be pasted.
+    let wide = |line: &&str| line.chars().count() > 80 && !line.contains("kubectl ");
+    assert_eq!(shown.lines().find(wide), None, "{shown}");
 }

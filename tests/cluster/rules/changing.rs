@@ -429,7 +429,7 @@ fn removal_says_what_is_schedulable_again_and_what_is_not() {
         world.driver
     );
     world.run(&labelled).ended(0).saying("No resources found");
-    world.run("remove --all").ended(4).saying("--yes");
+    world.run("remove --all").ended(4).saying("to be confirmed");
 }
 
 #[test]

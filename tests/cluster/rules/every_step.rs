@@ -238,7 +238,7 @@ fn a_deescalation_of_several_rules() {
 fn a_removal_of_several_rules() {
     let plane = plane();
     let world = block_on(World::new(plane));
-    let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES --yes");
+    let trial = Trial::new(&world, 3, "NoSchedule", "remove RULES --yes --others");
     trial.interrupt(&INTERRUPTED, 0);
     trial.interrupt(&KILLED, 0);
 }
@@ -271,7 +271,7 @@ fn a_removal_that_waits() {
         &world,
         2,
         "NoSchedule",
-        "remove RULES --yes --wait --timeout TIMEOUT",
+        "remove RULES --yes --others --wait --timeout TIMEOUT",
     )
     .held()
     .waiting("to wait on: kubectl devicetaint wait rule-")

@@ -29,8 +29,8 @@ async fn rule_behind_pages_is_neither_deleted_nor_done() {
             "wait RULE --for deleted --ignore-not-found --timeout 2s",
             "wait RULE --for evicted --settle 0s --timeout 2s",
             "wait RULE --for observed --timeout 2s",
-            "remove RULE --yes",
-            "remove RULE --yes --ignore-not-found --wait --timeout 2s",
+            "remove RULE --yes --others",
+            "remove RULE --yes --others --ignore-not-found --wait --timeout 2s",
             "describe RULE",
             "deescalate RULE --to None",
         ] {

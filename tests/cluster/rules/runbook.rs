@@ -1,6 +1,6 @@
 //! The runbook of `examples/`, as people run it.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
@@ -10,10 +10,23 @@ fn runbook(world: &World<'_>, guard: &str) -> std::process::Child {
 }
 
 fn runbook_with(world: &World<'_>, guard: &str, policy: &str) -> std::process::Child {
+    command(world, guard, policy)
+        .spawn()
+        .expect("bash can be run")
+}
+
+/// As [`runbook`], for a run of that name.
+fn runbook_as(world: &World<'_>, run: &str) -> std::process::Child {
+    command(world, "pods.evicted>5", "")
+        .env("RUN", run)
+        .spawn()
+        .expect("bash can be run")
+}
+
+fn command(world: &World<'_>, guard: &str, policy: &str) -> Command {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/runbook.sh");
-    world
-        .plane
-        .command("bash")
+    let mut command = world.plane.command("bash");
+    command
         .args([script, &world.device("gpu-0"), &format!("{KEY}=firmware")])
         .env("GUARD", guard)
         .env("POLICY", policy)
@@ -21,9 +34,8 @@ fn runbook_with(world: &World<'_>, guard: &str, policy: &str) -> std::process::C
         .env("SETTLE", "1s")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("bash can be run")
+        .stderr(Stdio::piped());
+    command
 }
 
 #[test]
@@ -56,14 +68,30 @@ fn the_runbook_goes_on_where_an_earlier_run_has_stopped() {
     let world = block_on(World::new(ControlPlane::shared()));
     let taint = format!("{KEY}=firmware:NoSchedule");
     let device = world.device("gpu-0");
-    let added = world.plane.plugin(&["add", &device, &taint, "--yes"]);
-    Run::from(added).ended(0);
-    let child = runbook(&world, "pods.evicted>5");
+    let added = ["add", &device, &taint, "--yes", "--batch", "earlier"];
+    Run::from(world.plane.plugin(&added)).ended(0);
+    let child = runbook_as(&world, "earlier");
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
     for word in ["configured", "deleted"] {
         assert!(run.stdout.contains(word), "{word}: {run:?}");
     }
     assert_eq!(block_on(world.rules()).len(), 0);
+}
+
+/// What one run is doing must not be undone by another.
+#[test]
+fn a_second_run_of_the_runbook_leaves_the_rule_of_the_first_alone() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let (device, taint) = (world.device("gpu-0"), format!("{KEY}=firmware"));
+    let first = ["add", &device, &taint, "--yes", "--batch", "first"];
+    Run::from(world.plane.plugin(&first)).ended(0);
+    let child = runbook_as(&world, "second");
+    Run::from(child.wait_with_output().expect("it ends"))
+        .ended(4)
+        .saying("is a rule of another run");
+    let rules = block_on(world.rules());
+    assert_eq!(rules.len(), 1);
+    assert_eq!(rules[0]["spec"]["taint"]["effect"], "None");
 }
 
 #[test]

@@ -1,0 +1,180 @@
+//! Rules that somebody else made or changed: another user, another program, another run.
+
+use super::owner::owner;
+use crate::model::{DeviceTaintRule, RuleMetadata, Uid};
+
+/// Who asks for a change, as far as a rule can tell them apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Me<'a> {
+    /// The user, as the server knows them; nothing where it does not say.
+    pub user: Option<&'a str>,
+    /// The batch that the rules are taken to be of; nothing where any is meant.
+    pub batch: Option<&'a str>,
+    /// The UIDs that the rules are taken to have; none where any is meant.
+    pub uids: &'a [String],
+}
+
+/// Those of `rules` that are not mine, each with who made or changed it, one line each: to be shown before
+/// anybody agrees to a change of them.
+#[must_use]
+pub fn others(rules: &[DeviceTaintRule], me: &Me<'_>) -> Vec<String> {
+    let lines = rules.iter().filter_map(|rule| {
+        let why = why_not_mine(rule, me);
+        (!why.is_empty()).then(|| format!("rule {} {}", rule.name, why.join("; ")))
+    });
+    lines.collect()
+}
+
+/// Whether it matters who I am: one of `rules` notes a user.
+#[must_use]
+pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
+    let notes = [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY];
+    let mut rules = rules.iter();
+    rules.any(|rule| {
+        notes
+            .iter()
+            .any(|key| rule.metadata.annotation(key).is_some())
+    })
+}
+
+fn why_not_mine(rule: &DeviceTaintRule, me: &Me<'_>) -> Vec<String> {
+    let metadata = &rule.metadata;
+    let noted = |key: &str, verb: &str| {
+        let user = metadata.annotation(key)?;
+        match me.user {
+            Some(own) if own == user => None,
+            Some(_) => Some(format!("was {verb} by {user}")),
+            // Who cannot tell who they are may be anybody.
+            None => Some(format!(
+                "was {verb} by {user}, and who you are is not known"
+            )),
+        }
+    };
+    let owner = owner(rule);
+    let program =
+        (!owner.is_this_plugin()).then(|| format!("was not made by this plugin: {owner}"));
+    let batch = me
+        .batch
+        .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
+            Some(batch) if batch == own => None,
+            Some(batch) => Some(format!("is of batch {batch}, not {own}")),
+            None => Some(format!("is of no batch, not {own}")),
+        });
+    let is_meant = me.uids.is_empty()
+        || me
+            .uids
+            .iter()
+            .any(|uid| rule.uid == Uid::from(uid.as_str()));
+    let uid = (!is_meant).then(|| format!("was deleted and made anew: its UID is {}", rule.uid));
+    let why = [
+        program,
+        noted(RuleMetadata::CREATED_BY, "made"),
+        batch,
+        uid,
+        noted(RuleMetadata::CHANGED_BY, "changed"),
+        changed_outside(rule),
+    ];
+    why.into_iter().flatten().collect()
+}
+
+/// Which other program has written the spec of a rule of this plugin, and when, where it was the last.
+fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
+    let last = rule.last_writer()?;
+    let is_foreign = last.name != RuleMetadata::THIS_PROGRAM;
+    (owner(rule).is_this_plugin() && is_foreign).then(|| {
+        let time = last
+            .time
+            .map_or_else(String::new, |time| format!(" at {time}"));
+        format!("was changed by {}{time}", last.name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::{foreign, manager, named};
+
+    const ANNA: Me<'_> = Me {
+        user: Some("anna"),
+        batch: None,
+        uids: &[],
+    };
+
+    fn noted(key: &str, user: &str) -> DeviceTaintRule {
+        let mut rule = named("drain", "NoExecute");
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(key.to_owned(), user.to_owned());
+        rule
+    }
+
+    fn of_batch(batch: &str) -> DeviceTaintRule {
+        let mut rule = named("drain", "NoExecute");
+        let labels = &mut rule.metadata.labels;
+        labels.insert(RuleMetadata::BATCH.to_owned(), batch.to_owned());
+        rule
+    }
+
+    #[test]
+    fn a_rule_is_mine_unless_another_user_program_batch_or_object_says_otherwise() {
+        let nobody = Me { user: None, ..ANNA };
+        let run = Me {
+            batch: Some("run-b"),
+            ..ANNA
+        };
+        let uids = ["uid-of-another".to_owned()];
+        let object = Me {
+            uids: &uids,
+            ..ANNA
+        };
+        let mut edited = named("drain", "NoExecute");
+        edited
+            .managers
+            .push(manager("kubectl-edit", "2026-11-21T02:00:00Z"));
+        let plain = || named("drain", "NoExecute");
+        for (rule, me, expected) in [
+            (plain(), ANNA, None),
+            (noted(RuleMetadata::CREATED_BY, "anna"), ANNA, None),
+            (
+                noted(RuleMetadata::CREATED_BY, "bob"),
+                ANNA,
+                Some("was made by bob"),
+            ),
+            (
+                noted(RuleMetadata::CREATED_BY, "anna"),
+                nobody,
+                Some("was made by anna, and who you are is not known"),
+            ),
+            (
+                noted(RuleMetadata::CHANGED_BY, "bob"),
+                ANNA,
+                Some("was changed by bob"),
+            ),
+            (noted(RuleMetadata::CHANGED_BY, "anna"), ANNA, None),
+            (of_batch("run-b"), run, None),
+            (of_batch("run-a"), run, Some("is of batch run-a, not run-b")),
+            (of_batch("run-a"), ANNA, None),
+            (plain(), run, Some("is of no batch, not run-b")),
+            (
+                plain(),
+                object,
+                Some("was deleted and made anew: its UID is uid-of-drain"),
+            ),
+            (
+                edited,
+                ANNA,
+                Some("was changed by kubectl-edit at 2026-11-21T02:00:00Z"),
+            ),
+            (
+                foreign("drain", "kubectl-create"),
+                ANNA,
+                Some("was not made by this plugin: made by kubectl-create"),
+            ),
+        ] {
+            let expected: Vec<String> = expected
+                .iter()
+                .map(|why| format!("rule drain {why}"))
+                .collect();
+            assert_eq!(others(std::slice::from_ref(&rule), &me), expected);
+        }
+    }
+}
