@@ -98,7 +98,7 @@ mod tests {
                 deed: deed.to_owned(),
             })
         };
-        let two = [ours.clone(), named("b", "None")];
+        let two = [ours, named("b", "None")];
         for (chooser, rules, expected) in [
             (names(&["a", "b"]), &two[..], deed("Delete 2 rules")),
             (Chooser::All, &two[..1], deed("Delete 1 rule")),

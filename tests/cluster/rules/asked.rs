@@ -35,7 +35,7 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
         // In which cluster is said above the question and in it.
         terminal.until("Cluster: ");
-        terminal.until(&world.plane.server());
+        terminal.until(world.plane.server());
         terminal.until(&format!("Rule {name} "));
         terminal.until("None → NoSchedule");
         terminal.until(&format!("Give rule {name} effect NoSchedule in "));
