@@ -1,16 +1,16 @@
 //! Whom does it hit worst?
 
-use super::finding::HazardCode;
+use super::finding::{Finding, HazardCode};
 use super::order::{urgency, workload};
 use super::view::{ImpactReport, Pod};
 use crate::assess::Outcome;
 use crate::assess::Severity;
 use crate::model::Uid;
 use crate::naming::age::human_duration;
-use crate::naming::phrase::{counted, each_once};
+use crate::naming::phrase::counted;
 
-/// More than these nobody reads before a question.
-const SHOWN: usize = 10;
+/// More than these nobody reads before a question, which has to fit a terminal of 24 lines with them.
+const SHOWN: usize = 8;
 
 /// More than these are a table.
 const WORST: usize = 5;
@@ -93,12 +93,34 @@ fn told(group: &str, pods: &[&Pod]) -> String {
     let severity = severity.unwrap_or_default().as_str();
     let findings = pods.iter().flat_map(|pod| &pod.findings);
     let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
-    let why = each_once(findings.map(|finding| finding.message.clone()));
+    let why = by_code(findings);
     let pods = match pods {
         [_] => String::new(),
         pods => format!(" ({})", counted(pods.len(), "pod")),
     };
     format!("{severity:<7}   {group}{pods}: {}", why.join("; "))
+}
+
+/// What makes it bad: of each hazard the first message, and how many more like it there are, such as those of
+/// claims that are gone with each of the pods.
+fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    let mut codes: Vec<(&HazardCode, Vec<String>)> = Vec::new();
+    for finding in findings {
+        let message = finding.message.clone();
+        match codes.iter_mut().find(|(code, _)| **code == finding.code) {
+            Some((_, messages)) if messages.contains(&message) => {}
+            Some((_, messages)) => messages.push(message),
+            None => codes.push((&finding.code, vec![message])),
+        }
+    }
+    let told = codes.into_iter().filter_map(|(_, messages)| {
+        let (first, more) = messages.split_first()?;
+        Some(match more.len() {
+            0 => first.clone(),
+            more => format!("{first} ({more} more like it)"),
+        })
+    });
+    told.collect()
 }
 
 /// `  NAMESPACE/NAME on NODE, now: HAZARDS`
@@ -177,7 +199,7 @@ mod tests {
         assert!(lines[1].contains("/harmless "), "{lines:?}");
         assert_eq!(
             lines[SHOWN],
-            "  and 3 more; all of them: kubectl devicetaint preview --rule drain"
+            "  and 5 more; all of them: kubectl devicetaint preview --rule drain"
         );
     }
 
