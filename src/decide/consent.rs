@@ -12,6 +12,7 @@ use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::Count;
 use crate::naming::device;
+use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
 use crate::report::impact::{ExpectedReport, Objection, Pod, UnreadableReport};
@@ -126,7 +127,10 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
         Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
         Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
-            prompt: format!("{}?", wish.deed),
+            prompt: match wish.report.summary.pods {
+                0 => format!("{}?", wish.deed),
+                pods => format!("{}, and evict {}?", wish.deed, counted(pods, "pod")),
+            },
         })),
     }
 }
@@ -139,6 +143,19 @@ fn unknown_impact(wish: &Wish<'_>) -> Question {
             wish.deed
         ),
     }
+}
+
+/// What is told of a pod before a question, in one row of a terminal of so many columns: names are whole, and
+/// of its hazards stays what there is room for. A command is never cut.
+#[must_use]
+pub fn in_a_row(line: &str, columns: Option<u16>) -> String {
+    let columns = columns.map_or(usize::MAX, usize::from);
+    let is_pod = line.starts_with("  ") && !line.contains("kubectl ");
+    if !is_pod || line.chars().count() <= columns {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(columns.saturating_sub(1)).collect();
+    format!("{kept}…")
 }
 
 /// Whether one of the guards forbids it.
@@ -432,8 +449,28 @@ mod tests {
     fn a_yes_is_asked_for_and_the_question_names_what_is_done() {
         let report = in_one_namespace();
         let asked = consent(&Agreement::default(), &wish(&report)).unwrap();
-        assert_eq!(prompt(asked), "Give effect NoExecute to rule drain?");
+        assert_eq!(
+            prompt(asked),
+            "Give effect NoExecute to rule drain, and evict 3 pods?"
+        );
         assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
+    }
+
+    #[test]
+    fn a_pod_is_told_in_a_row_and_a_command_is_never_cut() {
+        let line = "  team-a/train-0 on node-7, now: job-restart, long-grace";
+        assert_eq!(in_a_row(line, None), line);
+        assert_eq!(in_a_row(line, Some(80)), line);
+        assert_eq!(
+            in_a_row(line, Some(40)),
+            "  team-a/train-0 on node-7, now: job-re…"
+        );
+        for whole in [
+            "  and 5 more; all of them: kubectl devicetaint preview --rule drain",
+            "to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0",
+        ] {
+            assert_eq!(in_a_row(whole, Some(40)), whole);
+        }
     }
 
     #[test]
