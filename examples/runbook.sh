@@ -3,7 +3,7 @@
 #
 #   examples/runbook.sh gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware
 #
-# GUARD, TIMEOUT and SETTLE can be set, and POLICY, the file with what a team has agreed on; MAINTENANCE is the command that does
+# GUARD, TIMEOUT (default: what the report says it takes, and two minutes) and SETTLE can be set, and POLICY, the file with what a team has agreed on; MAINTENANCE is the command that does
 # the work meanwhile.
 # Every step can be run again with the same RUN: what is done already is left as it is. A rule of another run is left alone.
 set -euo pipefail
@@ -11,7 +11,6 @@ set -euo pipefail
 device=$1
 taint=$2
 guard=${GUARD:-pods.evicted>20}
-timeout=${TIMEOUT:-10m}
 settle=${SETTLE:-10s}
 # The name of this run, by which its rule is told from those of others.
 run=${RUN:-runbook-$(date -u +%Y%m%dT%H%M%SZ)-$$}
@@ -36,6 +35,14 @@ case $status in
     *) echo "runbook: the preview failed with $status" >&2; exit "$status" ;;
 esac
 
+# The most seconds that the report has of something; 0 where it has none.
+longest() {
+    grep -o "\"$1\": *[0-9]*" "$report" | grep -o '[0-9]*$' | sort -n | tail -n 1 | grep . || echo 0
+}
+
+# The last eviction, the longest time to stop after it, and two minutes for all that is slow.
+timeout=${TIMEOUT:-$(($(longest evictInSeconds) + $(longest gracePeriodSeconds) + 120))s}
+
 # Announce it, unless an earlier run has gone further already: `add` would take the rule's effect back.
 own() {
     plugin describe -l "kubectl-devicetaint/batch=$run" -o name 2>/dev/null
@@ -55,9 +62,11 @@ if [ -z "$rule" ]; then
 fi
 rule=${rule#*/}
 
-# Evict those of the report, and nobody else. 3: it was escalated before; 5: they are not gone in time.
+# Evict those of the report, and nobody else, and wait. 3: it was escalated before; 4: also where TIMEOUT is over before the last pod
+# is due; 5: they are not gone in time.
 status=0
-plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --error-unchanged || status=$?
+plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --error-unchanged \
+    --wait --timeout "$timeout" --settle "$settle" || status=$?
 case $status in
     0 | 3) ;;
     1)
@@ -69,8 +78,13 @@ case $status in
         exit 75
         ;;
     4)
-        echo "runbook: more would be hit than the report says; the rule does nothing and stays" >&2
+        echo "runbook: more would be hit than the report says, or TIMEOUT is too short; nobody was evicted, and the rule stays as it was" >&2
         exit 4
+        ;;
+    5)
+        echo "runbook: not everybody is gone; new pods are kept off, the rest may stay" >&2
+        plugin deescalate "$rule" --to NoSchedule
+        exit 5
         ;;
     130 | 143)
         echo "runbook: interrupted, taking it back" >&2

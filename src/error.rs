@@ -26,7 +26,8 @@ pub enum ExitStatus {
     Refused,
     /// 5: timed out waiting; the change was applied, and what remains is printed.
     TimedOut,
-    /// 6: the answer is incomplete or contradicted, where that was asked to be an error.
+    /// 6: the answer is incomplete or contradicted, where that was asked to be an error; or one of several
+    /// clusters gave none.
     Incomplete,
     /// 75: something on the way was in the way that passes: the network, a server that is busy or
     /// broken, somebody who was first. `EX_TEMPFAIL` of sysexits.h.
@@ -85,7 +86,7 @@ impl ExitStatus {
                 "timed out waiting; the change was applied, and what remains is printed"
             }
             Self::Incomplete => {
-                "the answer is incomplete or contradicted, only with --strict or --publish"
+                "the answer is incomplete or contradicted, only with --strict or --publish; or one of several clusters gave none"
             }
             Self::TryAgain => {
                 "try again: the network, a busy or broken server, or somebody who was first was in \

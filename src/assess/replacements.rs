@@ -9,7 +9,7 @@ use crate::engine::placement::{
 };
 use crate::engine::{ConsideredTaint, Impact, PodImpact};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// So many claims without a replacement are named to people; programs get all.
 const NAMED: usize = 10;
@@ -100,12 +100,20 @@ impl Replacements {
             let claim = self.claims.get(place.ok()?)?;
             (claim.placeable == Some(false)).then_some(claim)
         });
-        let reasons: Vec<String> = claims
-            .map(|claim| {
-                let name = &claim.name.name;
-                format!("no other device for claim {name}: {}", claim.offers())
-            })
-            .collect();
+        let mut offers: Vec<(String, Vec<&str>)> = Vec::new();
+        for claim in claims {
+            let offer = claim.offers();
+            let name = claim.name.name.as_str();
+            match offers.iter_mut().find(|(known, _)| *known == offer) {
+                Some((_, names)) => names.push(name),
+                None => offers.push((offer, vec![name])),
+            }
+        }
+        let reasons = offers.iter().map(|(offers, names)| {
+            let noun = if names.len() == 1 { "claim" } else { "claims" };
+            format!("no other device for {noun} {}: {offers}", names.join(", "))
+        });
+        let reasons: Vec<String> = reasons.collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
@@ -147,9 +155,21 @@ impl Replacements {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let unplaceable = self.unplaceable_claims();
-        let named = unplaceable.iter().take(NAMED);
-        let mut lines: Vec<String> = named.map(|claim| claim.line()).collect();
-        let more = unplaceable.len().saturating_sub(NAMED);
+        // What is the same of several is said once.
+        let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+        for claim in unplaceable {
+            let offers = claim.offers();
+            match reasons.iter_mut().find(|(known, _)| *known == offers) {
+                Some((_, claims)) => claims.push(claim.name.to_string()),
+                None => reasons.push((offers, vec![claim.name.to_string()])),
+            }
+        }
+        let named = reasons.iter().take(NAMED);
+        let mut lines: Vec<String> = named
+            .map(|(offers, claims)| unplaceable_line(offers, claims))
+            .collect();
+        let rest = reasons.iter().skip(NAMED);
+        let more: usize = rest.map(|(_, claims)| claims.len()).sum();
         if more > 0 {
             lines.push(format!(
                 "{} more cannot be placed either",
@@ -212,6 +232,18 @@ impl Replacements {
             "; perhaps fewer, for this upper bound does not look at {}",
             beyond.join(", ")
         )
+    }
+}
+
+/// That the claims cannot be placed, with what there is for each of their requests.
+fn unplaceable_line(offers: &str, claims: &[String]) -> String {
+    match claims {
+        [only] => format!("claim {only} cannot be placed again: {offers}"),
+        several => format!(
+            "{} cannot be placed again, each since {offers}: {}",
+            counted(several.len(), "claim"),
+            few(several)
+        ),
     }
 }
 
@@ -334,12 +366,6 @@ impl ClaimReplacement {
             requests: requests.map(RequestReplacement::new).collect(),
             not_modelled: outlook.beyond.to_vec(),
         }
-    }
-
-    /// That it cannot be placed, with what there is for each of its requests.
-    fn line(&self) -> String {
-        let offers = self.offers();
-        format!("claim {} cannot be placed again: {offers}", self.name)
     }
 
     /// What there is for each of its requests.

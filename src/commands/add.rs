@@ -12,6 +12,7 @@ use super::flags::picks::PickArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::flags::waiting::WaitingArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
@@ -19,6 +20,7 @@ use super::work::consent::{Passed, Safety, take_risk};
 use super::work::meant::by_name;
 use super::work::scene::Scene;
 use super::work::source;
+use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
 use crate::decide::add::{deed, next_line};
 use crate::decide::broad::{foreign, set_back};
@@ -26,10 +28,11 @@ use crate::decide::choice::{By, Choice, Expansion, Picker, Purpose, Typed, colla
 use crate::decide::drafts::{Inscription, with_expiry};
 use crate::decide::identity::with_identities;
 use crate::decide::policy::Asked;
-use crate::decide::{Existing, RuleChange, RuleDraft, Step, Terms, Wish, add};
+use crate::decide::{Existing, RuleChange, RuleDraft, Step, Terms, Wish, add, standing};
 use crate::engine::ConsideredTaint;
+use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::naming::Expiry;
 use crate::naming::labels::{parse_batch, parse_label};
 use crate::naming::phrase::counted;
@@ -49,7 +52,7 @@ use crate::report::rules::ObjectList;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
-    /// DRIVER/POOL/DEVICE, and the taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
     /// `*` in the place of driver, pool or device stands for any. Each device becomes a rule of its own.
     /// Without an effect the rule has None.
@@ -71,7 +74,7 @@ pub(super) struct AddArgs {
     filename: Vec<PathBuf>,
 
     /// Accept names that match no device
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
     /// One rule for a pool or driver of which all devices are chosen
@@ -82,7 +85,7 @@ pub(super) struct AddArgs {
     collapse: bool,
 
     /// Name of the rule; default: made from what it taints
-    #[arg(long, help_heading = "Rule")]
+    #[arg(long, help_heading = "Rule", hide_short_help = true)]
     name: Option<String>,
 
     /// Name of the batch, a label of its rules; default: made from what they taint
@@ -97,7 +100,12 @@ pub(super) struct AddArgs {
     reason: Option<String>,
 
     /// Where it is talked about
-    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
     ticket: Option<String>,
 
     /// When `remove --expired` takes it away, as 4h or 2d
@@ -128,6 +136,9 @@ pub(super) struct AddArgs {
         help_heading = "Output"
     )]
     output: Option<Printed>,
+
+    #[command(flatten)]
+    waiting: WaitingArgs,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -181,9 +192,11 @@ impl AddArgs {
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
+        let more = &self.picks.identity_attributes;
         let scene = Scene::open(self.version.version(), context).await?;
+        let (scene, choice) = Box::pin(scene.with_numbers_of(choice, more)).await?;
         let mut scene = scene.with_attributes_for(choice.picker()).await?;
-        let drafts = match named {
+        let drafts = match named.filter(|_| choice.picker().is_none()) {
             Some(drafts) => drafts,
             None => self.picked(&choice, &scene, context)?,
         };
@@ -191,9 +204,7 @@ impl AddArgs {
         if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
             scene = scene.with_attributes().await?;
         }
-        scene.look = scene.look.identifying(&self.picks.identity_attributes);
         let look = &scene.look;
-        let more = &self.picks.identity_attributes;
         let drafts = with_identities(drafts, look.snapshot(), &look.semantics, more);
         let drafts = with_expiry(drafts, self.expires.as_ref(), look.now)?;
         if !self.allow_missing {
@@ -213,8 +224,21 @@ impl AddArgs {
             None => Lines::Printed,
         };
         let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
-        let done = match agree(&steps, &safety, &scene, context, change.dry_run).await {
-            Ok(()) => self.carry_out(&steps, &terms, &mut changer, &scene).await,
+        let patience = self.waits_for(&steps);
+        // On the heap: each reads many lists, and the stack would have to hold them all.
+        let agreed = agree(&steps, &safety, &scene, (context, change.dry_run), patience);
+        let agreed = Box::pin(agreed).await;
+        let done = match agreed {
+            Ok(expected) => {
+                let made = self.carry_out(&steps, &terms, &mut changer, &scene).await;
+                match (made, patience) {
+                    (Ok(()), Some(patience)) if change.dry_run.is_real() => {
+                        let wait = wait_for(&steps, (expected, patience), &scene, &mut changer);
+                        Box::pin(wait).await
+                    }
+                    (made, _) => made,
+                }
+            }
             Err(failure) => {
                 for step in steps.iter().filter(|step| step.is_open()) {
                     let name = &step.draft().name;
@@ -228,7 +252,8 @@ impl AddArgs {
         let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
         look.tell(&context.printer);
-        if done.is_ok() && change.dry_run.is_real() && self.output.is_none() {
+        let is_told = self.output.is_none() && patience.is_none();
+        if done.is_ok() && change.dry_run.is_real() && is_told {
             context.printer.note(&next_line(&steps));
         }
         done.map(|()| status)
@@ -247,17 +272,18 @@ async fn existing(drafts: &[RuleDraft], scene: &Scene) -> Result<Vec<DeviceTaint
     }
 }
 
-/// Shows whom it hits and asks, if it can hit anybody.
+/// Shows whom it hits and asks, if it can hit anybody; refuses a wait with a patience that is too short.
+/// Gives the pods that are to be evicted, as far as that was looked at.
 async fn agree(
     steps: &[Step],
     safety: &Safety,
     scene: &Scene,
-    context: &Context,
-    dry_run: DryRun,
-) -> Result<(), Failure> {
+    (context, dry_run): (&Context, DryRun),
+    patience: Option<Patience>,
+) -> Result<Vec<Uid>, Failure> {
     let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
     if open.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let asked: Vec<Asked> = open.iter().map(|step| Asked::of_step(step)).collect();
     safety.policies.refuse(&asked, &scene.look.semantics)?;
@@ -265,13 +291,16 @@ async fn agree(
     let risk = take_risk(&deed(&open), safety.risk, release, dry_run, context)?;
     let is_idle = !open.iter().any(|step| step.does_something()) && safety.guards.is_empty();
     if is_idle && !safety.expects() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
         steps.iter().map(|step| step.considered(now)).collect()
     };
     let considered = considered_at(scene.look.now);
     let report = scene.report(&considered, &safety.guards).await?;
+    if let Some(patience) = patience {
+        standing::refuse_too_short(&report, patience, scene.look.now)?;
+    }
     let as_previewed: Vec<ConsideredTaint> = steps
         .iter()
         .map(|step| step.previewed(scene.look.now))
@@ -300,14 +329,54 @@ async fn agree(
         concerns: &concerns,
         considered: &considered,
     };
-    match safety.check(&wish, dry_run, context)?.or(risk) {
-        Passed::Unasked => Ok(()),
-        Passed::Answered => {
-            let guards = &safety.guards;
-            let now = scene.refuse_growth(report, considered_at, guards).await?;
-            let rules = open.iter().map(|step| step.draft().rule());
-            now.refuse_exchanged(&rules.collect::<Vec<_>>())
+    let passed = safety.check(&wish, dry_run, context)?.or(risk);
+    let expected = report.evicted();
+    if passed == Passed::Answered {
+        let guards = &safety.guards;
+        let now = scene.refuse_growth(report, considered_at, guards).await?;
+        let rules = open.iter().map(|step| step.draft().rule());
+        now.refuse_exchanged(&rules.collect::<Vec<_>>())?;
+    }
+    Ok(expected)
+}
+
+fn evicts(step: &Step) -> bool {
+    step.draft().taint.effect == Effect::NoExecute
+}
+
+/// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
+async fn wait_for(
+    steps: &[Step],
+    (expected, patience): (Vec<Uid>, Patience),
+    scene: &Scene,
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    let context = changer.context();
+    // What was read before the change does not show the rules.
+    let look = scene.look.again().await?;
+    let evicting = steps.iter().filter(|step| evicts(step));
+    let names: Vec<String> = evicting.map(|step| step.draft().name.clone()).collect();
+    let rules = by_name(&names, &scene.rules).await.map_err(failed)?;
+    let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
+    context.ledger.advise(advice(&rules));
+    let wait = Wait {
+        goal: Goal::Evicted,
+        rules: &rules,
+        expected,
+        patience,
+        advice: &advice,
+    };
+    let waited = wait.for_pods(look, context).await;
+    let waited = waited.map_err(|failure| stopped(failure, context))?;
+    changer.outcomes.waited(waited.report(&wait));
+    match waited.ending {
+        Ending::Met => Ok(()),
+        Ending::TimedOut(left) => {
+            let failure = timed_out(patience.timeout, &left);
+            let failure = failure.hint("the rules were made and stay");
+            Err(advice(&rules).into_iter().fold(failure, Failure::hint))
         }
+        Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
     }
 }
 
@@ -326,6 +395,15 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
 }
 
 impl AddArgs {
+    /// How long the evictions of the rules are waited for, if they are: some of them evict.
+    fn waits_for(&self, steps: &[Step]) -> Option<Patience> {
+        let waits = self.waiting.wait && steps.iter().any(evicts);
+        waits.then_some(Patience {
+            timeout: self.waiting.timeout,
+            settle: self.waiting.settle,
+        })
+    }
+
     async fn carry_out(
         &self,
         steps: &[Step],

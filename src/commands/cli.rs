@@ -1,5 +1,6 @@
 //! The command line as a whole.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
 use super::work::connect::failed;
 use super::work::events;
-use super::work::role::tell_role;
+use super::work::role::{RoleShown, tell_role};
 use super::{
     add, built, complete, completion, deescalate, describe, devices, escalate, explain, help, list,
     podresources, preview, remove, signal, snapshot, version, wait,
@@ -21,6 +22,8 @@ use super::{
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
+use crate::naming::nearest::nearest;
+use crate::naming::phrase::each_once;
 use crate::naming::words;
 use crate::output::{Printer, Repeated};
 
@@ -106,6 +109,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     };
     let misplaced = cli.misplaced_namespace();
     let contexts = cli.contexts(&surroundings);
+    let role = RoleShown::from(cli.global.show_role);
     let mut context = Context::new(&surroundings, &cli.global, cli.connection, repeated);
     context.connection.purpose = cli.command.purpose();
     let done = match (misplaced, contexts) {
@@ -119,7 +123,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         failure.print(&context.printer);
     }
     let status = events::end(&done, &context);
-    tell_role(done.err().as_ref(), &context);
+    tell_role(done.err().as_ref(), role, &context);
     status
 }
 
@@ -341,22 +345,41 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
     let matches = program
         .clone()
         .try_get_matches_from(arguments)
-        .map_err(by_meaning)?;
+        .map_err(|error| by_meaning(error, &program))?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, repeated(&program, &matches)))
 }
 
 /// The mistake with what was meant, where the word for a command is known from elsewhere: the command
-/// that is spelled most like it may do the opposite.
-fn by_meaning(mut error: clap::Error) -> clap::Error {
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(advice) = words::advice(word)
-    {
-        error.remove(ContextKind::SuggestedSubcommand);
+/// that is spelled most like it may do the opposite. Else with the commands that are spelled like it.
+fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let (advice, similar) = (words::advice(word), spelled_like(word, program));
+    error.remove(ContextKind::SuggestedSubcommand);
+    if let Some(advice) = advice {
         let advice = ContextValue::StyledStrs(vec![advice.into()]);
         error.insert(ContextKind::Suggested, advice);
+    } else if !similar.is_empty() {
+        let similar = ContextValue::Strings(similar);
+        error.insert(ContextKind::SuggestedSubcommand, similar);
     }
     error
+}
+
+/// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it
+/// stands for its command, and never for one that does something else.
+fn spelled_like(word: &str, program: &clap::Command) -> Vec<String> {
+    let commands = program.get_subcommands();
+    let names = commands.flat_map(|command| {
+        let name = command.get_name();
+        let all = command.get_all_aliases().chain([name]);
+        all.map(move |known| (known.to_owned(), name.to_owned()))
+    });
+    let names: BTreeMap<String, String> = names.collect();
+    let similar = nearest(word, names.keys().cloned());
+    each_once(similar.iter().filter_map(|known| names.get(known).cloned()))
 }
 
 /// Prints what clap has to say: help and version as results, mistakes as messages.
@@ -484,6 +507,20 @@ mod tests {
         assert!(told("drain").contains("`preview`"), "{}", told("drain"));
         for word in ["delet", "deleet", "untaint", "drop"] {
             assert!(!told(word).contains("'escalate'"), "{}", told(word));
+        }
+        for (word, meant, others) in [
+            ("escalte", "'escalate'", vec!["'delete'", "'remove'"]),
+            (
+                "delet",
+                "'remove'",
+                vec!["'delete'", "'escalate'", "'deescalate'"],
+            ),
+            ("creat", "'add'", vec!["'create'"]),
+        ] {
+            assert!(told(word).contains(meant), "{}", told(word));
+            for other in others {
+                assert!(!told(word).contains(other), "{}", told(word));
+            }
         }
         let words = ["kubectl-devicetaint", "delete", "x"].map(OsString::from);
         assert!(matches!(

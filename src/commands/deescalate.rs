@@ -16,13 +16,15 @@ use super::flags::source::VersionArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, stopped};
 use super::work::connect::{Live, connect_client, failed};
+use super::work::look::Look;
 use super::work::meant::meant;
+use super::work::rules_on::chosen_in;
 use super::work::scene::Scene;
 use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
 use crate::decide::broad::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::ending::of_parts;
-use crate::decide::{Chooser, Meant, RulePatch, Version};
+use crate::decide::{Chooser, Meant, RulePatch, RulesTyped, Version};
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -96,6 +98,17 @@ struct Reached {
     rules: Rules,
 }
 
+impl Reached {
+    /// The cluster with all that it has, or why that is not known.
+    fn live(&self) -> Result<Live, String> {
+        let served = self.served.as_ref().map_err(ToString::to_string)?;
+        Ok(Live {
+            client: self.client.clone(),
+            served: served.clone(),
+        })
+    }
+}
+
 pub(super) async fn run(args: DeescalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
     let work = args.deescalate(format, context);
@@ -108,11 +121,12 @@ impl DeescalateArgs {
         format: Option<Format>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let chooser = self.rules.chooser()?;
-        let reached = reach(&chooser, context).await?;
+        let typed = self.rules.typed();
+        let named = typed.chooser()?;
+        let reached = reach(named.as_ref(), context).await?;
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
-        let (found, user) = join(find(&chooser, &reached, context), user).await;
-        let (mut found, mut unread) = found?;
+        let (found, user) = join(self.find(&typed, &reached, context), user).await;
+        let (chooser, (mut found, mut unread)) = found?;
         // A failure that stands alone is told with all that it has, such as a role to ask for.
         let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
         let alone = is_alone.then(|| unread.pop()).flatten();
@@ -156,12 +170,12 @@ impl DeescalateArgs {
 
 /// Connects, and finds out at which version the server has rules: by discovery, or where that fails
 /// by asking for the rules themselves.
-async fn reach(chooser: &Chooser, context: &Context) -> Result<Reached, Failure> {
+async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<Reached, Failure> {
     let client = connect_client(context).await?;
     let (rules, served) = match discover(&client).await {
         Ok(served) => (Rules::new(&client, &served).map_err(failed)?, Ok(served)),
         Err(error) => {
-            let names = chooser.names().unwrap_or_default();
+            let names = chooser.and_then(Chooser::names).unwrap_or_default();
             match Rules::found_by(&client, &names).await {
                 Some(rules) => (rules, Err(failed(error))),
                 None => return Err(failed(error)),
@@ -205,6 +219,41 @@ async fn find(
 }
 
 impl DeescalateArgs {
+    /// The rules that are meant, as [`find`] finds them. Devices are looked at only where names do not say
+    /// which they are, and where they can be.
+    async fn find(
+        &self,
+        typed: &RulesTyped<'_>,
+        reached: &Reached,
+        context: &Context,
+    ) -> Result<(Chooser, (Meant, Vec<(String, Failure)>)), Failure> {
+        let mut by_name = None;
+        if let Some(chooser) = typed.chooser()? {
+            let found = find(&chooser, reached, context).await?;
+            // What is there is braked at once.
+            let is_enough = found.0.missing.is_empty() || !found.0.rules.is_empty();
+            if is_enough || typed.words().is_empty() {
+                return Ok((chooser, found));
+            }
+            by_name = Some((chooser, found));
+        }
+        let look = match (reached.live(), by_name) {
+            (Ok(live), found) => {
+                let look = Box::pin(Look::of(live, self.version.version())).await;
+                match (look, found) {
+                    (Ok(look), _) => look,
+                    (Err(_), Some(found)) => return Ok(found),
+                    (Err(failure), None) => return Err(failure),
+                }
+            }
+            (Err(_), Some(found)) => return Ok(found),
+            (Err(why), None) => return Err(Failure::new(ExitStatus::Failed, why)),
+        };
+        let (_, chooser) = chosen_in(typed, look, context).await?;
+        let found = find(&chooser, reached, context).await?;
+        Ok((chooser, found))
+    }
+
     async fn pull(
         &self,
         found: &[DeviceTaintRule],
@@ -270,12 +319,7 @@ async fn pending(
     evicting: &[DeviceTaintRule],
     version: Version,
 ) -> Result<String, String> {
-    let served = reached.served.as_ref().map_err(ToString::to_string)?;
-    let live = Live {
-        client: reached.client.clone(),
-        served: served.clone(),
-    };
-    let scene = Scene::of(live, version)
+    let scene = Scene::of(reached.live()?, version)
         .await
         .map_err(|failure| failure.to_string())?;
     let considered: Vec<ConsideredTaint> = evicting

@@ -5,9 +5,11 @@ use super::flags::output::PageArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::SourceArgs;
 use super::work::connect::Live;
+use super::work::history::histories as histories_of;
 use super::work::look::Look;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
+use super::work::rules_on::chosen_in;
 use crate::assess::Knowledge;
 use crate::cluster::{ClusterError, Told, eviction_events, rule_events};
 use crate::decide::released;
@@ -29,6 +31,13 @@ pub(super) struct DescribeArgs {
     #[command(flatten)]
     rules: RuleArgs,
 
+    /// What the rules have done: who was evicted when, and what became of them
+    ///
+    /// From events, which servers keep for an hour, from pods and what makes them. What cannot be seen any
+    /// more is said.
+    #[arg(long)]
+    history: bool,
+
     #[command(flatten)]
     source: SourceArgs,
 
@@ -44,13 +53,15 @@ Examples:
   # The rule that taints these devices
   kubectl devicetaint describe gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance
-
-  # What was it like when this was saved?
-  kubectl devicetaint describe drain-node-7 --from cluster.json.gz";
+";
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = args.rules.chooser()?;
+    let typed = args.rules.typed();
+    // What can be wrong without a cluster is found before it is asked.
+    typed.chooser()?;
     let look = Look::open(&args.source.source(), context).await?;
+    look.rules()?;
+    let (look, chooser) = Box::pin(chosen_in(&typed, look, context)).await?;
     let meant = chooser.meant(look.rules()?, look.now);
     let missing = meant.all_missing();
     if meant.rules.is_empty() {
@@ -81,10 +92,22 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
             impact: look.impact(std::slice::from_ref(considered)),
         })
         .collect();
-    let beside = Beside::of(&questions, &look).await;
-    let described = questions
-        .iter()
-        .map(|question| describe(question, &beside, &look));
+    let mut beside = Beside::of(&questions, &look).await;
+    let mut histories = Vec::new();
+    if args.history {
+        let (found, gaps) = Box::pin(histories_of(&meant.rules, &look)).await?;
+        histories = found;
+        let news = gaps.into_iter().filter(|gap| !beside.gaps.contains(gap));
+        beside.gaps.extend(news.collect::<Vec<_>>());
+    }
+    let mut histories = histories.into_iter();
+    let described = questions.iter().map(|question| {
+        let description = describe(question, &beside, &look);
+        match histories.next() {
+            Some(history) => description.with_history(history),
+            None => description,
+        }
+    });
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, look.aside(), args.output.wanted(), context)?;
     missing.map_or(Ok(status), Err)

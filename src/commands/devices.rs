@@ -10,9 +10,9 @@ use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
 use super::work::clusters;
 use super::work::events::{self, Results};
-use super::work::follow::{Question, answer, answer_once, follow};
+use super::work::follow::{Question, answer, follow};
 use super::work::look::{Aside, Look};
-use super::work::present::present;
+use super::work::present::{page, present};
 use super::work::wanted::Wanted;
 use crate::assess::Basis;
 use crate::cluster::Detail;
@@ -20,12 +20,15 @@ use crate::decide::choice::{
     self, Ambiguous, Picker, Picks, Shown, Typed, hardware_among, refuse_empty_names,
     refuse_unknown_attributes,
 };
+use crate::decide::identity::Hardware;
 use crate::decide::narrowing::Narrowing;
 use crate::decide::released;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
-use crate::report::{AttributeColumns, DeviceReport};
+use crate::render::{Format, render};
+use crate::report::device_changes::changes;
+use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, and the claims and pods that use them
 ///
@@ -35,7 +38,7 @@ use crate::report::{AttributeColumns, DeviceReport};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any; default: all
+    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by UUID, serial or PCI address; default: all
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
 
@@ -72,7 +75,13 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Output")]
     show_attributes: bool,
 
-    /// List again whenever something is different
+    /// A line for each node, with how many devices it has; default: where a terminal has too few lines for all
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
+    summary: Option<bool>,
+
+    /// Go on, and print what changes
+    ///
+    /// Tables are followed by a line for each change with its time; other formats are printed again.
     #[arg(short, long, help_heading = "Devices")]
     watch: bool,
 
@@ -91,8 +100,8 @@ Examples:
   # All devices of a node
   kubectl devicetaint devices --node node-7
 
-  # Which models there are, and what is on them
-  kubectl devicetaint devices --columns model,memory --allocated
+  # How many are free on each node
+  kubectl devicetaint devices --summary
 
   # What could be tainted without hitting anybody
   kubectl devicetaint devices gpu.example.com --free -o name";
@@ -130,7 +139,10 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         }
         return follow(&question, look, wanted, context).await;
     }
-    let status = answer_once(&question, look, wanted, context).await?;
+    let (report, aside) = answer(&question, look).await?;
+    let (report, hint) = args.fitted(report, wanted, context)?;
+    let status = present(&report, &aside, wanted, context)?;
+    let hints = hints.into_iter().chain(hint);
     if unknown {
         none_known_as_free(wanted, context)?;
     }
@@ -152,8 +164,31 @@ impl DevicesArgs {
     }
 
     /// The arguments that name hardware, and all others.
-    fn hardware(&self) -> (Vec<(String, String)>, Vec<String>) {
+    fn hardware(&self) -> (Vec<Hardware>, Vec<String>) {
         hardware_among(&self.devices, &self.picks.identity_attributes)
+    }
+
+    /// The report in the lines that were asked for, or that a terminal has room for, and how to see the rest.
+    fn fitted(
+        &self,
+        report: DeviceReport,
+        wanted: Wanted,
+        context: &Context,
+    ) -> Result<(DeviceReport, Option<String>), Failure> {
+        let rows = context.height.filter(|_| {
+            wanted.format == Format::Table && self.summary.is_none() && !report.has_columns()
+        });
+        let Some(rows) = rows else {
+            return Ok((report, None));
+        };
+        let shown = render(&report, page(wanted, context))?.lines().count();
+        // The line that asks for the next command is one of the terminal's.
+        if shown < usize::from(rows) {
+            return Ok((report, None));
+        }
+        let hint = "a line for each device: `kubectl devicetaint devices --summary=false`, and with --node NODE those of a node";
+        let report = report.with_lines(DeviceLines::Nodes);
+        Ok((report, Some(hint.to_owned())))
     }
 
     fn columns(&self) -> AttributeColumns {
@@ -169,10 +204,23 @@ impl DevicesArgs {
         shown: Shown,
         context: &Context,
     ) -> Result<(Look, Listed, Vec<String>), Failure> {
-        let picks = Picks {
+        let mut picks = Picks {
             identities: self.hardware().0,
             ..self.picks.picks(context.namespace.as_deref())
         };
+        // Read at once: slices that are read again are another round of questions.
+        let columns = self.columns();
+        let asks = !picks.identities.is_empty() || self.free || !columns.is_empty();
+        let wanted = if asks {
+            Detail::Attributes
+        } else {
+            Detail::Names
+        };
+        let look = Look::open_for(&self.source.source(), context, wanted).await?;
+        let look = look.identifying(&self.picks.identity_attributes);
+        let (look, numbers) = look.numbers_among(&shown).await?;
+        let shown = shown.without(&numbers);
+        picks.identities.extend(numbers);
         // A node that has no devices has an empty list, and chooses nothing from what is chosen otherwise.
         let beside_it = Picks {
             node: None,
@@ -181,14 +229,6 @@ impl DevicesArgs {
         let is_alone = Picker::parse(&beside_it)?.is_none();
         let node = picks.node.clone().filter(|_| is_alone);
         let picker = Picker::parse(if is_alone { &beside_it } else { &picks })?;
-        let columns = self.columns();
-        // Read at once: slices that are read again are another round of questions.
-        let wanted = if self.free || !columns.is_empty() {
-            Detail::Attributes
-        } else {
-            Detail::Names
-        };
-        let look = Look::open_for(&self.source.source(), context, wanted).await?;
         let look = look.with_attributes_for(picker.as_ref()).await?;
         refuse_unknown_attributes(&columns.names, &look.reading)?;
         let picked = match &picker {
@@ -224,7 +264,16 @@ impl DevicesArgs {
         });
         let hints = notes.chain(idle).chain(bare);
         let hints = hints.collect();
-        Ok((look, Listed { narrowing, columns }, hints))
+        let lines = match self.summary {
+            Some(true) => DeviceLines::Nodes,
+            Some(false) | None => DeviceLines::Devices,
+        };
+        let listed = Listed {
+            narrowing,
+            columns,
+            lines,
+        };
+        Ok((look, listed, hints))
     }
 }
 
@@ -232,6 +281,7 @@ impl DevicesArgs {
 struct Listed {
     narrowing: Narrowing,
     columns: AttributeColumns,
+    lines: DeviceLines,
 }
 
 impl Question for Listed {
@@ -247,13 +297,18 @@ impl Question for Listed {
         !self.columns.is_empty() || self.narrowing.free
     }
 
+    fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {
+        Some(changes(before, now))
+    }
+
     fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.narrowing.keep(&mut inventory, basis);
         let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
         let rules = &basis.reading.snapshot.rules;
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .with_warnings(&released::warnings(rules, Some(&listed)));
+            .with_warnings(&released::warnings(rules, Some(&listed)))
+            .with_lines(self.lines);
         if self.columns.is_empty() {
             return report;
         }

@@ -1,7 +1,5 @@
 //! `escalate`: let rules do more.
 
-use std::time::Duration;
-
 use clap::ValueEnum;
 use jiff::Timestamp;
 
@@ -11,6 +9,7 @@ use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
+use super::flags::waiting::WaitingArgs;
 use super::work::accounts::accounted;
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::consent::{Passed, Safety, take_risk};
@@ -24,14 +23,13 @@ use crate::decide::identity::{OtherHardware, refuse_other_hardware};
 use crate::decide::ledger::Wish as Planned;
 use crate::decide::others::{note_users, others};
 use crate::decide::policy::Asked;
+use crate::decide::rules_on::refuse_several;
 use crate::decide::{Escalation, Me, RuleChange, RulePatch, Wish, escalate, standing};
 use crate::engine::ConsideredTaint;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Uid};
-use crate::naming::duration::parse_duration;
 use crate::render::Format;
-use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::staying::staying_line;
 
@@ -66,17 +64,8 @@ pub(super) struct EscalateArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 
-    /// Wait until everybody is gone whom it evicts
-    #[arg(long, help_heading = "Wait")]
-    wait: bool,
-
-    /// How long to wait, such as 30s or 5m
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
-    timeout: Duration,
-
-    /// How long nobody may be left before that counts
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, help_heading = "Wait")]
-    settle: Duration,
+    #[command(flatten)]
+    waiting: WaitingArgs,
 
     /// What becomes of the rules when the time is over
     #[arg(
@@ -164,11 +153,14 @@ impl EscalateArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let chooser = self.rules.chooser()?;
+        let typed = self.rules.typed();
+        typed.chooser()?;
         let safety = self.safety.prepare()?;
         let to = Effect::from(self.to);
         let scene = Scene::open(self.version.version(), context).await?;
+        let (scene, chooser) = scene.chosen(&typed, context).await?;
         let meant = scene.meant(&chooser).await?;
+        refuse_several(typed.hardware_alone(), &meant.rules)?;
         if let Some(failure) = meant.all_missing() {
             return Err(failure);
         }
@@ -225,7 +217,9 @@ impl EscalateArgs {
         };
         let considered = considered_at(scene.look.now);
         let report = scene.report(&considered, &safety.guards).await?;
-        self.refuse_too_short(&report, scene.look.now)?;
+        if self.would_wait() {
+            standing::refuse_too_short(&report, self.patience(), scene.look.now)?;
+        }
         let concerns = concerns(&wish.open, scene).await;
         let changes = wish.open.iter().map(|rule| RuleChange::to(rule, &to));
         let changes: Vec<RuleChange> = changes.collect();
@@ -310,7 +304,7 @@ impl EscalateArgs {
 
     /// As [`EscalateArgs::waits`], were it no dry run: those are refused what the real run would be.
     fn would_wait(&self) -> bool {
-        self.wait && Effect::from(self.to) == Effect::NoExecute
+        self.waiting.wait && Effect::from(self.to) == Effect::NoExecute
     }
 
     async fn wait(
@@ -350,7 +344,7 @@ impl EscalateArgs {
             Ending::NotReleased(left) => return Err(standing::not_seen_released(&left)),
             Ending::TimedOut(left) => left,
         };
-        let failure = timed_out(self.timeout, &left);
+        let failure = timed_out(self.waiting.timeout, &left);
         match self.on_timeout {
             OnTimeout::Keep => {
                 let failure = failure.hint(if wish.open.is_empty() {
@@ -371,20 +365,8 @@ impl EscalateArgs {
 
     fn patience(&self) -> Patience {
         Patience {
-            timeout: self.timeout,
-            settle: self.settle,
-        }
-    }
-
-    /// A wait that is over before the last pod is due could only end badly: that is said before the
-    /// first is evicted.
-    fn refuse_too_short(&self, report: &ImpactReport, now: Timestamp) -> Result<(), Failure> {
-        let last = report.summary.last_eviction;
-        let last = last.filter(|_| self.would_wait());
-        let shortfall = last.and_then(|last| self.patience().shortfall(last.0, now));
-        match shortfall {
-            Some(short) => Err(standing::too_short(&short, self.patience())),
-            None => Ok(()),
+            timeout: self.waiting.timeout,
+            settle: self.waiting.settle,
         }
     }
 

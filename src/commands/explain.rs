@@ -8,6 +8,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::output::PageArgs;
 use super::flags::picks::PickArgs;
 use super::flags::source::SourceArgs;
+use super::work::history::histories;
 use super::work::look::Look;
 use super::work::present::present;
 use super::work::source;
@@ -20,8 +21,8 @@ use crate::decide::subjects::{
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName, ObjectName,
-    Pod, Snapshot,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, Kind, Namespace, NamespacedName,
+    ObjectName, Pod, Snapshot,
 };
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
@@ -41,7 +42,7 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, device/DRIVER/POOL/DEVICE or rule/NAME, then DEVICE and TAINT
+    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME, then DEVICE and TAINT
     ///
     /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and what `-o name` prints. A pod's name alone is looked for in
     /// --namespace, and in all namespaces without it. What comes behind it without a type is a taint that is
@@ -122,6 +123,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let manifests = source::manifests(&args.filename).await?;
     let manifests: Vec<DeviceTaintRule> = manifests.into_iter().map(|(rule, _)| rule).collect();
     let rules_alone = args.labels.is_none()
+        && subjects.hardware.is_empty()
         && subjects
             .named
             .iter()
@@ -141,7 +143,20 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     }
     let found = find(&subjects, &args, &mut look, context).await?;
     let look = with_everything(look, &found).await?;
-    let (explained, gaps) = explain(&found, &supposed, &look)?;
+    let (mut explained, mut gaps) = explain(&found, &supposed, &look)?;
+    if !found.rules.is_empty() {
+        let (histories, unread) = Box::pin(histories(&found.rules, &look)).await?;
+        // Rules are explained last.
+        let rules = explained.iter_mut().rev().zip(histories.iter().rev());
+        let evicts = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
+        for ((explained, history), rule) in rules.zip(found.rules.iter().rev()) {
+            // A rule that never evicted anybody has no history.
+            if !history.evicted.is_empty() || evicts(&rule) {
+                explained.add_history(history);
+            }
+        }
+        gaps.extend(unread);
+    }
     let answer = Explanation::new(explained, &gaps, &look.basis());
     present(&answer, look.aside(), args.output.wanted(), context)
 }
@@ -172,6 +187,10 @@ async fn find(
     context: &Context,
 ) -> Result<Found, Failure> {
     let mut found = Found::default();
+    if !subjects.hardware.is_empty() {
+        *look = Box::pin(look.clone().with_attributes(&[])).await?;
+        found.devices = look.devices_with(&subjects.hardware)?;
+    }
     for subject in &subjects.named {
         match subject {
             Subject::Device(id) => found.devices.push(id.clone()),
@@ -193,7 +212,12 @@ async fn find(
                     (Some(_), true) => return Err(ambiguous(name)),
                     (Some(rule), false) => found.rules.push(rule),
                     (None, true) => {}
-                    (None, false) => return Err(neither(name, &look.reading)),
+                    (None, false) => match look.by_number(name).await? {
+                        devices if devices.is_empty() => {
+                            return Err(neither(name, &look.reading));
+                        }
+                        devices => found.devices.extend(devices),
+                    },
                 }
             }
         }

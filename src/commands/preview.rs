@@ -44,7 +44,7 @@ use crate::report::change::DryRun;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
-    /// DRIVER/POOL/DEVICE, and a taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint KEY[=VALUE][:EFFECT]
     ///
     /// `*` in the place of driver, pool or device stands for any. Without a taint that of a stranger is
     /// assumed, which only tolerations of everything tolerate, with effect NoExecute.

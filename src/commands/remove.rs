@@ -14,23 +14,21 @@ use super::work::connect::{Live, connect};
 use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::look::Look;
-use super::work::meant::{meant, time_of};
+use super::work::rules_on::meant_on;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
 use crate::cluster::user_name;
 use crate::decide::broad::{Agreed, set_back};
-use crate::decide::choice::{Picker, Picks, hardware_among};
-use crate::decide::chooser::{Absence, devices_among};
-use crate::decide::identity::{Noted, made_for};
+use crate::decide::chooser::Absence;
+use crate::decide::identity::Noted;
 use crate::decide::others::{note_users, others};
 use crate::decide::outcomes::held_line;
-use crate::decide::{Chooser, Me, Meant, RuleChange, Ways, released, removal, rule_change};
+use crate::decide::{Chooser, Me, Meant, RuleChange, RulesTyped, Ways, released, removal, rule_change};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule};
-use crate::naming::device;
+use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::parse_batch;
 use crate::render::Format;
@@ -139,23 +137,12 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let picker = Picker::parse(&Picks {
-            identities: self.hardware().0,
-            ..self.picks.picks(context.namespace.as_deref())
-        })?;
-        let named = match &picker {
-            None => Some(self.chooser(&self.rules.ways())?),
-            Some(_) => None,
-        };
+        let typed = self.typed(context);
+        typed.chooser()?;
         let live = connect(context).await?;
-        let chooser = match (named, &picker) {
-            (Some(chooser), _) => chooser,
-            (None, picker) => self.picked(picker.as_ref(), &live, context).await?,
-        };
         let rules = live.rules()?;
-        let now = time_of(&chooser, &live)?;
-        let mut found = meant(&chooser, &rules, now, context).await?;
-        if picker.is_some() && !found.rules.is_empty() {
+        let (chooser, mut found) = meant_on(&typed, &live, self.version.version(), context).await?;
+        if typed.chooser()?.is_none() && !found.rules.is_empty() {
             // Of devices that were not named one by one, not every one has to be tainted.
             found.missing.clear();
         }
@@ -209,74 +196,14 @@ impl RemoveArgs {
         }
     }
 
-    /// The targets that name hardware, and all others.
-    fn hardware(&self) -> (Vec<(String, String)>, Vec<String>) {
-        let targets = self.rules.ways().targets;
-        hardware_among(targets, &self.picks.identity_attributes)
-    }
-
-    fn chooser(&self, ways: &Ways<'_>) -> Result<Chooser, Failure> {
-        Chooser::parse(&Ways {
+    /// What was typed to mean rules.
+    fn typed(&self, context: &Context) -> RulesTyped<'_> {
+        let ways = Ways {
             expired: self.expired,
             all: self.all,
-            ..*ways
-        })
-    }
-
-    /// The rules of devices that are chosen by what they are: of each by its name, with the taint that
-    /// was named.
-    async fn picked(
-        &self,
-        picker: Option<&Picker>,
-        live: &Live,
-        context: &Context,
-    ) -> Result<Chooser, Failure> {
-        let Some(picker) = picker else {
-            return self.chooser(&self.rules.ways());
+            ..self.rules.ways()
         };
-        let ways = self.rules.ways();
-        let (named, mut targets) = devices_among(&self.hardware().1)?;
-        let look = Look::of(live.clone(), self.version.version()).await?;
-        let look = look.with_attributes_for(Some(picker)).await?;
-        let picked = picker.resolve(&look.reading, &[&named], &look.semantics);
-        let rules = look.rules().unwrap_or_default();
-        let noted = if picker.is_by_hardware_alone() && named.is_empty() {
-            made_for(rules, picker.identities())
-        } else {
-            Vec::new()
-        };
-        let now: Vec<DeviceSelector> = match picked {
-            Ok(picked) => {
-                picked.refuse_ambiguous()?;
-                for note in &picked.notes {
-                    context.printer.note(note);
-                }
-                picked
-                    .devices
-                    .into_iter()
-                    .map(DeviceSelector::from)
-                    .collect()
-            }
-            // What nobody publishes any more was something once.
-            Err(failure) if noted.is_empty() => return Err(failure),
-            Err(failure) => {
-                let text = format!("{failure} now: its rules are those that note it");
-                context.printer.note(&text);
-                Vec::new()
-            }
-        };
-        let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
-        let devices = if now.is_empty() {
-            before.map(device::format).collect::<Vec<_>>()
-        } else {
-            now.iter().map(device::format).collect()
-        };
-        targets.extend(devices);
-        let chooser = self.chooser(&Ways {
-            targets: &targets,
-            ..ways
-        })?;
-        Ok(chooser.of_hardware(&now, &noted, rules))
+        RulesTyped::new(ways, self.picks.picks(context.namespace.as_deref()))
     }
 
     /// One failure for all that is not there, unless that is fine.

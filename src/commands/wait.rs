@@ -16,12 +16,15 @@ use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{SaidNode, Verifier};
 use super::work::kubelet_node::Trust;
 use super::work::look::Look;
-use super::work::meant::meant;
+use super::work::recover::Recover;
+use super::work::rules_on::meant_on;
 use super::work::wait::{Ending, Wait, Waited, timed_out};
 use crate::cluster::Detail;
+use crate::decide::choice::Picks;
 use crate::decide::chooser::Absence;
 use crate::decide::places::Places;
-use crate::decide::{Chooser, Ways, standing};
+use crate::decide::recovery::gone_rule;
+use crate::decide::{Chooser, RulesTyped, Ways, standing};
 use crate::engine;
 use crate::engine::ConsideredTaint;
 use crate::engine::holders::staying;
@@ -32,10 +35,11 @@ use crate::model::{DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
+use crate::report::WaitReport;
 use crate::report::staying::{StayingPod, staying_line};
 use crate::report::wait::Left;
 
-/// Wait until rules have evicted, their devices are idle, the controller has seen them, or they are gone
+/// Wait until rules have evicted, their devices are idle, the controller has seen them, they are gone, or workloads have recovered
 ///
 /// Evicted means: the controller says so about the rule as it is now, no affected pod is left, not
 /// even a terminating one, and it stays so for --settle. Pods that tolerate the taint stay, and are named. Idle
@@ -45,9 +49,9 @@ use crate::report::wait::Left;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name, or devices and the KEY of their taint
+    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
     ///
-    /// Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
+    /// Hardware alone means the rules on exactly it, and those that were made for it. Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -56,7 +60,11 @@ pub(super) struct WaitArgs {
     selector: Option<LabelSelector>,
 
     /// What to wait for
-    #[arg(long = "for", value_enum, value_name = "evicted|idle|observed|deleted")]
+    #[arg(
+        long = "for",
+        value_enum,
+        value_name = "evicted|idle|observed|deleted|recovered"
+    )]
     what: What,
 
     /// How long to wait, such as 30s or 5m
@@ -105,8 +113,11 @@ Examples:
   # Until no pod uses the devices any more, evicted or not
   kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
 
-  # On the node: until its kubelet has given the devices back, too
+  # On the node: until all pods are gone, and its kubelet has the devices back
   kubectl devicetaint wait drain-node-7 --for evicted --verify-node
+
+  # Until what it evicted runs again, also after the rule was removed
+  kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m
 
   # Until the controller has said whom a rule with effect None would hit
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
@@ -121,22 +132,26 @@ enum What {
     Observed,
     /// It is gone
     Deleted,
+    /// The workloads whose pods it evicted have as many ready pods as they want
+    Recovered,
 }
 
-impl From<What> for Goal {
-    fn from(what: What) -> Self {
-        match what {
-            What::Evicted => Self::Evicted,
-            What::Idle => Self::Idle,
-            What::Observed => Self::Observed,
-            What::Deleted => Self::Deleted,
+impl What {
+    /// What is waited for of rules; nothing where it is of workloads.
+    fn goal(self) -> Option<Goal> {
+        match self {
+            Self::Evicted => Some(Goal::Evicted),
+            Self::Idle => Some(Goal::Idle),
+            Self::Observed => Some(Goal::Observed),
+            Self::Deleted => Some(Goal::Deleted),
+            Self::Recovered => None,
         }
     }
 }
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chooser = args.chooser()?;
-    let goal = Goal::from(args.what);
+    let typed = args.typed();
+    typed.chooser()?;
     let again = || vec!["run the same command again to wait on".to_owned()];
     context.ledger.advise(again());
     let results = if args.is_data() {
@@ -150,7 +165,10 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     let end = began.checked_add(args.timeout).unwrap_or(began);
     let verifier = args.verifier(end, context).await?;
     let live = connect(context).await?;
-    let found = args.find(&chooser, &live, context).await?;
+    let Some(goal) = args.what.goal() else {
+        return Box::pin(args.recovered(&typed, live, stdout, context)).await;
+    };
+    let found = args.find(&typed, &live, context).await?;
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
@@ -208,12 +226,55 @@ fn places_of(rules: &[DeviceTaintRule], look: &Look) -> Places {
 }
 
 impl WaitArgs {
-    fn chooser(&self) -> Result<Chooser, Failure> {
-        Chooser::parse(&Ways {
+    /// Waits until the workloads have recovered whose pods the rules evicted. A rule that is gone is known by its
+    /// name alone: what was evicted in the last hour may have been its doing.
+    async fn recovered(
+        &self,
+        typed: &RulesTyped<'_>,
+        live: Live,
+        stdout: Stdout,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let version = self.version.version();
+        let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
+        // A rule of certain devices is known by another name, where it is there.
+        let is_by_name = matches!(chooser, Chooser::Names(_)) || found.rules.is_empty();
+        let names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
+        if found.rules.is_empty() && names.is_empty() {
+            return Err(found
+                .all_missing()
+                .unwrap_or_else(|| Failure::new(ExitStatus::Failed, "no rule has these labels")));
+        }
+        let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
+        let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
+        for name in gone {
+            context.printer.note(&format!(
+                "rule {name} is gone: all pods that taints evicted are waited for, as far as events tell of them"
+            ));
+            found.rules.push(gone_rule(&name));
+        }
+        let look = Look::of(live.clone(), version).await?;
+        let wait = Recover {
+            rules: &found.rules,
+            patience: self.patience(),
+        };
+        let report = wait.wait(look, context).await?;
+        live.tell(&context.printer);
+        let status = if report.met {
+            Ok(ExitStatus::Success)
+        } else {
+            Err(timed_out(self.timeout, &report.left))
+        };
+        self.print(&report, stdout, status, context)
+    }
+
+    fn typed(&self) -> RulesTyped<'_> {
+        let ways = Ways {
             targets: &self.targets,
             selector: self.selector.as_ref(),
             ..Ways::default()
-        })
+        };
+        RulesTyped::new(ways, Picks::default())
     }
 
     /// The kubelet whose word counts too, if so.
@@ -221,7 +282,7 @@ impl WaitArgs {
         let Some(socket) = &self.verify_node else {
             return Ok(None);
         };
-        if !Goal::from(self.what).is_about_pods() {
+        if !self.what.goal().is_some_and(Goal::is_about_pods) {
             return Err(Failure::usage(
                 "--verify-node goes with --for evicted and --for idle only",
             ));
@@ -310,13 +371,12 @@ impl WaitArgs {
     /// The rules that are meant and there. What was never there is a mistake, and not gone.
     async fn find(
         &self,
-        chooser: &Chooser,
+        typed: &RulesTyped<'_>,
         live: &Live,
         context: &Context,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        // No way to mean rules for a wait depends on the time.
-        let now = jiff::Timestamp::UNIX_EPOCH;
-        let mut found = meant(chooser, &live.rules()?, now, context).await?;
+        let version = self.version.version();
+        let (_, mut found) = meant_on(typed, live, version, context).await?;
         let absence = if self.ignore_not_found {
             Absence::Ignored
         } else {
@@ -352,12 +412,22 @@ impl WaitArgs {
             Ending::TimedOut(left) => Err(timed_out(self.timeout, &left)),
             Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
         };
+        self.print(&report, stdout, status, context)
+    }
+
+    fn print(
+        &self,
+        report: &WaitReport,
+        stdout: Stdout,
+        status: Result<ExitStatus, Failure>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
         if stdout == Stdout::Free && (status.is_ok() || self.is_data()) {
             let page = Page {
                 format: self.output,
                 width: context.width,
             };
-            context.printer.emit(&render(&report, page)?)?;
+            context.printer.emit(&render(report, page)?)?;
         }
         status
     }

@@ -34,6 +34,13 @@ pub fn ending(
         );
         return Err(unsaid.into_iter().fold(failure, Failure::hint));
     }
+    let unanswered = answer.unanswered();
+    if !unanswered.is_empty() {
+        return Err(Failure::new(
+            ExitStatus::Incomplete,
+            format!("no answer from {}", unanswered.join(", ")),
+        ));
+    }
     let incomplete = answer.incomplete();
     if strictness == Strictness::Lenient || incomplete.is_empty() {
         return Ok(ExitStatus::Success);
@@ -79,6 +86,7 @@ mod tests {
     struct Told {
         incomplete: Vec<Incomplete>,
         refusal: Option<String>,
+        unanswered: Vec<&'static str>,
     }
 
     impl View for Told {
@@ -107,6 +115,26 @@ mod tests {
         fn refusal(&self) -> Option<String> {
             self.refusal.clone()
         }
+
+        fn unanswered(&self) -> Vec<&str> {
+            self.unanswered.clone()
+        }
+    }
+
+    #[test]
+    fn one_of_several_that_gives_no_answer_is_an_incomplete_one() {
+        let ended = |refusal: Option<&str>| {
+            let told = Told {
+                refusal: refusal.map(str::to_owned),
+                unanswered: vec!["prod-eu"],
+                ..Told::default()
+            };
+            ending(&told, Vec::new(), Strictness::Lenient).unwrap_err()
+        };
+        let failure = ended(None);
+        assert_eq!(failure.status(), ExitStatus::Incomplete);
+        assert_eq!(failure.to_string(), "no answer from prod-eu");
+        assert_eq!(ended(Some("guard tripped")).status(), ExitStatus::Refused);
     }
 
     fn code(incomplete: bool, refused: bool, form: Form, strict: bool) -> u8 {
@@ -118,6 +146,7 @@ mod tests {
         let told = Told {
             incomplete: incomplete.then_some(gap).into_iter().collect(),
             refusal: refused.then(|| "guard tripped".to_owned()),
+            unanswered: Vec::new(),
         };
         let unsaid = match form {
             Form::NamesAlone => told.missing_from_names(),

@@ -8,6 +8,7 @@
 //! | Which clusters are asked? | [`mod@contexts`] |
 //! | Which rules are there? | [`known`] |
 //! | Which rules are meant? | [`chooser`] |
+//! | Which rules are meant by the hardware that they taint? | [`rules_on`] |
 //! | Which devices are meant? | [`choice`] |
 //! | What is explained? | [`subjects`] |
 //! | Which of them are listed? | [`narrowing`] |
@@ -26,6 +27,7 @@
 //! | Who sends it, as rules note it? | [`writer`] |
 //! | Who is left of those that rules evict? | [`leaving`] |
 //! | Where does a wait stand? | [`standing`] |
+//! | Have workloads recovered from evictions? | [`mod@recovery`] |
 //! | As which version is a cluster understood? | [`version`] |
 //! | How does a command end that has given an answer? | [`mod@ending`] |
 //! | What was changed, for whoever interrupts a command? | [`ledger`] |
@@ -58,9 +60,11 @@ pub mod places;
 pub mod policy;
 pub mod publish;
 pub mod question;
+pub mod recovery;
 pub mod released;
 pub mod risk;
 pub mod rule_change;
+pub mod rules_on;
 pub mod standing;
 pub mod subjects;
 #[cfg(test)]
@@ -72,7 +76,7 @@ pub use add::{Existing, Step, Terms, add};
 pub use broad::removal;
 pub use chooser::{Chooser, Meant, Ways};
 pub use conflict::{Meanwhile, conflict};
-pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
+pub use consent::{Agreement, Consented, Wish, consent, in_a_row, still_agreed};
 pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};
@@ -84,6 +88,7 @@ pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use question::Question;
 pub use rule_change::RuleChange;
+pub use rules_on::{RulesOn, RulesTyped};
 pub use subjects::Subjects;
 pub use version::Version;
 pub use writer::Writer;

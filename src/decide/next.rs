@@ -22,7 +22,7 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Reading};
 use crate::naming::device;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
-use crate::report::life::after_add;
+use crate::report::life::{after_add, before_eviction};
 
 /// What was typed beside devices and taint, and holds for the next command too.
 #[derive(Clone, Copy, Debug)]
@@ -151,8 +151,13 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     }
     let steps = add(drafts, rules, &terms)?;
     if !steps.iter().any(Step::is_open) {
-        let names = steps.iter().map(|step| step.draft().name.clone());
-        return escalation(&names.collect::<Vec<_>>(), looked, kept);
+        let names: Vec<String> = steps.iter().map(|step| step.draft().name.clone()).collect();
+        let keeps_off = |step: &Step| step.draft().taint.effect == Effect::NoSchedule;
+        if steps.iter().all(keeps_off) {
+            let line = after_add(&names.join(" "), &Effect::NoSchedule);
+            return Ok(Next::Command(line));
+        }
+        return escalation(&names, looked, kept);
     }
     let effects: Vec<&Effect> = steps
         .iter()
@@ -224,14 +229,11 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
     let rules: Vec<DeviceTaintRule> = rules.filter(is_meant).cloned().collect();
     let evicting = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
     let (done, open): (Vec<_>, Vec<_>) = rules.iter().partition(evicting);
-    let least = open.first().map(|rule| &rule.taint.effect);
-    let mut words = vec![after_add(
-        &names.join(" "),
-        least.unwrap_or(&Effect::NoExecute),
-    )];
+    let names = names.join(" ");
     if open.is_empty() {
-        return Ok(Next::Command(words.remove(0)));
+        return Ok(Next::Command(after_add(&names, &Effect::NoExecute)));
     }
+    let mut words = vec![before_eviction(&names)];
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
     let facts = (looked.reading, looked.semantics);
     if refuse_other_hardware(&open, facts, OtherHardware::Refused).is_err() {

@@ -6,9 +6,8 @@ use std::path::Path;
 use crate::engine::DeviceState;
 use crate::error::Failure;
 use crate::model::{DeviceId, NodeName, Pod};
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
-use crate::report::life::few;
 
 /// The nodes of devices, with how many are on each; devices that belong to no node, or of which nothing is published,
 /// are on those of the pods that use them.

@@ -1,9 +1,12 @@
 //! What is the case with rules that are waited for, for whoever has to go on from there?
 
+use jiff::Timestamp;
+
 use crate::engine::settle::{Never, Patience, Shortfall};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap};
 use crate::naming::age::human_duration;
+use crate::report::ImpactReport;
 use crate::report::wait::Left;
 
 use super::conflict::changed_by;
@@ -123,6 +126,22 @@ pub fn not_seen_released(left: &[Left]) -> Failure {
     failure.hint(
         "ask the node's kubelet, on the node: kubectl devicetaint podresources check --node NODE",
     )
+}
+
+/// Refuses a change that is waited for where the wait is over before the last pod of the `report` is due: it
+/// could only end badly, which is said before the first pod is evicted.
+///
+/// # Errors
+///
+/// When the time is too short.
+pub fn refuse_too_short(
+    report: &ImpactReport,
+    patience: Patience,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let last = report.summary.last_eviction;
+    let shortfall = last.and_then(|last| patience.shortfall(last.0, now));
+    shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))
 }
 
 /// A change whose evictions cannot be over in the time that may be waited; nothing was changed yet.

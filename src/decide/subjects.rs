@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::choice::{no_such_device, wrong_name};
+use crate::decide::choice::{Picker, Picks, no_such_device, wrong_name};
+use crate::decide::identity::Hardware;
+use crate::decide::identity::hardware::may_be_number;
+use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source,
@@ -18,6 +21,8 @@ use crate::naming::rule::qualified;
 pub struct Subjects {
     /// What is explained, each once.
     pub named: Vec<Subject>,
+    /// Devices that are explained, by the numbers of their hardware.
+    pub hardware: Vec<Hardware>,
     /// Everything else: devices and a taint that are asked about.
     pub rest: Vec<String>,
 }
@@ -34,9 +39,14 @@ impl Subjects {
         let arguments = with_types(arguments)?;
         let mut subjects = Self {
             named: Vec::new(),
+            hardware: Vec::new(),
             rest: Vec::new(),
         };
         for (place, text) in arguments.iter().enumerate() {
+            if let Some(hardware) = hardware(text, place, labels) {
+                subjects.hardware.push(hardware);
+                continue;
+            }
             let subject = match Subject::typed(text) {
                 Some(typed) => typed.map_err(wrong_name)?,
                 None if place == 0 && labels.is_none() && !text.contains(['=', ':']) => {
@@ -51,13 +61,52 @@ impl Subjects {
                 subjects.named.push(subject);
             }
         }
-        if subjects.named.is_empty() && labels.is_none() {
+        let is_empty = subjects.named.is_empty() && subjects.hardware.is_empty();
+        if is_empty && labels.is_none() {
             return Err(Failure::usage("nothing to explain: what is it about?")
-                .hint("name a pod as pod/NAME -n NAMESPACE, a device as device/DRIVER/POOL/DEVICE, or a rule as rule/NAME")
+                .hint("name a pod as pod/NAME -n NAMESPACE, a device as device/DRIVER/POOL/DEVICE or by its UUID, serial number or PCI address, or a rule as rule/NAME")
                 .hint("list what there is with `kubectl devicetaint devices` and `kubectl devicetaint list`"));
         }
         Ok(subjects)
     }
+}
+
+/// The hardware that an argument explains: with the type of devices before it, or the first without one.
+fn hardware(text: &str, place: usize, labels: Option<&LabelSelector>) -> Option<Hardware> {
+    let typed = text
+        .strip_prefix("device/")
+        .or_else(|| text.strip_prefix("devices/"));
+    let bare = (place == 0 && labels.is_none()).then_some(text);
+    let number = typed.or(bare)?;
+    Hardware::parse(number, &[]).or_else(|| {
+        let is_word = typed.is_some() && may_be_number(number);
+        is_word.then(|| Hardware::bare(number))
+    })
+}
+
+/// The devices that have this hardware's number; `more` are attributes that identify it beside those that are
+/// known.
+///
+/// # Errors
+///
+/// When none has, or several have that are not parts of the same hardware.
+pub fn devices_with(
+    hardware: &[Hardware],
+    more: &[String],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<Vec<DeviceId>, Failure> {
+    let picker = Picker::parse(&Picks {
+        identities: hardware.to_vec(),
+        identity_attributes: more.to_vec(),
+        ..Picks::default()
+    })?;
+    let Some(picker) = picker.filter(Picker::chooses) else {
+        return Ok(Vec::new());
+    };
+    let picked = picker.resolve(reading, &[], semantics)?;
+    picked.refuse_ambiguous()?;
+    Ok(picked.devices)
 }
 
 /// The arguments with the type before each name, where it is the first of them and a word of its own as
@@ -261,7 +310,9 @@ mod tests {
             Subject::Rule(name) => format!("rule {name}"),
             Subject::Either(name) => format!("either {name}"),
         });
-        Ok((named.collect(), subjects.rest))
+        let hardware = subjects.hardware.iter();
+        let hardware = hardware.map(|hardware| format!("hardware {hardware}"));
+        Ok((named.chain(hardware).collect(), subjects.rest))
     }
 
     #[test]
@@ -284,6 +335,18 @@ mod tests {
                 "device gpu.example.com/n/0 gpu.example.com/n/1 k:None",
                 vec!["device gpu.example.com/n/0"],
                 vec!["gpu.example.com/n/1", "k:None"],
+            ),
+            ("GPU-0300", vec!["hardware GPU-0300"], vec![]),
+            ("0000:17:00.0", vec!["hardware 0000:17:00.0"], vec![]),
+            (
+                "device 1423 uuid=GPU-1 k:None",
+                vec!["hardware 1423"],
+                vec!["uuid=GPU-1", "k:None"],
+            ),
+            (
+                "pod/a uuid=GPU-1 k:None",
+                vec!["some pod a"],
+                vec!["uuid=GPU-1", "k:None"],
             ),
             (
                 "podium gpu.example.com",

@@ -738,6 +738,7 @@ mod tests {
                 backoff_limit: 2,
                 failed,
                 disruption,
+                ended: None,
             });
             reading.snapshot.jobs = vec![Job(Workload {
                 failure,

@@ -76,6 +76,6 @@ pub use terms::{
 pub use toleration::{Operator, Toleration};
 pub use workload::{
     CoschedulingPodGroup, CronJob, DaemonSet, Deployment, DisruptionAction, FailurePolicy, Job,
-    JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet, Workload,
+    JobEnd, JobSet, LeaderWorkerSet, PodGroup, ReplicaSet, StatefulSet, Workload,
 };
 pub use written::{Content, Field, Written};

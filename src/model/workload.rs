@@ -37,6 +37,17 @@ pub struct FailurePolicy {
     pub failed: i32,
     /// What it does about a pod with condition DisruptionTarget.
     pub disruption: DisruptionAction,
+    /// How it ended; absent while it goes on.
+    pub ended: Option<JobEnd>,
+}
+
+/// How a Job ended, after which it makes no pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JobEnd {
+    /// It has done what it was for.
+    Complete,
+    /// It failed, for the reason of its condition, which may be empty.
+    Failed(String),
 }
 
 /// What a Job's `podFailurePolicy` says about a pod that was evicted: the first rule that fits.

@@ -18,6 +18,16 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
+/// The first names of many.
+#[must_use]
+pub fn few(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{}, {more} more", names[..SHOWN].join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +37,12 @@ mod tests {
         assert_eq!(counted(0, "pod"), "0 pods");
         assert_eq!(counted(1, "pod"), "1 pod");
         assert_eq!(counted(2, "pod"), "2 pods");
+    }
+
+    #[test]
+    fn many_names_are_cut() {
+        let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
+        assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
+        assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
     }
 }

@@ -90,8 +90,9 @@ impl Progress {
 }
 
 fn style() -> ProgressStyle {
-    // The template is a constant, and a wrong one only looks different.
-    ProgressStyle::with_template("{spinner} {wide_msg}")
+    // What is too long for a line goes on in the next: why it lasts and until when stand at its end. The
+    // template is a constant, and a wrong one only looks different.
+    ProgressStyle::with_template("{spinner} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 

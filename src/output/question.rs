@@ -1,12 +1,11 @@
 //! What does the user have to say to it?
 //!
 //! Questions stand on standard error and are asked on a terminal only; whoever asks has made sure
-//! that there is one.
+//! that there is one. Ctrl-C breaks one off, Ctrl-D is a no, and after Ctrl-Z it is asked again.
 
 use std::io;
 
-use dialoguer::Input;
-use dialoguer::console::Term;
+use dialoguer::console::{Key, Term};
 
 use super::escape;
 use super::wrap::hanging;
@@ -22,9 +21,8 @@ pub enum QuestionError {
     Unreadable(#[source] io::Error),
 }
 
-impl From<dialoguer::Error> for QuestionError {
-    fn from(error: dialoguer::Error) -> Self {
-        let dialoguer::Error::IO(error) = error;
+impl From<io::Error> for QuestionError {
+    fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::Interrupted {
             Self::Interrupted
         } else {
@@ -67,45 +65,110 @@ pub fn columns() -> Option<u16> {
 /// Columns that an answer needs, with what stands before it.
 const ANSWER: usize = 8;
 
+/// The answer, without the spaces around it; Ctrl-D answers with nothing, which is a no.
 fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let terminal = Term::stderr();
     let width = columns();
     let (above, prompt) = placed(&escape::line(prompt), choices, width);
-    if let Some(above) = above {
-        // A terminal that takes nothing has no answer either, which is told then.
-        for line in hanging(&above, width) {
+    loop {
+        for line in above.iter().flat_map(|above| hanging(above, width)) {
+            // A terminal that takes nothing has no answer either, which is told then.
             let _ = terminal.write_line(&line);
         }
+        match typed(&prompt, &terminal) {
+            Ok(Typed::Line(line)) => return Ok(line),
+            Ok(Typed::Suspended) => suspend(),
+            Err(error) => {
+                let _ = terminal.write_line("");
+                return Err(error.into());
+            }
+        }
     }
-    let question = Input::<String>::new().with_prompt(prompt).allow_empty(true);
-    answered(question.interact_text_on(&terminal), &terminal)
 }
 
-/// The line above the one with the answer, if there has to be one, and what stands before the answer.
-/// While one types, only the last line is written anew: a question that needs more than one would be
-/// seen twice.
+/// What becomes of a line that is typed.
+enum Typed {
+    /// It was finished.
+    Line(String),
+    /// The program is to be stopped until the shell goes on with it; what was typed is forgotten.
+    Suspended,
+}
+
+/// What Ctrl-D types.
+const END: char = '\u{4}';
+/// What Ctrl-Z types.
+const SUSPEND: char = '\u{1a}';
+
+/// Reads a line behind the prompt, key by key: while a key is waited for, the terminal gives Ctrl-D and
+/// Ctrl-Z away as characters like any other.
+fn typed(prompt: &str, terminal: &Term) -> io::Result<Typed> {
+    terminal.write_str(&format!("{prompt}: "))?;
+    let mut line = String::new();
+    loop {
+        let key = terminal.read_key()?;
+        if let Some(ended) = ended(&key, &line) {
+            terminal.write_line("")?;
+            return Ok(ended);
+        }
+        if key == Key::Backspace && line.pop().is_some() {
+            terminal.clear_chars(1)?;
+        } else if let Key::Char(typed) = key
+            && !typed.is_control()
+        {
+            line.push(typed);
+            terminal.write_str(&typed.to_string())?;
+        }
+    }
+}
+
+/// What the line comes to, if this key ends it.
+fn ended(key: &Key, line: &str) -> Option<Typed> {
+    if *key == Key::Enter {
+        return Some(Typed::Line(line.to_owned()));
+    }
+    if *key == Key::Char(END) {
+        return Some(Typed::Line(String::new()));
+    }
+    (cfg!(unix) && *key == Key::Char(SUSPEND)).then_some(Typed::Suspended)
+}
+
+/// Stops the program and all that runs with it, as the terminal does at Ctrl-Z elsewhere; returns when
+/// the shell goes on with it.
+#[cfg(unix)]
+fn suspend() {
+    use rustix::process::{Signal, kill_current_process_group};
+
+    // What cannot be stopped asks again at once.
+    let _ = kill_current_process_group(Signal::TSTP);
+}
+
+#[cfg(not(unix))]
+fn suspend() {}
+
+/// The line above the one with the answer, if there has to be one, and what stands before the answer: as much
+/// of the end of the question as there is room for, which says how many it is about.
 fn placed(prompt: &str, choices: &str, width: Option<u16>) -> (Option<String>, String) {
-    let whole = format!("{prompt}{choices}");
-    let needed = whole.chars().count().saturating_add(ANSWER);
-    if width.is_none_or(|width| needed <= usize::from(width)) {
-        return (None, whole);
+    let fits = |text: &str| {
+        let needed = text.chars().count().saturating_add(choices.len());
+        let needed = needed.saturating_add(ANSWER);
+        width.is_none_or(|width| needed <= usize::from(width))
+    };
+    if fits(prompt) {
+        return (None, format!("{prompt}{choices}"));
+    }
+    let breaks = prompt
+        .char_indices()
+        .filter(|(_, c)| [',', ';'].contains(c));
+    let parts = breaks.map(|(at, c)| prompt.split_at(at.saturating_add(c.len_utf8())));
+    let mut parts = parts.filter(|(_, end)| !end.trim().is_empty() && fits(end.trim()));
+    if let Some((above, end)) = parts.next() {
+        return (Some(above.to_owned()), format!("{}{choices}", end.trim()));
     }
     let before = match choices.trim_start() {
         "" => "Your answer",
         choices => choices,
     };
     (Some(prompt.to_owned()), before.to_owned())
-}
-
-/// The answer; without one, the terminal is left as it was found.
-fn answered<T>(answer: dialoguer::Result<T>, terminal: &Term) -> Result<T, QuestionError> {
-    answer.map_err(|error| {
-        // A question that was broken off leaves the cursor hidden, and behind the question. A terminal
-        // that is gone needs neither.
-        let _ = terminal.show_cursor();
-        let _ = terminal.write_line("");
-        error.into()
-    })
 }
 
 #[cfg(test)]
@@ -125,6 +188,15 @@ mod tests {
                 (above("How many?"), "Your answer"),
             ),
             ("How many?", "", None, (None, "How many?")),
+            (
+                "Give rule drain effect NoExecute, and evict 15 pods?",
+                " [y/N]",
+                Some(40),
+                (
+                    above("Give rule drain effect NoExecute,"),
+                    "and evict 15 pods? [y/N]",
+                ),
+            ),
         ] {
             let expected = (expected.0, expected.1.to_owned());
             assert_eq!(placed(prompt, choices, width), expected, "{width:?}");

@@ -1,8 +1,8 @@
-//! Text for people: tables in groups.
+//! Text for people: tables in groups, and tables that are folded.
 
 use super::lines::{escaped_line, layout, shows, wrapped};
 use super::{Format, Page};
-use crate::report::table::{Grouped, NONE, Table};
+use crate::report::table::{Folding, Grouped, NONE, Table};
 
 /// What stands before the rows of a group.
 const INDENT: &str = "  ";
@@ -71,30 +71,82 @@ fn folded(grouped: &Grouped, page: Page) -> Vec<String> {
         width: None,
         ..page
     };
-    let head = Table {
-        columns: of_places(&grouped.head, &table.columns),
-        rows: table
-            .rows
-            .iter()
-            .map(|row| of_places(&grouped.head, row))
-            .collect(),
-    };
+    let head = head_of(table, &grouped.head);
     let is_below = |place: &usize| {
         !grouped.head.contains(place) && *place != grouped.by && shows(table, *place, page.format)
     };
     let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
+    let indent = INDENT.repeat(2);
+    in_groups(grouped, indented(&head, whole), |row| {
+        below(table, row, &places, (&indent, page.width))
+    })
+}
+
+/// The columns of these places alone.
+fn head_of(table: &Table, head: &[usize]) -> Table {
+    let rows = table.rows.iter();
+    Table {
+        columns: of_places(head, &table.columns),
+        rows: rows.map(|row| of_places(head, row)).collect(),
+    }
+}
+
+/// What stands below the `row` of that place: each column of `places` with its name, as far as there is
+/// anything in it.
+fn below(
+    table: &Table,
+    row: usize,
+    places: &[usize],
+    (indent, width): (&str, Option<u16>),
+) -> Vec<String> {
     let label = |place: usize| escaped_line(&table.columns[place].header).to_lowercase();
     let longest = places.iter().map(|place| label(*place).chars().count());
     let longest = longest.max().unwrap_or_default();
-    let indent = INDENT.repeat(2);
-    in_groups(grouped, indented(&head, whole), |row| {
-        let cells = places.iter().filter_map(|place| {
-            let cell = table.rows.get(row)?.get(*place)?;
-            let text = format!("{:<longest$}  {}", label(*place), escaped_line(cell));
-            (cell != NONE).then(|| wrapped(&text, &indent, page.width))
-        });
-        cells.flatten().collect()
-    })
+    let cells = places.iter().filter_map(|place| {
+        let cell = table.rows.get(row)?.get(*place)?;
+        let text = format!("{:<longest$}  {}", label(*place), escaped_line(cell));
+        (cell != NONE).then(|| wrapped(&text, indent, width))
+    });
+    cells.flatten().collect()
+}
+
+/// The lines of a table that is folded where they would be longer than the page is wide.
+#[must_use]
+pub(super) fn folding_lines(folding: &Folding, page: Page) -> Vec<String> {
+    let table = &folding.table;
+    if table.rows.is_empty() {
+        return Vec::new();
+    }
+    let whole = Page {
+        width: None,
+        ..page
+    };
+    let lines_of = |table: &Table| -> Vec<String> { layout(table, whole).lines().collect() };
+    let fits = |lines: &[String]| {
+        let mut lengths = lines.iter().map(|line| line.trim_end().chars().count());
+        page.width
+            .is_none_or(|width| lengths.all(|length| length <= usize::from(width)))
+    };
+    let all = lines_of(table);
+    if page.format != Format::Table || fits(&all) {
+        return all;
+    }
+    // As many columns side by side as there is room for; the first in any case.
+    let mut head = &folding.head[..];
+    let mut lines = lines_of(&head_of(table, head));
+    while !fits(&lines) && head.len() > 1 {
+        head = &head[..head.len().saturating_sub(1)];
+        lines = lines_of(&head_of(table, head));
+    }
+    let is_below = |place: &usize| !head.contains(place) && shows(table, *place, page.format);
+    let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
+    let mut lines = lines.into_iter();
+    let mut shown: Vec<String> = lines.next().into_iter().collect();
+    for (row, line) in lines.enumerate() {
+        shown.push(line);
+        shown.extend(below(table, row, &places, (INDENT, page.width)));
+    }
+    shown
 }
 
 fn of_places<T: Clone>(places: &[usize], of: &[T]) -> Vec<T> {

@@ -51,6 +51,7 @@ fn block(section: &Section, tones: &[(&str, Tone)]) -> Option<String> {
         Body::List(items) => enclosed("ul", &list(items, tones)),
         Body::Table(table) => table_of(table, tones),
         Body::Grouped(grouped) => in_groups(grouped, tones),
+        Body::Folding(folding) => table_of(&folding.table, tones),
         Body::Chain(lines) if lines.is_empty() => String::new(),
         Body::Chain(lines) => element("div", "chain", &chain(lines)),
         Body::Facts(facts) => facts_of(facts, tones),

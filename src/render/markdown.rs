@@ -28,6 +28,7 @@ fn block(section: &Section, format: Format) -> Option<String> {
             .collect(),
         Body::Table(table) => table_lines(table, format),
         Body::Grouped(grouped) => grouped_lines(grouped, format),
+        Body::Folding(folding) => table_lines(&folding.table, format),
         Body::Chain(lines) => lines.iter().map(chain_line).collect(),
         Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };

@@ -30,6 +30,7 @@ fn block(section: &Section, page: Page) -> Option<String> {
             .collect(),
         Body::Table(table) => table_lines(table, page),
         Body::Grouped(grouped) => grouped::lines(grouped, page),
+        Body::Folding(folding) => grouped::folding_lines(folding, page),
         Body::Chain(lines) => lines
             .iter()
             .flat_map(|line| chain::lines(line, page))

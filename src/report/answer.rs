@@ -33,6 +33,11 @@ pub trait Answer: View {
         None
     }
 
+    /// Who was asked and gave no answer, by name: what is there is less than what was asked for.
+    fn unanswered(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// Whether nothing was found.
     fn is_empty(&self) -> bool {
         false

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::few;
 use super::table::NONE;
 use super::taint::PresentTaint;
 use super::time::Time;
@@ -14,6 +13,7 @@ use crate::engine::peers::peers;
 use crate::engine::pulling::{Objection, Testimony};
 use crate::model::Device;
 use crate::naming::age::human_duration;
+use crate::naming::phrase::few;
 
 /// What identifies a device, and what is on the same hardware or close to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use super::guard::{self, GuardResult};
 use super::impact::ImpactReport;
 use super::metadata::{API_VERSION, Affects, Incomplete, Warning};
 use super::table::{
-    Body, Chart, Column, Group, Grouped, Heading, Section, Shown, Table, Tone, View,
+    Body, Chart, Column, Folding, Group, Grouped, Heading, Section, Shown, Table, Tone, View,
 };
 use crate::assess::{Guard, GuardOutcome};
 use crate::naming::shell::word;
@@ -155,6 +155,12 @@ impl<A: Answer> ClusterReport<A> {
 }
 
 impl<A: Answer> Answer for ClusterReports<A> {
+    fn unanswered(&self) -> Vec<&str> {
+        let clusters = self.clusters.iter();
+        let silent = clusters.filter(|cluster| cluster.report.is_none());
+        silent.map(|cluster| cluster.context.as_str()).collect()
+    }
+
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -296,12 +302,12 @@ fn of_context(context: &str, section: Section) -> Section {
                     ..group
                 })
                 .collect(),
-            // One column more stands before all.
-            head: [0]
-                .into_iter()
-                .chain(grouped.head.iter().map(|place| place.saturating_add(1)))
-                .collect(),
+            head: behind_the_context(&grouped.head),
             by: grouped.by.saturating_add(1),
+        }),
+        Body::Folding(folding) => Body::Folding(Folding {
+            table: with_column(context, folding.table),
+            head: behind_the_context(&folding.head),
         }),
         // One picture is of one cluster.
         Body::Charts(charts) => Body::Charts(
@@ -316,6 +322,12 @@ fn of_context(context: &str, section: Section) -> Section {
         Body::Facts(facts) => Body::Table(with_column(context, as_row(facts))),
     };
     Section { body, ..section }
+}
+
+/// These places, behind the column that stands before all, which is one of them.
+fn behind_the_context(head: &[usize]) -> Vec<usize> {
+    let places = head.iter().map(|place| place.saturating_add(1));
+    [0].into_iter().chain(places).collect()
 }
 
 /// The facts as the only row of a table, to stand below those of other clusters.
@@ -352,11 +364,13 @@ fn is_like(one: &Section, other: &Section) -> bool {
         | (Body::Charts(_), Body::Charts(_)) => true,
         (Body::Table(one), Body::Table(other)) => one.columns == other.columns,
         (Body::Grouped(one), Body::Grouped(other)) => one.table.columns == other.table.columns,
+        (Body::Folding(one), Body::Folding(other)) => one.table.columns == other.table.columns,
         (
             Body::Sentences(_)
             | Body::List(_)
             | Body::Table(_)
             | Body::Grouped(_)
+            | Body::Folding(_)
             | Body::Chain(_)
             | Body::Facts(_)
             | Body::Charts(_),
@@ -379,12 +393,14 @@ fn append(section: &mut Section, more: Section) {
             grouped.table.rows.extend(more.table.rows);
             grouped.groups.extend(more.groups);
         }
+        (Body::Folding(folding), Body::Folding(more)) => folding.table.rows.extend(more.table.rows),
         (Body::Charts(charts), Body::Charts(more)) => charts.extend(more),
         (
             Body::Sentences(_)
             | Body::List(_)
             | Body::Table(_)
             | Body::Grouped(_)
+            | Body::Folding(_)
             | Body::Chain(_)
             | Body::Facts(_)
             | Body::Charts(_),

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::events::{Attribution, Event};
+use super::history::RuleHistory;
 use super::life::NO_CONDITION;
 use super::metadata::{API_VERSION, Incomplete, Warning, views};
 use super::moments;
@@ -82,6 +83,9 @@ pub struct RuleDescription {
     /// What components reported about it, and the controller about the pods that it hits, oldest
     /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
+    /// What the rule has done, as far as that can still be seen; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<RuleHistory>,
     /// Oddities that do not keep the question from being answered.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -230,9 +234,31 @@ impl RuleDescription {
                 .map(StayingPod::new)
                 .collect(),
             events,
+            history: None,
             warnings: views(&[subject.warnings, &subject.impact.warnings]),
             incomplete: Incomplete::all(subject.knowledge),
         }
+    }
+}
+
+impl RuleDescription {
+    /// The description with what the rule has done.
+    #[must_use]
+    pub fn with_history(self, history: RuleHistory) -> Self {
+        Self {
+            history: Some(history),
+            ..self
+        }
+    }
+
+    fn history_sections(&self) -> Vec<Section> {
+        let Some(history) = &self.history else {
+            return Vec::new();
+        };
+        vec![
+            Section::list("History", history.lines()),
+            Section::table(history.table()).captioned("Pods that were evicted"),
+        ]
     }
 }
 
@@ -278,7 +304,7 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
 
 impl View for RuleDescription {
     fn sections(&self) -> Vec<Section> {
-        vec![
+        let mut sections = vec![
             Section::sentences(self.lines()).shown(Shown::Unpaged),
             Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
@@ -306,7 +332,9 @@ impl View for RuleDescription {
                 self.incomplete.iter().map(Incomplete::line).collect(),
             )
             .shown(Shown::Unpaged),
-        ]
+        ];
+        sections.extend(self.history_sections());
+        sections
     }
 
     fn names(&self) -> Vec<String> {

@@ -76,6 +76,16 @@ impl DeviceCounts {
         }
     }
 
+    /// How many devices, how many of them allocated, and how many tainted, as far as that is known.
+    pub(super) fn known(&self) -> [Count; 3] {
+        let Known {
+            devices,
+            allocated,
+            tainted,
+        } = self.known;
+        [devices, allocated, tainted]
+    }
+
     /// Such as `40 devices, 32 allocated, 6 tainted`.
     pub(super) fn in_words(&self) -> String {
         let Known {
@@ -113,14 +123,18 @@ impl NodeCounts {
         (self.node.as_deref(), self.known)
     }
 
-    /// What stands above the devices of the node.
-    pub(super) fn title(&self) -> String {
-        let place = match self.place() {
+    /// The node in words.
+    pub(super) fn named(&self) -> &str {
+        match self.place() {
             (Some(node), _) => node,
             (None, true) => "local to no node",
             (None, false) => "on a node that is not known",
-        };
-        format!("{place}: {}", self.counts.in_words())
+        }
+    }
+
+    /// What stands above the devices of the node.
+    pub(super) fn title(&self) -> String {
+        format!("{}: {}", self.named(), self.counts.in_words())
     }
 }
 

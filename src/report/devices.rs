@@ -9,8 +9,8 @@ use super::answer::Answer;
 use super::attributes::{AttributeColumns, attributes_of, capacity_of};
 use super::device_counts::{DeviceCounts, NodeCounts, counts};
 use super::device_row::DeviceRow;
+use super::device_summary::table as summary_table;
 use super::device_table::{Listed, table, total};
-use super::life::few;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
@@ -18,7 +18,7 @@ use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::away::away;
 use crate::engine::{Consumer, DeviceState};
 use crate::model::{self, Device, Gap, Kind, ResourceClaim};
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// The devices of a cluster as they are now.
 ///
@@ -50,6 +50,19 @@ pub struct DeviceReport {
     /// Which attributes stand in tables.
     #[serde(skip)]
     columns: AttributeColumns,
+    /// Whether tables have a line for each device, or for each node.
+    #[serde(skip)]
+    lines: DeviceLines,
+}
+
+/// What tables have a line for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeviceLines {
+    /// Each device.
+    #[default]
+    Devices,
+    /// Each node.
+    Nodes,
 }
 
 /// Whether the device can be given to a claim as far as other claims go; absent when that is not known.
@@ -111,6 +124,7 @@ impl DeviceReport {
             warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),
             incomplete: Incomplete::all(&knowledge),
             columns: AttributeColumns::default(),
+            lines: DeviceLines::default(),
         }
     }
 
@@ -119,6 +133,18 @@ impl DeviceReport {
     pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
         self.warnings.extend(more.iter().map(Warning::from));
         self
+    }
+
+    /// The report with such lines in tables.
+    #[must_use]
+    pub fn with_lines(self, lines: DeviceLines) -> Self {
+        Self { lines, ..self }
+    }
+
+    /// Whether attributes were asked for, which only lines of devices have.
+    #[must_use]
+    pub fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
     }
 
     /// The report with what `devices` are, as far as that is published, and with `columns` for it in
@@ -203,8 +229,12 @@ impl View for DeviceReport {
     fn sections(&self) -> Vec<Section> {
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
+        let devices = match self.lines {
+            DeviceLines::Devices => Section::grouped(table(&self.listed())),
+            DeviceLines::Nodes => Section::table(summary_table(&self.devices, &self.nodes)),
+        };
         vec![
-            Section::grouped(table(&self.listed())),
+            devices,
             Section::sentences(total(&self.listed()).into_iter().collect()),
             Section::list("Warnings", warnings).shown(Shown::Document),
             Section::list("Incomplete", incomplete),
@@ -306,6 +336,24 @@ mod tests {
             width: Some(80),
         };
         render(report, page).unwrap()
+    }
+
+    #[test]
+    fn a_summary_has_a_line_a_node_and_says_what_is_not_known() {
+        let all = report(vec![claim("train-0", false)], &[]);
+        let nodes = all.clone().with_lines(DeviceLines::Nodes);
+        assert_eq!(
+            serde_json::to_value(&nodes).unwrap(),
+            serde_json::to_value(&all).unwrap(),
+            "data are the same"
+        );
+        insta::assert_snapshot!(shown(&nodes, Format::Table), @r"
+        NODE               DEVICES   ALLOCATED   FREE   TAINTED
+        local to no node         1           1      0         0
+        ");
+        let unknown = report(Vec::new(), &[Kind::ResourceClaim]);
+        let unknown = shown(&unknown.with_lines(DeviceLines::Nodes), Format::Table);
+        assert!(unknown.contains("<unknown>"), "{unknown}");
     }
 
     #[test]

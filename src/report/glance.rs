@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::life::{few, progress_line, remaining_line, slowest};
+use super::life::{progress_line, remaining_line, slowest};
 use super::staying::StayingPod;
 use super::wait::Left;
 use crate::engine::departure::NotReleased;
@@ -10,6 +10,7 @@ use crate::engine::holders::Staying;
 use crate::engine::life::{Obstacle, Remaining};
 use crate::engine::settle::{Facts, Goal, Observation, Open, Step};
 use crate::model::DeviceTaintRule;
+use crate::naming::phrase::few;
 
 /// What one look has shown, for whoever waits.
 pub struct Glance {

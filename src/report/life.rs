@@ -11,7 +11,7 @@ use crate::engine::settle::Observation;
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
 use crate::model::{Affects, Effect, Gap, NodeHealth};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// What to look at when the controller says nothing about a rule.
 pub const NO_CONDITION: &str = "if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on";
@@ -179,13 +179,21 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
 #[must_use]
 pub fn after_add(rules: &str, effect: &Effect) -> String {
     match effect {
-        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => {
-            format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
+        Effect::None | Effect::Unknown(_) => before_eviction(rules),
+        // Whoever keeps new pods off has chosen to let the others stay.
+        Effect::NoSchedule => {
+            format!("next, when the devices may be used again: kubectl devicetaint remove {rules}")
         }
         Effect::NoExecute => {
             format!("next: kubectl devicetaint wait {rules} --for evicted")
         }
     }
+}
+
+/// What comes next for `rules` that are to evict, and do not yet.
+#[must_use]
+pub fn before_eviction(rules: &str) -> String {
+    format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
 }
 
 /// What the brake has found about the pods of its rules.
@@ -271,16 +279,6 @@ pub fn braked_line(braked: &Braked) -> String {
         ));
     }
     parts.join("; ")
-}
-
-/// The first names of many.
-#[must_use]
-pub fn few(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    match names.len().checked_sub(SHOWN) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{}, {more} more", names[..SHOWN].join(", ")),
-    }
 }
 
 fn whose(taint: &DeviceTaint<'_>) -> String {
@@ -423,16 +421,15 @@ mod tests {
     }
 
     #[test]
-    fn many_names_are_cut() {
-        let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
-        assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4, 2 more");
-        assert_eq!(few(&names[..2]), "gpu-0, gpu-1");
-    }
-
-    #[test]
     fn what_comes_after_an_addition_depends_on_the_effect() {
         assert!(after_add("drain", &Effect::None).contains("escalate drain --to NoExecute"));
         assert!(after_add("drain", &Effect::NoExecute).contains("wait drain --for evicted"));
+        let cordoned = after_add("drain", &Effect::NoSchedule);
+        assert!(
+            cordoned.ends_with("kubectl devicetaint remove drain"),
+            "{cordoned}"
+        );
+        assert!(!cordoned.contains("NoExecute"), "{cordoned}");
     }
 
     #[test]

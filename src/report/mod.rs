@@ -11,6 +11,7 @@
 //! | Why is it so? | [`explain`] |
 //! | Which devices are there? | [`devices`] |
 //! | How many are there, and in which state? | [`device_counts`] |
+//! | What has changed about them? | [`device_changes`] |
 //! | What are they, as their drivers say? | [`attributes`] |
 //! | What is there to say of one of them? | [`device_row`] |
 //! | What do they look like in a table? | `device_table` |
@@ -46,8 +47,10 @@ pub mod clusters;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
+pub mod device_changes;
 pub mod device_counts;
 pub mod device_row;
+mod device_summary;
 mod device_table;
 pub mod devices;
 pub mod events;
@@ -55,6 +58,7 @@ pub mod explain;
 pub mod glance;
 pub mod guard;
 pub mod happening;
+pub mod history;
 pub mod impact;
 pub mod in_use;
 pub mod life;
@@ -82,7 +86,7 @@ pub use attributes::AttributeColumns;
 pub use change::ChangeReport;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
-pub use devices::DeviceReport;
+pub use devices::{DeviceLines, DeviceReport};
 pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;

@@ -5,14 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::card::Card;
-use super::life::few;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, Knowledge};
 use crate::engine::devices;
 use crate::engine::pulling::{Objection, Testimony};
 use crate::model::DeviceId;
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// Which devices of a node may be pulled: what the API of the cluster and the kubelet say together.
 ///
@@ -50,7 +49,7 @@ pub struct PullRow {
     pub device: String,
     /// Whether all agree that it is idle and stays so. What could not be asked speaks against it.
     pub safe_to_pull: bool,
-    /// The same as a code, which tells what is idle and not tainted.
+    /// Whether it is safe to pull, as a code that tells what is idle and not tainted.
     pub verdict: PullVerdict,
     /// Whether a taint keeps it from being allocated: without one it may be in use a moment later.
     pub tainted: bool,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, beside};
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::moments;
-use super::table::{Chart, Column, Heading, NONE, Section, Table, View, optional};
+use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
 use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::life::Evicting;
 use crate::engine::{Impact, RuleImpact, Verdict};
@@ -294,10 +294,13 @@ impl View for RuleList {
             rows: self.rows.iter().map(|row| cells(row, self.now)).collect(),
         };
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        sections.push(Section::table(match self.headers {
-            Headers::Shown => table,
-            Headers::Left => table.without_headers(),
-        }));
+        sections.push(match self.headers {
+            Headers::Shown => Section::folding(Folding {
+                table,
+                head: HEAD.to_vec(),
+            }),
+            Headers::Left => Section::table(table.without_headers()),
+        });
         let charts = |chart: Option<Chart>| Section::charts(chart.into_iter().collect());
         sections.push(charts(self.falling_pods()).captioned("Timeline of the evictions"));
         sections.push(charts(self.falling_rules()).captioned("When rules should be gone"));
@@ -319,6 +322,10 @@ impl View for RuleList {
     }
 }
 
+/// What stays in one line on a terminal that is too narrow for all: name, effect, pods, and whether it
+/// evicts.
+const HEAD: [usize; 4] = [0, 2, 7, 8];
+
 fn columns(notes: Notes) -> Vec<Column> {
     let noted = |column: Column| match notes {
         Notes::WhereThereIsRoom => column.wide(),
@@ -326,19 +333,19 @@ fn columns(notes: Notes) -> Vec<Column> {
     };
     vec![
         Column::text("NAME"),
-        Column::long("TAINT"),
+        Column::text("TAINT"),
         Column::text("EFFECT"),
-        Column::long("DRIVER").leaves(5),
-        Column::text("POOL").leaves(2),
-        Column::text("DEVICE").leaves(1),
-        Column::number("DEVICES").leaves(4),
+        Column::text("DRIVER"),
+        Column::text("POOL"),
+        Column::text("DEVICE"),
+        Column::number("DEVICES"),
         Column::number("PODS"),
         Column::text("EVICTING"),
         noted(Column::prose("REASON")),
         Column::text("TICKET").wide(),
         noted(Column::text("BY")),
         noted(Column::text("EXPIRES")),
-        Column::text("AGE").leaves(3),
+        Column::text("AGE"),
     ]
 }
 

@@ -3,10 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::few;
 use crate::engine::NotEvicted;
 use crate::engine::holders::{Stay, Staying};
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// A pod that uses devices of the rules and is not evicted by them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +19,7 @@ pub struct StayingPod {
     pub node: Option<String>,
     /// Why it stays, as a code.
     pub reason: StayReason,
-    /// The same in words.
+    /// Why it stays, in words.
     pub message: String,
 }
 

@@ -102,6 +102,12 @@ impl Section {
         Self::of(Body::Grouped(grouped))
     }
 
+    /// A table that is folded where lines are too short, without a heading.
+    #[must_use]
+    pub fn folding(folding: Folding) -> Self {
+        Self::of(Body::Folding(folding))
+    }
+
     /// What follows from what, without a heading.
     #[must_use]
     pub fn chain(lines: Vec<ChainLine>) -> Self {
@@ -179,6 +185,8 @@ pub enum Body {
     Table(Table),
     /// Rows and columns in groups.
     Grouped(Grouped),
+    /// Rows and columns that are folded where lines are too short.
+    Folding(Folding),
     /// What follows from what.
     Chain(Vec<ChainLine>),
     /// Facts, each with its name; only pages show them.
@@ -236,6 +244,17 @@ pub struct Grouped {
     pub head: Vec<usize>,
     /// The column that the lines above the groups say, so that no row has to.
     pub by: usize,
+}
+
+/// Rows and columns of which nothing is left out or cut: where lines of a terminal are too short for the
+/// rows, only the first columns stand side by side, and the others below them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folding {
+    /// The rows and columns.
+    pub table: Table,
+    /// Places of the columns that stay side by side, as many of them as there is room for; the first in
+    /// any case.
+    pub head: Vec<usize>,
 }
 
 /// Rows that belong together.

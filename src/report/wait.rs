@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::life::{NO_CONDITION, few, why};
+use super::life::{NO_CONDITION, why};
 use super::metadata::API_VERSION;
 use super::pulling::PullReason;
 use super::rules::resource_name;
@@ -18,9 +18,13 @@ use crate::engine::life::{Evicting, Obstacle, Remaining};
 use crate::engine::pulling::Objection;
 use crate::engine::settle::{Goal, Open};
 use crate::model::{DeviceId, DeviceTaintRule, NodeHealth};
+use crate::naming::phrase::few;
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
+
+/// What is waited for until workloads have as many ready pods as they want.
+pub const RECOVERED: &str = "recovered";
 
 /// How a wait ended: what was waited for is the case, or this is left.
 ///
@@ -35,7 +39,7 @@ pub struct WaitReport {
     /// Which report this is.
     #[schemars(extend("const" = "WaitReport"))]
     pub kind: String,
-    /// What was waited for: evicted, idle, observed or deleted.
+    /// What was waited for: evicted, idle, observed, deleted or recovered.
     #[serde(rename = "for")]
     pub goal: String,
     /// Whether that is the case; otherwise the time was over.
@@ -112,6 +116,8 @@ pub enum LeftReason {
     /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
     /// them.
     ForceDeleted,
+    /// A workload whose pods were evicted has fewer ready pods than it wants, or nobody knows how many.
+    Recovering,
     /// Nobody is left, but not for long enough.
     Settling,
 }
@@ -158,6 +164,19 @@ impl Left {
             node: None,
             time: None,
             message: why.to_owned(),
+        }
+    }
+
+    /// A workload or a pod that has not recovered, and why in words.
+    #[must_use]
+    pub fn recovering(namespace: &str, name: &str, message: String) -> Self {
+        Self {
+            reason: LeftReason::Recovering,
+            namespace: Some(namespace.to_owned()),
+            name: Some(name.to_owned()),
+            node: None,
+            time: None,
+            message,
         }
     }
 
@@ -307,10 +326,20 @@ impl WaitReport {
     /// it was met.
     #[must_use]
     pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Left>>) -> Self {
+        Self::of(goal_name(goal), rules, left)
+    }
+
+    /// As [`WaitReport::new`], of a wait until workloads have recovered.
+    #[must_use]
+    pub fn recovered(rules: Vec<String>, left: Option<Vec<Left>>) -> Self {
+        Self::of(RECOVERED, rules, left)
+    }
+
+    fn of(goal: &str, rules: Vec<String>, left: Option<Vec<Left>>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
-            goal: goal_name(goal).to_owned(),
+            goal: goal.to_owned(),
             met: left.is_none(),
             waited_seconds: 0,
             rules,

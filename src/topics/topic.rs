@@ -98,6 +98,14 @@ any, and a single part is a whole driver:
   '*/node-7/*'                   all pools of that name, whatever the driver
   gpu.example.com                all devices of a driver
 
+Or by the number of its hardware, as drivers publish it: a UUID, a serial
+number, a PCI or a MAC address, alone or with the attribute that has it:
+
+  GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
+  1423022041312
+  0000:17:00.0
+  uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
+
 --driver, --pool and --device say the same, and --all-devices every device.
 Quote what has a `*`.
 
@@ -106,7 +114,8 @@ A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
   example.com/maintenance=firmware:NoExecute
 
 A RULE is the name of a DeviceTaintRule, with or without
-devicetaintrule.resource.k8s.io/ before it. Where rules are taken, so is
+devicetaintrule.resource.k8s.io/ before it. Where rules are taken, so is the
+number of hardware, for the rules on exactly it and those made for it, and
 DEVICE KEY, the rule that taints exactly those devices with that key; `remove`
 takes DEVICE KEY- as `kubectl taint` does. -l chooses rules by their labels.
 ";

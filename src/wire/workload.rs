@@ -12,7 +12,7 @@ use super::context::Context;
 use super::described::{Described, Description};
 use super::error::FieldError;
 use super::object::Object;
-use crate::model::{self, DisruptionAction, FailurePolicy};
+use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
 
 /// The number of pods where a workload does not say, as the server fills it in.
 const ONE: i32 = 1;
@@ -103,6 +103,14 @@ pub(super) struct Status {
     // Of a Job.
     ready: Option<i32>,
     failed: Option<i32>,
+    conditions: Option<Vec<StatusCondition>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+struct StatusCondition {
+    r#type: Option<String>,
+    status: Option<String>,
+    reason: Option<String>,
 }
 
 /// How the fields of one kind are read.
@@ -157,7 +165,22 @@ fn job(spec: &Spec, status: &Status, workload: &mut model::Workload) {
         backoff_limit: spec.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT),
         failed: status.failed.unwrap_or_default(),
         disruption: disruption(spec.pod_failure_policy.as_ref()),
+        ended: ended(status.conditions.as_deref().unwrap_or_default()),
     });
+}
+
+/// How a Job ended, by its conditions.
+///
+/// Upstream: `IsJobFinished` in `pkg/controller/job/utils.go`.
+fn ended(conditions: &[StatusCondition]) -> Option<JobEnd> {
+    conditions.iter().find_map(|condition| {
+        let holds = condition.status.as_deref() == Some("True");
+        match condition.r#type.as_deref().filter(|_| holds)? {
+            "Complete" => Some(JobEnd::Complete),
+            "Failed" => Some(JobEnd::Failed(condition.reason.clone().unwrap_or_default())),
+            _ => None,
+        }
+    })
 }
 
 /// Its groups have one leader and as many workers as make up their size.

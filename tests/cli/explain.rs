@@ -107,7 +107,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 
 #[test]
 fn a_device_and_a_rule_are_explained() {
-    insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
+    insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @r"
     gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no request that waits could ever get it
 
       published for node node-9, generation 2 of pool node-9 counts
@@ -139,12 +139,11 @@ fn a_device_and_a_rule_are_explained() {
                 .status.allocation.devices.results[0])
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
               (Pod research/fold-jsg5p)
-      device gpu.example.com/node-10/gpu-1, held by no claim
-          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[1])
-      device gpu.example.com/node-10/gpu-2, held by no claim
-          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[2])
-      device gpu.example.com/node-10/gpu-3, held by no claim
-          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[3])
+      3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, held by no claim
+          (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices)
+      no eviction is known
+        not known: who was evicted: the input holds no Event: what the controller
+            noted about evictions is unknown
     [exit status: 0]
     ");
 }

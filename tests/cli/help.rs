@@ -26,7 +26,8 @@ fn help_of_the_program() {
       list          List rules with what they taint, whom they hit, and who made them
       describe      Show rules, what the controller says, whom they hit now, and what each pod waits for
       explain       Explain why a pod is evicted, stays or waits, who has a device, what a rule selects
-      wait          Wait until rules have evicted everybody, were seen by the controller, or are gone
+      wait          Wait until rules have evicted, their devices are idle, the controller has seen them,
+                    they are gone, or workloads have recovered
       devices       List devices with their taints, and the claims and pods that use them
       podresources  Ask the kubelet of this node what is in use, whatever the API says
       snapshot      Save what a preview needs, to be read anywhere with --from
@@ -67,7 +68,8 @@ fn short_help_of_preview() {
     Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
 
     Arguments:
-      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, and a taint KEY[=VALUE][:EFFECT]
+      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint
+                         KEY[=VALUE][:EFFECT]
 
     Options:
       -h, --help  Print help (see more with '--help')
@@ -84,8 +86,7 @@ fn short_help_of_preview() {
 
     Controller:
           --publish  Ask the controller too, with rules of effect None
-          --cleanup  Remove the rules of --publish again
-
+    
     Source:
           --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
 
@@ -120,8 +121,8 @@ fn short_help_of_devices_ends_with_examples() {
       # All devices of a node
       kubectl devicetaint devices --node node-7
 
-      # Which models there are, and what is on them
-      kubectl devicetaint devices --columns model,memory --allocated
+      # How many are free on each node
+      kubectl devicetaint devices --summary
 
       # What could be tainted without hitting anybody
       kubectl devicetaint devices gpu.example.com --free -o name
@@ -159,7 +160,8 @@ fn exit_codes_are_explained() {
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed
       5  timed out waiting; the change was applied, and what remains is printed
-      6  the answer is incomplete or contradicted, only with --strict or --publish
+      6  the answer is incomplete or contradicted, only with --strict or --publish;
+         or one of several clusters gave none
      75  try again: the network, a busy or broken server, or somebody who was first
          was in the way; the same command is safe to run again, and completes what
          is open
@@ -231,6 +233,8 @@ fn guards_are_explained() {
       budgets.violated      disruption budgets that the evictions would overdraw
       claims.unplaceable    claims of evicted pods that could not be placed again,
                             even alone
+      claims.unplaceable.together  claims of evicted pods that could not be placed
+                                   again all at once, even where each could alone
       devices.available     devices that stay allocatable of the classes of those
                             selected; % of all of these classes
 

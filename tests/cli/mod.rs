@@ -5,6 +5,7 @@ mod bad_input;
 mod devices;
 mod explain;
 mod formats;
+mod hardware;
 mod harness;
 mod help;
 mod hostile;

@@ -125,10 +125,10 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
         ("remove -l a>b", "label selector"),
         ("list --sort-by colour", "possible values: name"),
         ("describe", "no rules: which are meant?"),
-        ("wait a", "--for <evicted|idle|observed|deleted>"),
+        ("wait a", "--for <evicted|idle|observed|deleted|recovered>"),
         (
             "wait a --for ever",
-            "possible values: evicted, observed, deleted",
+            "possible values: evicted, idle, observed, deleted, recovered",
         ),
         ("wait a --for deleted --timeout ever", "is not a time"),
     ] {

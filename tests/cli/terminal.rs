@@ -39,11 +39,10 @@ fn words(lines: &[String]) -> Vec<&str> {
     words
 }
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 6] = [
     "preview 'gpu.example.com/node-7/*' example.com/maintenance:NoExecute",
     "preview --rule node-6-firmware",
     "preview --rule node-6-firmware -o wide",
-    "list",
     "list -o wide",
     "describe node-6-firmware",
     "devices -o wide",
@@ -61,8 +60,6 @@ fn the_same_is_said_on_terminals_of_every_width() {
                 &[]
             } else if command.starts_with("preview") {
                 &["SEVERITY", "WHEN", "POD", "WHY-IT-HURTS"]
-            } else if command == "list" {
-                &["NAME", "TAINT", "EFFECT", "PODS", "EVICTING"]
             } else {
                 &[]
             };
@@ -86,6 +83,53 @@ fn the_same_is_said_on_terminals_of_every_width() {
             }
         }
     }
+}
+
+#[test]
+fn rules_are_folded_on_a_narrow_terminal_and_nothing_of_them_is_shortened() {
+    let wide = lines("list", 400);
+    for columns in [60, 80, 100] {
+        let narrow = lines("list", columns);
+        assert!(
+            narrow.iter().all(|line| line.chars().count() <= columns),
+            "{narrow:#?}"
+        );
+        let said = words(&narrow);
+        for word in words(&wide[1..]) {
+            assert!(said.contains(&word), "{word} at {columns}: {narrow:#?}");
+        }
+    }
+    assert_snapshot!(lines("list", 80)[..7].join("\n"), @r"
+    NAME                   EFFECT                 PODS   EVICTING
+    node-10-decommission   NoExecute                 1   yes
+      taint    example.com/decommission
+      driver   gpu.example.com
+      pool     node-10
+      device   *
+      devices  4
+    ");
+}
+
+#[test]
+fn devices_are_summed_up_where_a_terminal_has_too_few_lines() {
+    let shown = lines("devices", 200);
+    assert!(shown.len() < 50, "{shown:#?}");
+    assert!(shown[0].starts_with("NODE "), "{shown:#?}");
+    let node = shown.iter().find(|line| line.starts_with("node-9 "));
+    let cells: Vec<&str> = node.expect("a line").split_whitespace().collect();
+    assert_eq!(cells, ["node-9", "4", "3", "1", "1"]);
+    assert!(
+        shown.join("\n").contains("--summary=false`"),
+        "{shown:#?}"
+    );
+    let few = lines("devices --node node-9", 200);
+    assert!(few[0].starts_with("  DEVICE "), "{few:#?}");
+    let all = lines("devices --summary=false", 200);
+    assert!(all.len() > 50, "{all:#?}");
+    let columns = lines("devices --show-attributes", 400);
+    assert!(columns.len() > 50, "asked for: {columns:#?}");
+    let asked = lines("devices --node node-9 --summary", 200);
+    assert!(asked[0].starts_with("NODE "), "{asked:#?}");
 }
 
 #[test]
@@ -247,7 +291,7 @@ fn only_rows_of_names_are_wider_than_the_terminal() {
 /// On a terminal of 80 columns, every device stands below its node with what there is to say of it, and can be copied.
 #[test]
 fn devices_fit_a_terminal_of_80_columns() {
-    let narrow = lines("devices", 80);
+    let narrow = lines("devices --summary=false", 80);
     assert!(
         narrow.iter().all(|line| line.chars().count() <= 80),
         "{narrow:#?}"
@@ -263,7 +307,7 @@ fn devices_fit_a_terminal_of_80_columns() {
             "{expected}: {narrow:#?}"
         );
     }
-    let wide = words(&lines("devices", 400)).join(" ");
+    let wide = words(&lines("devices --summary=false", 400)).join(" ");
     for word in words(&narrow) {
         assert!(wide.to_lowercase().contains(&word.to_lowercase()), "{word}");
     }

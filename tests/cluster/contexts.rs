@@ -110,7 +110,7 @@ fn a_cluster_that_is_gone_is_named_and_is_no_reason_to_go_on() {
         "preview GPU0 -o json",
         "list -o json",
     ] {
-        let run = world.run(&format!("{line} {both}")).ended(0);
+        let run = world.run(&format!("{line} {both}")).ended(6);
         let reports = json(&run);
         let gap = &reports["incomplete"][0];
         assert_eq!(gap["what"], "cluster of context gone", "{reports:#}");
@@ -122,12 +122,12 @@ fn a_cluster_that_is_gone_is_named_and_is_no_reason_to_go_on() {
         assert!(reports["clusters"][1]["report"].is_object());
         world.run(&format!("{line} {both} --strict")).ended(6);
     }
-    let table = world.run(&format!("devices DRIVER {both}")).ended(0);
+    let table = world.run(&format!("devices DRIVER {both}")).ended(6);
     assert!(
         table.stdout.contains("cluster of context gone"),
         "{table:#?}"
     );
-    let list = world.run(&format!("list {both}")).ended(0);
+    let list = world.run(&format!("list {both}")).ended(6);
     assert!(list.stderr.contains("cluster of context gone"), "{list:#?}");
     world
         .run(&format!("devices DRIVER {both} -o name"))

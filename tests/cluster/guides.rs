@@ -177,3 +177,8 @@ fn one_gpu_is_taken_out_of_service_as_the_guide_says() {
 fn a_node_gets_firmware_as_the_guide_says() {
     follow("firmware", "node-3");
 }
+
+#[test]
+fn devices_are_reserved_for_a_team_as_the_guide_says() {
+    follow("reserve", "node-8");
+}

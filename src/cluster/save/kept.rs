@@ -346,13 +346,10 @@ macro_rules! workload {
                 "leaderWorkerTemplate": fields!(["size"]),
                 "schedulingPolicy": fields!([] "gang": fields!(["minCount"]),),
             ),
-            "status": fields!([
-                "readyReplicas",
-                "desiredNumberScheduled",
-                "numberReady",
-                "ready",
-                "failed"
-            ]),
+            "status": fields!(
+                ["readyReplicas", "desiredNumberScheduled", "numberReady", "ready", "failed"]
+                "conditions": items!(["type", "status", "reason"]),
+            ),
         )
     };
 }

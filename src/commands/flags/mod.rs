@@ -18,4 +18,5 @@ pub(crate) mod repeated;
 pub(crate) mod rules;
 pub(crate) mod safety;
 pub(crate) mod source;
+pub(crate) mod waiting;
 pub(crate) mod words;

@@ -24,6 +24,10 @@ pub(crate) struct GlobalArgs {
     /// Print results and errors only
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
+
+    /// Where something is denied, print the ClusterRole that allows it
+    #[arg(long, global = true, help_heading = "Output")]
+    pub(crate) show_role: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

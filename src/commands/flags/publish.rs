@@ -10,7 +10,12 @@ pub(crate) struct PublishArgs {
     pub(crate) publish: bool,
 
     /// Remove the rules of --publish again
-    #[arg(long, requires = "publish", help_heading = "Controller")]
+    #[arg(
+        long,
+        requires = "publish",
+        help_heading = "Controller",
+        hide_short_help = true
+    )]
     pub(crate) cleanup: bool,
 
     /// Ask also where the release of Kubernetes breaks at rules

@@ -1,15 +1,16 @@
 //! Which rules are meant, as it is typed.
 
-use crate::decide::{Chooser, Ways};
-use crate::error::Failure;
+use crate::decide::choice::Picks;
+use crate::decide::{RulesTyped, Ways};
 use crate::naming::labels::LabelSelector;
 
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name, or devices and the KEY of their taint
+    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
     ///
-    /// Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
+    /// Hardware alone means the rules on exactly it, and those that were made for it. Devices are written
+    /// DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -21,9 +22,9 @@ pub(crate) struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// Which rules are meant.
-    pub(crate) fn chooser(&self) -> Result<Chooser, Failure> {
-        Chooser::parse(&self.ways())
+    /// What was typed to mean rules, with the hardware among it.
+    pub(crate) fn typed(&self) -> RulesTyped<'_> {
+        RulesTyped::new(self.ways(), Picks::default())
     }
 
     /// What was typed, for who adds other ways to it.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::clock::Clock;
 use super::connect::failed;
 use super::look::{Aside, Look};
-use super::present::{page, present};
+use super::present::{page, present, tell};
 use super::source::detail;
 use super::wanted::Wanted;
 use crate::assess::Basis;
@@ -37,6 +37,12 @@ pub(crate) trait Question {
     /// Whether the answer says what devices are beside their names.
     fn needs_attributes(&self) -> bool {
         false
+    }
+
+    /// What has changed from one answer to the next, a line each, where that is what people are told; absent
+    /// where they get the whole answer again.
+    fn changes(&self, _before: &Self::Answer, _now: &Self::Answer) -> Option<Vec<String>> {
+        None
     }
 
     /// The answer to what was read.
@@ -69,8 +75,8 @@ pub(crate) async fn answer<Q: Question>(
 
 /// Answers, and again whenever the answer is another; until somebody stops it, nobody reads it any
 /// more, or the cluster cannot be asked.
-pub(crate) async fn follow(
-    question: &impl Question,
+pub(crate) async fn follow<Q: Question>(
+    question: &Q,
     look: Look,
     wanted: Wanted,
     context: &Context,
@@ -98,6 +104,7 @@ pub(crate) async fn follow(
     let watched = Watched::keep(&live.client, &live.served, detail, reading);
     let mut watched = watched.watching(&kinds);
     let mut shown = None;
+    let mut last: Option<Q::Answer> = None;
     let mut names_before = Vec::new();
     loop {
         let at = |now| Basis {
@@ -117,11 +124,22 @@ pub(crate) async fn follow(
         // At one moment, so that it is no other answer only because a rule has become older.
         let compared = render(&question.answer(&at(began)), page(wanted, context))?;
         if shown.as_ref() != Some(&compared) {
-            if shown.as_ref().is_some_and(|shown| !shown.is_empty()) {
-                context.printer.emit(between(wanted.format))?;
+            let now = clock.now();
+            let answer = question.answer(&at(now));
+            let is_told = last.as_ref().filter(|_| tells_changes(wanted.format));
+            match is_told.and_then(|last| question.changes(last, &answer)) {
+                Some(changes) => {
+                    tell(&answer, &context.printer);
+                    let lines = changes.iter().map(|line| format!("{now:.0}  {line}\n"));
+                    context.printer.emit(&lines.collect::<String>())?;
+                }
+                None => {
+                    if shown.as_ref().is_some_and(|shown| !shown.is_empty()) {
+                        context.printer.emit(between(wanted.format))?;
+                    }
+                    present(&answer, &aside, wanted, context)?;
+                }
             }
-            let answer = question.answer(&at(clock.now()));
-            present(&answer, &aside, wanted, context)?;
             if context.journal().is_some() {
                 let names = answer.names();
                 let happening =
@@ -131,6 +149,7 @@ pub(crate) async fn follow(
             }
             aside = Aside::default();
             shown = Some(compared);
+            last = Some(answer);
         }
         if !context.printer.is_read() {
             return Ok(ExitStatus::Success);
@@ -157,6 +176,14 @@ async fn rest(watched: &mut Watched) -> Result<(), crate::cluster::ClusterError>
     match tokio::time::timeout(GATHER, gathered).await {
         Ok(ended) => ended,
         Err(_) => Ok(()),
+    }
+}
+
+/// Whether the format is for people who look on, and can be told what changes.
+fn tells_changes(format: Format) -> bool {
+    match format {
+        Format::Table | Format::Wide => true,
+        Format::Markdown | Format::Html | Format::Name | Format::Json | Format::Yaml => false,
     }
 }
 

@@ -15,10 +15,12 @@ use super::source::{Source, detail, read_instead};
 use crate::assess::{Basis, Guard};
 use crate::cluster::{self, ApiClient, Detail, PodsFound, PodsMeant, discover};
 use crate::commands::context::Context;
-use crate::decide::choice::{Idle, Picker};
-use crate::decide::identity::{self, Noted};
+use crate::decide::choice::{Choice, Idle, Picker, Shown, numbers};
+use crate::decide::identity::hardware::may_be_number;
+use crate::decide::identity::{self, Hardware, Noted};
 use crate::decide::known::{rule_named, rules_in};
 use crate::decide::risk::release_of;
+use crate::decide::subjects::devices_with;
 use crate::decide::version::{self, doubts_about};
 use crate::decide::{Version, choice};
 use crate::engine::{ConsideredTaint, Impact, Selection, Semantics};
@@ -292,6 +294,49 @@ impl Look {
                 PodsFound::Gone | PodsFound::Denied(_) => false,
             }),
         }
+    }
+
+    /// The devices that have these numbers, of which attributes were read.
+    pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<Vec<DeviceId>, Failure> {
+        devices_with(hardware, &self.identifying, &self.reading, &self.semantics)
+    }
+
+    /// The device that has the word for its number, such as a serial number, if there is one; what it takes
+    /// to know that is read.
+    pub(crate) async fn by_number(&mut self, word: &str) -> Result<Vec<DeviceId>, Failure> {
+        if !may_be_number(word) {
+            return Ok(Vec::new());
+        }
+        // On the heap, as below: it reads a list, and is part of what several commands do.
+        *self = Box::pin(self.clone().with_attributes(&[])).await?;
+        let hardware = numbers(&[word], self.snapshot(), &self.identifying);
+        self.devices_with(&hardware)
+    }
+
+    /// The words of what is shown that are numbers of hardware, with what it takes to know that.
+    pub(crate) async fn numbers_among(
+        self,
+        shown: &Shown,
+    ) -> Result<(Self, Vec<Hardware>), Failure> {
+        let words = shown.words(&self.reading);
+        if words.is_empty() {
+            return Ok((self, Vec::new()));
+        }
+        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+        let look = Box::pin(self.with_attributes(&[])).await?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let hardware = numbers(&words, look.snapshot(), &look.identifying);
+        Ok((look, hardware))
+    }
+
+    /// The choice with its words that are numbers of hardware as such, with what it takes to know that.
+    pub(crate) async fn with_numbers_of(self, choice: Choice) -> Result<(Self, Choice), Failure> {
+        if choice.words(&self.reading).is_empty() {
+            return Ok((self, choice));
+        }
+        let look = Box::pin(self.with_attributes(&[])).await?;
+        let choice = choice.with_numbers(&look.reading, &look.identifying)?;
+        Ok((look, choice))
     }
 
     /// What devices are beside their names, if one of `rules` notes what its device was.

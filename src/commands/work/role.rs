@@ -4,9 +4,29 @@ use crate::cluster::{ClusterError, Permission, cluster_role_for};
 use crate::commands::context::Context;
 use crate::error::Failure;
 
+/// Whether the role is printed, or only said how to get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoleShown {
+    /// All of it, to be applied.
+    Whole,
+    /// One line that names what is missing.
+    Named,
+}
+
+impl From<bool> for RoleShown {
+    /// By `--show-role`.
+    fn from(is_asked_for: bool) -> Self {
+        if is_asked_for {
+            Self::Whole
+        } else {
+            Self::Named
+        }
+    }
+}
+
 /// Says what a command was denied, if it was denied anything, and which role would have allowed it; also
 /// where it could do without. It comes last, behind the answer and the `failure` of the command.
-pub(crate) fn tell_role(failure: Option<&Failure>, context: &Context) {
+pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &Context) {
     let cause = failure.and_then(Failure::cause::<ClusterError>);
     if cause.is_some_and(ClusterError::is_anonymous) {
         return;
@@ -18,9 +38,14 @@ pub(crate) fn tell_role(failure: Option<&Failure>, context: &Context) {
     }
     let denied: Vec<Permission> = denied.into_iter().collect();
     let named: Vec<String> = denied.iter().map(ToString::to_string).collect();
-    context.printer.block(&format!(
-        "This role would allow what was denied ({}):\n{}",
-        named.join(", "),
-        cluster_role_for(context.connection.purpose, &denied)
-    ));
+    let named = named.join(", ");
+    match shown {
+        RoleShown::Named => context.printer.hint(&format!(
+            "denied: {named}; for the ClusterRole that allows it, run the same again with --show-role"
+        )),
+        RoleShown::Whole => context.printer.block(&format!(
+            "This role would allow what was denied ({named}):\n{}",
+            cluster_role_for(context.connection.purpose, &denied)
+        )),
+    }
 }

@@ -5,12 +5,13 @@ use jiff::Timestamp;
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
+use super::rules_on::chosen_in;
 use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
-use crate::decide::choice::Picker;
+use crate::decide::choice::{Choice, Picker};
 use crate::decide::identity::refuse_exchanged;
-use crate::decide::{Chooser, Meant, Version, still_agreed};
+use crate::decide::{Chooser, Meant, RulesTyped, Version, still_agreed};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
@@ -51,6 +52,18 @@ impl Scene {
         })
     }
 
+    /// The choice with its words that are numbers of hardware as such, where `more` attributes identify hardware
+    /// beside those that are known; with what it takes to know that.
+    pub(crate) async fn with_numbers_of(
+        self,
+        choice: Choice,
+        more: &[String],
+    ) -> Result<(Self, Choice), Failure> {
+        let look = self.look.identifying(more);
+        let (look, choice) = Box::pin(look.with_numbers_of(choice)).await?;
+        Ok((Self { look, ..self }, choice))
+    }
+
     /// With what devices are beside their names.
     pub(crate) async fn with_attributes(self) -> Result<Self, Failure> {
         Ok(Self {
@@ -68,6 +81,16 @@ impl Scene {
             look: self.look.with_identities_of(rules).await?,
             ..self
         })
+    }
+
+    /// Which rules are meant, with what it takes to know that.
+    pub(crate) async fn chosen(
+        self,
+        typed: &RulesTyped<'_>,
+        context: &Context,
+    ) -> Result<(Self, Chooser), Failure> {
+        let (look, chooser) = Box::pin(chosen_in(typed, self.look, context)).await?;
+        Ok((Self { look, ..self }, chooser))
     }
 
     /// Looks at the cluster again.

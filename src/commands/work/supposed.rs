@@ -27,6 +27,7 @@ impl Supposed {
         absent: Absent,
         context: &Context,
     ) -> Result<Self, Failure> {
+        let (look, choice) = Box::pin(look.with_numbers_of(choice.clone())).await?;
         let mut look = look.with_attributes_for(choice.picker()).await?;
         refuse_wide(manifests, &look.semantics)?;
         let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;

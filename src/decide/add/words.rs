@@ -120,7 +120,7 @@ mod tests {
             ),
         ] {
             let line = next_line(&steps);
-            assert!(line.contains(&format!(" {rules} ")), "{name}: {line}");
+            assert!(line.ends_with(&format!(" {rules}")), "{name}: {line}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Is a number of hardware that of more than one device?
 
-use crate::decide::identity::known::{Means, means};
-use crate::engine::expression::AttributeCondition;
+use crate::decide::identity::Hardware;
+use crate::decide::identity::known::Means;
 use crate::engine::{Semantics, Wanted, pick, with_siblings};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Snapshot};
@@ -17,25 +17,26 @@ pub struct Ambiguous {
 }
 
 /// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
-/// hardware. A place is that of whatever is in it.
+/// hardware. A place is that of whatever is in it. `more` are attributes that identify hardware beside those
+/// that are known.
 #[must_use]
 pub fn ambiguous(
-    identities: &[(String, String)],
+    identities: &[Hardware],
     chosen: &[DeviceId],
-    snapshot: &Snapshot,
+    (snapshot, more): (&Snapshot, &[String]),
     semantics: &Semantics,
 ) -> Vec<Ambiguous> {
     let numbers = identities.iter();
-    let numbers = numbers.filter(|(name, _)| means(name) == Means::Hardware);
-    let of = |(name, value): &(String, String)| {
-        let is = Wanted::Attribute(vec![AttributeCondition::is(name, value)]);
+    let numbers = numbers.filter(|number| number.means() == Means::Hardware);
+    let of = |number: &Hardware| {
+        let is = Wanted::Attribute(number.conditions(more));
         let mut devices = pick(snapshot, &[is], semantics).devices;
         devices.retain(|device| chosen.contains(device));
         let first = devices.first()?.clone();
         let whole = with_siblings(snapshot, &[first], semantics);
         let is_one = devices.iter().all(|device| whole.contains(device));
         (!is_one).then(|| Ambiguous {
-            hardware: format!("{name}={value}"),
+            hardware: number.to_string(),
             devices,
         })
     };

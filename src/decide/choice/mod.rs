@@ -7,6 +7,7 @@
 //! | What was typed? | `typed` |
 //! | What does it mean by itself? | `parse` |
 //! | Which devices are that by what they are, and by who uses them? | [`picks`] |
+//! | Which words are numbers of hardware? | `numbers` |
 //! | Which taints are that, in what was looked at? | `taints` |
 //! | What was probably meant where that is nothing? | `nothing`; is what was named there at all? [`mod@idle`] |
 //! | Is a number of hardware that of several? | [`mod@ambiguous`] |
@@ -22,6 +23,7 @@ mod away;
 pub mod collapse;
 pub mod idle;
 mod nothing;
+mod numbers;
 mod parse;
 pub mod picks;
 pub mod shown;
@@ -36,6 +38,7 @@ pub use away::with_drivers_away;
 pub use collapse::{Expansion, collapsed};
 pub use idle::Idle;
 pub use nothing::{no_such_node, refuse_empty_names, refuse_unknown_attributes};
+pub use numbers::{noted_numbers, numbers};
 pub use parse::{By, Choice, Purpose, hardware_among, rule_names};
 pub use picks::{Picked, Picker, Picks};
 pub use shown::Shown;

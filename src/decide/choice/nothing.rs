@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::idle::Idle;
 use super::unknown::no_such_device;
-use crate::decide::identity::known::identifies;
+use crate::decide::identity::known::{KNOWN, identifies};
 use crate::engine::expression::AttributeCondition;
 use crate::engine::{self, Semantics, Wanted, pick};
 use crate::error::{ExitStatus, Failure};
@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::naming::device;
 use crate::naming::nearest::nearest;
+use crate::naming::phrase::each_once;
 use crate::naming::shell::word;
 
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
@@ -140,13 +141,19 @@ fn no_such_name(
 
 /// No device has such a value: there is no such attribute, or it has other values.
 fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Failure {
-    let shown: Vec<String> = conditions.iter().map(ToString::to_string).collect();
+    let spelled = |condition: &AttributeCondition| match number_alone(condition, conditions) {
+        Some(number) => number.to_owned(),
+        None => condition.to_string(),
+    };
+    let shown = each_once(conditions.iter().map(spelled));
     let failure = Failure::new(
         ExitStatus::Failed,
         format!("no device with {}", shown.join(" or ")),
     );
+    let is_named = |condition: &&AttributeCondition| number_alone(condition, conditions).is_none();
     let names: BTreeSet<String> = conditions
         .iter()
+        .filter(is_named)
         .flat_map(|condition| nearest(condition.name(), attributes(snapshot, condition.name())))
         .collect();
     if !names.is_empty() {
@@ -154,9 +161,31 @@ fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Fail
     }
     let values = conditions.iter().flat_map(|condition| {
         let values = similar(condition, snapshot).into_iter();
-        values.map(|value| word(&format!("{}={value}", condition.name())))
+        let is_alone = number_alone(condition, conditions).is_some();
+        values.map(move |value| match is_alone {
+            true => word(&value),
+            false => word(&format!("{}={value}", condition.name())),
+        })
     });
-    meant(failure, &values.collect::<Vec<_>>())
+    let values: BTreeSet<String> = values.collect();
+    meant(failure, &values.into_iter().collect::<Vec<_>>())
+}
+
+/// The number of a condition that is one of those on every attribute that identifies hardware: it was typed
+/// without the name of one.
+fn number_alone<'a>(
+    condition: &'a AttributeCondition,
+    all: &[AttributeCondition],
+) -> Option<&'a str> {
+    let number = condition.exactly()?;
+    let names = |known: &str| {
+        let mut all = all.iter();
+        all.any(|one| one.name() == known && one.exactly() == Some(number))
+    };
+    KNOWN
+        .iter()
+        .all(|(known, _)| names(known))
+        .then_some(number)
 }
 
 /// The values that devices have and that were probably meant: those that begin so, else those that look so.
@@ -255,6 +284,7 @@ fn devices(snapshot: &Snapshot) -> impl Iterator<Item = &Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::identity::Hardware;
     use crate::report::testing;
 
     /// Two devices on node-7, of which train-0 uses gpu-0; a claim that holds nothing, a pod and a node
@@ -337,6 +367,10 @@ mod tests {
                 "list what there is with `kubectl devicetaint devices`",
             ),
             (
+                Wanted::Attribute(Hardware::bare("gpu-18").conditions(&[])),
+                "did you mean one of GPU-18dbA, GPU-18dbB?",
+            ),
+            (
                 Wanted::Attribute(vec![AttributeCondition::is("model", "H101")]),
                 "did you mean model=H100?",
             ),
@@ -344,6 +378,12 @@ mod tests {
             let shown = format!("{condition:?}");
             assert_eq!(told(condition).1, hint, "{shown}");
         }
+    }
+
+    #[test]
+    fn a_number_that_was_typed_alone_is_told_alone() {
+        let (text, _) = told(Wanted::Attribute(Hardware::bare("GPU-99").conditions(&[])));
+        assert_eq!(text, "no device with GPU-99");
     }
 
     #[test]

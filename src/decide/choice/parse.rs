@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::picks::{Picked, Picker, Picks, named_hardware};
+use super::numbers::{is_one_of, numbers, words_among};
+use super::picks::{Picked, Picker, Picks};
 use super::typed::Typed;
 use super::wrong::{meant_as_hardware, wrong_name};
+use crate::decide::identity::Hardware;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Reading, Taint};
@@ -110,6 +112,50 @@ impl Choice {
         }
     }
 
+    /// The words that may be numbers of hardware, such as serial numbers, where none of these is the driver
+    /// of a device in `reading`: whether they are, attributes say.
+    #[must_use]
+    pub fn words(&self, reading: &Reading) -> Vec<&str> {
+        let named = match &self.by {
+            By::Selectors(named) | By::Picked(_, named) => named,
+            By::Rules(_) | By::Manifests(_) => return Vec::new(),
+        };
+        words_among(named, reading)
+    }
+
+    /// The choice with those of its words as hardware that are numbers of devices in `reading`, of which
+    /// attributes were read; `more` are attributes that identify hardware beside those that are known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Picker::parse`].
+    pub fn with_numbers(self, reading: &Reading, more: &[String]) -> Result<Self, Failure> {
+        let words = self.words(reading);
+        let hardware = numbers(&words, &reading.snapshot, more);
+        if hardware.is_empty() {
+            return Ok(self);
+        }
+        let (picker, mut named) = match self.by {
+            By::Picked(picker, named) => (Some(picker), named),
+            By::Selectors(named) => (None, named),
+            by @ (By::Rules(_) | By::Manifests(_)) => return Ok(Self { by, ..self }),
+        };
+        named.retain(|selector| !is_one_of(selector, &hardware));
+        let picker = match picker {
+            Some(picker) => Some(picker.with_hardware(hardware)?),
+            None => Picker::parse(&Picks {
+                identities: hardware,
+                identity_attributes: more.to_vec(),
+                ..Picks::default()
+            })?,
+        };
+        let by = match picker {
+            Some(picker) => By::Picked(Box::new(picker), named),
+            None => By::Selectors(named),
+        };
+        Ok(Self { by, ..self })
+    }
+
     /// The choice with the devices of `reading` by their names, and what there is to say about that.
     ///
     /// # Errors
@@ -145,16 +191,13 @@ fn without_hardware(typed: &Typed) -> (Picks, Typed) {
     (picks, rest)
 }
 
-/// The arguments that name hardware, such as `uuid=GPU-18db…`, and all others; `more` are attributes that
-/// identify it beside those that are known.
+/// The arguments that name hardware, such as `uuid=GPU-18db…` or the number alone, and all others; `more` are
+/// attributes that identify it beside those that are known.
 #[must_use]
-pub fn hardware_among(
-    arguments: &[String],
-    more: &[String],
-) -> (Vec<(String, String)>, Vec<String>) {
+pub fn hardware_among(arguments: &[String], more: &[String]) -> (Vec<Hardware>, Vec<String>) {
     let (mut identities, mut others) = (Vec::new(), Vec::new());
     for argument in arguments {
-        match named_hardware(argument, more) {
+        match Hardware::parse(argument, more) {
             Some(identity) => identities.push(identity),
             None => others.push(argument.clone()),
         }

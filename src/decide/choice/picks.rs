@@ -3,7 +3,8 @@
 use super::ambiguous::{Ambiguous, ambiguous};
 use super::idle::{Idle, idle};
 use super::nothing::{no_such, nothing};
-use crate::decide::identity::known::{Means, identifies, means};
+use crate::decide::identity::Hardware;
+use crate::decide::identity::known::Means;
 use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use crate::engine::{Pick, Semantics, Wanted, pick, with_siblings};
 use crate::error::{ExitStatus, Failure};
@@ -25,8 +26,8 @@ pub struct Picks {
     pub claim: Option<String>,
     /// `--attribute`
     pub attributes: Vec<String>,
-    /// Attributes that identify hardware with their values: `uuid=GPU-18db…`; any of them.
-    pub identities: Vec<(String, String)>,
+    /// Hardware by its numbers: `uuid=GPU-18db…`; any of them.
+    pub identities: Vec<Hardware>,
     /// `--identity-attribute`: attributes that identify hardware beside those that are known.
     pub identity_attributes: Vec<String>,
     /// `--skip-errors`
@@ -127,7 +128,8 @@ impl Picker {
         }
         if !typed.identities.is_empty() {
             let identities = typed.identities.iter();
-            let identities = identities.map(|(name, value)| AttributeCondition::is(name, value));
+            let more = &typed.identity_attributes;
+            let identities = identities.flat_map(|hardware| hardware.conditions(more));
             conditions.push(Wanted::Attribute(identities.collect()));
         }
         for text in &typed.expressions {
@@ -148,7 +150,7 @@ impl Picker {
     pub fn hardware(&self) -> Vec<String> {
         let identities = self.typed.identities.iter();
         identities
-            .map(|(name, value)| word(&format!("{name}={value}")))
+            .map(|hardware| word(&hardware.to_string()))
             .collect()
     }
 
@@ -245,7 +247,8 @@ impl Picker {
             return Err(nothing(&conditions, snapshot, semantics));
         }
         let identities = &self.typed.identities;
-        let ambiguous = ambiguous(identities, &devices, snapshot, semantics);
+        let more = &self.typed.identity_attributes[..];
+        let ambiguous = ambiguous(identities, &devices, (snapshot, more), semantics);
         if self.typed.with_partitions {
             let before = devices.len();
             devices = with_siblings(snapshot, &devices, semantics);
@@ -270,6 +273,17 @@ impl Picker {
         idle(&self.conditions, snapshot)
     }
 
+    /// These conditions with more `hardware` among what was named.
+    ///
+    /// # Errors
+    ///
+    /// As [`Picker::parse`].
+    pub fn with_hardware(&self, hardware: Vec<Hardware>) -> Result<Self, Failure> {
+        let mut typed = self.typed.clone();
+        typed.identities.extend(hardware);
+        Ok(Self::parse(&typed)?.unwrap_or_else(|| self.clone()))
+    }
+
     /// Whether devices are chosen by the numbers of their hardware alone.
     #[must_use]
     pub fn is_by_hardware_alone(&self) -> bool {
@@ -280,9 +294,9 @@ impl Picker {
         !self.typed.identities.is_empty() && others.is_empty()
     }
 
-    /// The hardware that was named, by attribute and value.
+    /// The hardware that was named.
     #[must_use]
-    pub fn identities(&self) -> &[(String, String)] {
+    pub fn identities(&self) -> &[Hardware] {
         &self.typed.identities
     }
 
@@ -295,10 +309,11 @@ impl Picker {
         semantics: &Semantics,
     ) -> bool {
         let identities = &self.typed.identities;
-        let is_found = |(name, value): &(String, String)| {
-            let is = Wanted::Attribute(vec![AttributeCondition::is(name, value)]);
+        let is_found = |hardware: &Hardware| {
+            let is = Wanted::Attribute(hardware.conditions(&self.typed.identity_attributes));
             let also = [conditions, &[is]].concat();
-            means(name) == Means::Hardware && !pick(snapshot, &also, semantics).devices.is_empty()
+            hardware.means() == Means::Hardware
+                && !pick(snapshot, &also, semantics).devices.is_empty()
         };
         !identities.is_empty() && identities.iter().all(is_found)
     }
@@ -437,15 +452,6 @@ fn namespaced(text: &str, default: Option<&str>) -> NamespacedName {
     }
 }
 
-/// An argument that names hardware, such as `uuid=GPU-18db…`; `more` are attributes that identify it
-/// beside those that are known.
-#[must_use]
-pub fn named_hardware(argument: &str, more: &[String]) -> Option<(String, String)> {
-    let (name, value) = argument.split_once('=')?;
-    let named = identifies(name, more) && !value.is_empty();
-    named.then(|| (name.to_owned(), value.to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -508,20 +514,6 @@ mod tests {
         assert_eq!(shown.find("nope"), mark.find('^'));
     }
 
-    #[test]
-    fn hardware_is_named_by_what_drivers_call_it() {
-        let more = ["slot".to_owned()];
-        let named = |text: &str| named_hardware(text, &more).map(|(name, _)| name);
-        assert_eq!(named("slot=3").as_deref(), Some("slot"));
-        assert_eq!(named("uuid=GPU-1").as_deref(), Some("uuid"));
-        assert_eq!(
-            named("resource.kubernetes.io/pcieRoot=pci0000:00").as_deref(),
-            Some("resource.kubernetes.io/pcieRoot")
-        );
-        for taint in ["uuid", "uuid=", "example.com/maintenance=firmware"] {
-            assert_eq!(named(taint), None, "{taint}");
-        }
-    }
     /// One published GPU, and one that only a claim knows.
     fn half_published() -> Reading {
         use crate::model::{Allocation, AllocationResult, ResourceClaim};
@@ -569,7 +561,7 @@ mod tests {
             let identities = identities.iter();
             let picks = Picks {
                 identities: identities
-                    .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                    .map(|(name, value)| Hardware::named(name, value))
                     .collect(),
                 ..Picks::default()
             };
@@ -639,7 +631,7 @@ mod tests {
         devices.push(twin);
         let ambiguous = |reading: &Reading, identity: (&str, &str), named: &[&[DeviceSelector]]| {
             let picks = Picks {
-                identities: vec![(identity.0.to_owned(), identity.1.to_owned())],
+                identities: vec![Hardware::named(identity.0, identity.1)],
                 ..Picks::default()
             };
             let picker = Picker::parse(&picks).unwrap().unwrap();

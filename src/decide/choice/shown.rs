@@ -1,11 +1,13 @@
 //! Which devices are shown?
 
+use super::numbers::{is_one_of, words_among};
 use super::typed::Typed;
 use super::unknown::no_such_device;
 use super::wrong::{meant_as_hardware, wrong_name};
+use crate::decide::identity::Hardware;
 use crate::decide::identity::known::misspelt;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector};
+use crate::model::{DeviceId, DeviceSelector, Reading};
 use crate::naming::{NamingError, device};
 
 /// Which devices to show: any of those that were named, as far as flags do not narrow that.
@@ -53,6 +55,19 @@ impl Shown {
     #[must_use]
     pub fn names(&self) -> [&[DeviceSelector]; 2] {
         [&self.any, self.also.as_slice()]
+    }
+
+    /// The words that may be numbers of hardware, such as serial numbers, and are no driver in `reading`.
+    #[must_use]
+    pub fn words(&self, reading: &Reading) -> Vec<&str> {
+        words_among(&self.any, reading)
+    }
+
+    /// What is shown without the words that are this hardware.
+    #[must_use]
+    pub fn without(mut self, hardware: &[Hardware]) -> Self {
+        self.any.retain(|selector| !is_one_of(selector, hardware));
+        self
     }
 
     /// A name that matches nothing is a mistake, not an empty list.

@@ -1,5 +1,6 @@
 //! Is there such a device?
 
+use super::numbers::word_of;
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, Snapshot};
@@ -12,10 +13,16 @@ pub const NO_DEVICES: &str = "no driver publishes any device here, and no claim 
 /// No device of that name is published or allocated.
 #[must_use]
 pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure {
-    let name = device::format(selector);
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("no device matches {name}: none is published or allocated"),
+        match word_of(selector) {
+            // Taken for a driver, which nobody has said that it is.
+            Some(word) => format!("no driver, and no hardware, is called {word}"),
+            None => {
+                let name = device::format(selector);
+                format!("no device matches {name}: none is published or allocated")
+            }
+        },
     );
     if known.is_empty() {
         return failure.hint(NO_DEVICES);
@@ -73,7 +80,16 @@ mod tests {
             pool: "node-7".into(),
             device: "gpu-0".into(),
         };
-        let failure = no_such_device(&anything, &[known]);
+        let failure = no_such_device(&anything, std::slice::from_ref(&known));
+        let typed = device::parse("nod-7").unwrap();
+        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        assert_eq!(told, "no driver, and no hardware, is called nod-7");
+        let typed = device::parse("gpu.example.con").unwrap();
+        let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
+        assert!(
+            told.starts_with("no device matches gpu.example.con/*/*"),
+            "{told}"
+        );
         let list = |hint: &String| hint.contains("`kubectl devicetaint devices`");
         assert!(failure.hints().iter().any(list), "{:?}", failure.hints());
     }

@@ -9,6 +9,17 @@ use crate::naming::{NamingError, device};
 #[must_use]
 pub fn wrong_name(error: NamingError) -> Failure {
     let hint = match &error {
+        // What has no dot is hardly a driver, and none that anybody has seen.
+        NamingError::TwoSegments {
+            argument,
+            suggestions,
+        } if !argument
+            .split('/')
+            .next()
+            .is_some_and(|first| first.contains('.')) =>
+        {
+            Some(format!("did you mean {}?", word(&suggestions[1])))
+        }
         NamingError::TwoSegments { suggestions, .. } => Some(format!(
             "did you mean {} or {}?",
             word(&suggestions[0]),
@@ -81,4 +92,20 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
         ));
     }
     ways
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_driver_is_proposed_that_nobody_named() {
+        let hint = |text: &str| {
+            let failure = wrong_name(device::parse(text).unwrap_err());
+            failure.hints().join("\n")
+        };
+        assert_eq!(hint("node-7/gpu-0"), "did you mean '*/node-7/gpu-0'?");
+        let both = "did you mean 'gpu.example.com/node-7/*' or '*/gpu.example.com/node-7'?";
+        assert_eq!(hint("gpu.example.com/node-7"), both);
+    }
 }

@@ -6,17 +6,20 @@
 //! | question | module |
 //! |---|---|
 //! | Which attributes identify hardware? | [`known`] |
+//! | Is an argument a number of hardware? | [`hardware`] |
 //! | What is noted of a device? | `noted` |
 //! | What are the devices that are looked at, and which rules were made for hardware? | `seen` |
 //! | Is it the same hardware? | `standing` |
 //! | What is said about it, and what is refused? | `words` |
 
+pub mod hardware;
 pub mod known;
 mod noted;
 mod seen;
 mod standing;
 mod words;
 
+pub use hardware::Hardware;
 pub use noted::{Noted, with_identities};
 pub use seen::{identities, made_for};
 pub use standing::{Identity, Standing, identity};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::hardware::Hardware;
 use super::known::{Means, means};
 use super::noted::{Noted, named};
 use crate::engine::ConsideredTaint;
@@ -29,32 +30,29 @@ pub fn identities(
     ids.iter().filter_map(identity).collect()
 }
 
-/// Those of `rules` that note one of these numbers of `hardware`, by attribute and value: they were made for
+/// Those of `rules` that note one of these numbers of `hardware`: they were made for
 /// it, whatever it is called by now. A place says nothing, for it is that of many machines.
 #[must_use]
 pub fn made_for<'a>(
     rules: &'a [DeviceTaintRule],
-    hardware: &[(String, String)],
+    hardware: &[Hardware],
 ) -> Vec<&'a DeviceTaintRule> {
     let is_it = |rule: &&DeviceTaintRule| {
         let noted = Noted::on(rule).unwrap_or_default();
         let mut numbers = hardware
             .iter()
-            .filter(|(name, _)| means(name) == Means::Hardware);
-        numbers.any(|(name, value)| noted.has(name, value))
+            .filter(|number| number.means() == Means::Hardware);
+        numbers.any(|number| noted.has(number))
     };
     rules.iter().filter(is_it).collect()
 }
 
 impl Noted {
-    /// Whether an attribute was this; one without a domain is that of any.
-    fn has(&self, name: &str, value: &str) -> bool {
-        let is_meant = |found: &str| match found.rsplit_once('/') {
-            Some((_, id)) => found == name || id == name,
-            None => found == name,
-        };
+    /// Whether an attribute that identifies hardware was this.
+    #[must_use]
+    pub fn has(&self, hardware: &Hardware) -> bool {
         let mut attributes = self.attributes.iter();
-        attributes.any(|(found, was)| is_meant(found) && was == value)
+        attributes.any(|(found, was)| hardware.is(found, was))
     }
 
     /// Its attributes without those of the place, where any is of the hardware itself: cards move.
@@ -193,7 +191,7 @@ mod tests {
             // Of one machine or another.
             ("pciBusID", "0", &[]),
         ] {
-            let found = made_for(&rules, &[(name.to_owned(), value.to_owned())]);
+            let found = made_for(&rules, &[Hardware::named(name, value)]);
             let found: Vec<&str> = found.iter().map(|rule| rule.name.as_str()).collect();
             assert_eq!(found, expected, "{name}={value}");
         }

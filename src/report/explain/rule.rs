@@ -10,10 +10,13 @@ use crate::engine::explain::Fate;
 use crate::engine::life::Evicting;
 use crate::engine::{ConsideredTaint, DeviceImpact, Impact, PodImpact, Verdict, selection};
 use crate::model::Count;
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Gap};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
+};
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
+use crate::report::history::RuleHistory;
 use crate::report::life::NO_CONDITION;
 use crate::report::time::Time;
 
@@ -34,7 +37,7 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         basis,
         impact: &impact,
     };
-    let devices = impact.devices.iter().map(|device| teller.device(device));
+    let devices = teller.devices();
     let steps = teller
         .selector()
         .into_iter()
@@ -60,6 +63,21 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         ..Explained::of(SubjectKind::Rule, qualified(rule.name.as_str()))
     };
     (explained, impact.gaps.clone())
+}
+
+impl Explained {
+    /// Adds what the rule has done, as far as that can still be seen.
+    pub fn add_history(&mut self, history: &RuleHistory) {
+        let lines = history.lines().into_iter();
+        let mut lines = lines.map(|line| Step::new(About::Note, line, None));
+        let Some(first) = lines.next() else {
+            return;
+        };
+        let evicted = history.evicted_lines().into_iter();
+        let evicted = evicted.map(|line| Step::new(About::Pod, line, None));
+        let steps: Vec<Step> = evicted.chain(lines).collect();
+        self.steps.push(first.with(steps));
+    }
 }
 
 /// Whom it evicts, and when.
@@ -240,41 +258,84 @@ impl Teller<'_, '_> {
             .with(notes)
     }
 
-    fn device(&self, device: &DeviceImpact<'_>) -> Step {
-        let claims = device.claims.iter();
-        let claims = claims.map(|claim| {
-            let pods = self.impact.pods.iter().filter(|pod| {
-                let mut used = pod.claims.iter();
-                used.any(|used| {
-                    *used.claim == claim.name
-                        && used.results.iter().any(|result| result.device == device.id)
-                })
+    /// The selected devices: those of a pool that the same claims hold in one step, so that nothing is said
+    /// of each of them again.
+    fn devices(&self) -> Vec<Step> {
+        let mut groups: Vec<Vec<&DeviceImpact<'_>>> = Vec::new();
+        for device in &self.impact.devices {
+            let like_it = groups.iter_mut().find(|group| {
+                let first = group.first();
+                first.is_some_and(|first| is_like(first, device))
             });
-            let pods = pods.map(|pod| self.pod(pod));
-            let results = claim.allocation.iter().flat_map(|all| &all.results);
-            let place = results
-                .enumerate()
-                .find(|(_, result)| result.device == device.id);
-            let place = place.map(|(place, _)| place).unwrap_or_default();
-            let path = format!(".status.allocation.devices.results[{place}]");
-            let source = FieldSource::new("ResourceClaim", &claim.name, path);
-            Step::new(
-                About::Claim,
-                format!("held by claim {}", claim.name),
-                source,
-            )
-            .with(pods)
+            match like_it {
+                Some(group) => group.push(device),
+                None => groups.push(vec![device]),
+            }
+        }
+        let steps = groups.iter().filter_map(|group| {
+            let (first, more) = group.split_first()?;
+            Some(self.group(first, more))
         });
+        steps.collect()
+    }
+
+    /// The first device of a group, and those that are like it.
+    fn group(&self, first: &DeviceImpact<'_>, more: &[&DeviceImpact<'_>]) -> Step {
+        let all: Vec<&DeviceImpact<'_>> = [first].into_iter().chain(more.iter().copied()).collect();
+        let claims = first.claims.iter().map(|claim| self.claim(claim, &all));
         let claims: Vec<Step> = claims.collect();
-        let mut text = format!("device {}", device.id);
-        if !device.published {
-            text.push_str(", which is published no longer");
+        let mut text = match more {
+            [] => format!("device {}", first.id),
+            more => {
+                let names: Vec<&str> = more
+                    .iter()
+                    .map(|device| device.id.device.as_str())
+                    .collect();
+                let count = all.len();
+                format!("{count} devices: {}, {}", first.id, names.join(", "))
+            }
+        };
+        if !first.published {
+            text.push_str(", published no longer");
         }
         if claims.is_empty() {
             text.push_str(", held by no claim");
         }
-        let source = published(&device.id, &self.basis.reading.snapshot);
+        let source = published(&first.id, &self.basis.reading.snapshot);
+        let source = source.map(|source| match more {
+            [] => source,
+            // One of several places in it.
+            _ => FieldSource {
+                path: source.path.split('[').next().unwrap_or_default().to_owned(),
+                ..source
+            },
+        });
         Step::new(About::Device, text, source).with(claims)
+    }
+
+    /// A claim that holds all of these devices, with the pods that use it.
+    fn claim(&self, claim: &ResourceClaim, devices: &[&DeviceImpact<'_>]) -> Step {
+        let is_held = |id: &DeviceId| devices.iter().any(|device| device.id == *id);
+        let pods = self.impact.pods.iter().filter(|pod| {
+            let mut used = pod.claims.iter();
+            used.any(|used| {
+                let mut results = used.results.iter();
+                *used.claim == claim.name && results.any(|result| is_held(&result.device))
+            })
+        });
+        let pods = pods.map(|pod| self.pod(pod));
+        let results = claim.allocation.iter().flat_map(|all| &all.results);
+        let places = results
+            .enumerate()
+            .filter(|(_, result)| is_held(&result.device));
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        let path = match places[..] {
+            [only] => format!(".status.allocation.devices.results[{only}]"),
+            [..] => ".status.allocation.devices.results".to_owned(),
+        };
+        let source = FieldSource::new("ResourceClaim", &claim.name, path);
+        let text = format!("held by claim {}", claim.name);
+        Step::new(About::Claim, text, source).with(pods)
     }
 
     fn pod(&self, impact: &PodImpact<'_>) -> Step {
@@ -288,6 +349,19 @@ impl Teller<'_, '_> {
         let evicts = matches!(impact.verdict, Verdict::Evicted { .. });
         Step::new(About::Pod, text, source).holding(evicts)
     }
+}
+
+/// Whether two devices of a pool have the same to be said of them but their names.
+fn is_like(one: &DeviceImpact<'_>, other: &DeviceImpact<'_>) -> bool {
+    let same_pool = one.id.driver == other.id.driver && one.id.pool == other.id.pool;
+    let names = |device: &DeviceImpact<'_>| -> Vec<NamespacedName> {
+        device
+            .claims
+            .iter()
+            .map(|claim| claim.name.clone())
+            .collect()
+    };
+    same_pool && one.published == other.published && names(one) == names(other)
 }
 
 #[cfg(test)]
@@ -354,6 +428,25 @@ mod tests {
         }));
         let told = "selects 1 device, and evicts 0 pods; 1 pod is terminating already";
         assert_eq!(leaving.answer, told);
+    }
+
+    #[test]
+    fn devices_of_which_the_same_is_to_be_said_are_one_step() {
+        let mut reading = reading(|_| {});
+        let names: Vec<String> = (0..9).map(|number| format!("gpu-{number}")).collect();
+        let devices = names.iter().map(|name| testing::published(name, &[]));
+        reading.snapshot.slices = vec![testing::slice(devices.collect())];
+        let selector = reading.snapshot.rules[0].selector.as_mut().unwrap();
+        selector.device = None;
+        let told = explained(&reading);
+        let devices: Vec<&str> = told
+            .steps
+            .iter()
+            .map(|step| step.text.as_str())
+            .filter(|text| text.contains("gpu-"))
+            .collect();
+        let free = "8 devices: gpu.example.com/node-7/gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, held by no claim";
+        assert_eq!(devices, ["device gpu.example.com/node-7/gpu-0", free]);
     }
 
     #[test]

@@ -296,6 +296,7 @@ mod tests {
             Body::Sentences(_)
             | Body::List(_)
             | Body::Grouped(_)
+            | Body::Folding(_)
             | Body::Chain(_)
             | Body::Facts(_)
             | Body::Charts(_) => panic!("{section:?}"),

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::HazardCode;
+use super::finding::{Finding, HazardCode};
 use super::order::{urgency, workload};
 use super::view::{ImpactReport, Pod};
 use crate::assess::{Hazard, Severity};
 use crate::model::Uid;
 use crate::naming::age::human_duration;
-use crate::naming::phrase::{counted, each_once};
-use crate::report::life::few;
+use crate::naming::phrase::{counted, few};
 
 /// More than these are a table.
 const WORST: usize = 5;
@@ -109,8 +108,7 @@ fn told(group: &str, pods: &[&Pod]) -> String {
     let severity = severity.unwrap_or_default().as_str();
     let findings = pods.iter().flat_map(|pod| &pod.findings);
     let findings = findings.filter(|finding| finding.severity >= Severity::Warning);
-    let why = each_once(findings.map(|finding| finding.message.clone()));
-    let why = match why.as_slice() {
+    let why = match by_code(findings).as_slice() {
         [] => when(pods),
         why => why.join("; "),
     };
@@ -119,6 +117,28 @@ fn told(group: &str, pods: &[&Pod]) -> String {
         pods => format!(" ({})", counted(pods.len(), "pod")),
     };
     format!("{severity:<7}   {group}{pods}: {why}")
+}
+
+/// What makes it bad: of each hazard the first message, and how many more like it there are, such as those of
+/// claims that are gone with each of the pods.
+fn by_code<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    let mut codes: Vec<(&HazardCode, Vec<String>)> = Vec::new();
+    for finding in findings {
+        let message = finding.message.clone();
+        match codes.iter_mut().find(|(code, _)| **code == finding.code) {
+            Some((_, messages)) if messages.contains(&message) => {}
+            Some((_, messages)) => messages.push(message),
+            None => codes.push((&finding.code, vec![message])),
+        }
+    }
+    let told = codes.into_iter().filter_map(|(_, messages)| {
+        let (first, more) = messages.split_first()?;
+        Some(match more.len() {
+            0 => first.clone(),
+            more => format!("{first} ({more} more like it)"),
+        })
+    });
+    told.collect()
 }
 
 /// When the first of the pods goes, and from where if that is one node.

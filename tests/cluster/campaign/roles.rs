@@ -102,7 +102,7 @@ fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
 fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) -> bool {
     let right = named(right);
     commands.iter().any(|line| {
-        let said = run(world, line, flags).stderr;
+        let said = run(world, line, &format!("{flags} --show-role")).stderr;
         let told = said.lines().find_map(|line| {
             let rest = line.strip_prefix("This role would allow what was denied (")?;
             rest.strip_suffix("):")

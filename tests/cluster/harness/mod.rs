@@ -55,6 +55,6 @@ pub use program::{build_node, build_program};
 pub use proxy::{At, Proxy, Seen};
 pub use random::{Random, fresh_seed, number_in};
 #[cfg(unix)]
-pub use terminal::{CTRL_C, ENTER, Terminal};
+pub use terminal::{CTRL_C, CTRL_D, CTRL_Z, ENTER, Terminal};
 pub use variant::Variant;
 pub use wait::{DEADLINE, block_on, wait_for};

@@ -10,6 +10,10 @@ const EPILOGUE: &str = "; echo \"[exit $?]\"; stty -a";
 
 /// Ctrl-C, as the keyboard sends it.
 pub const CTRL_C: &str = "\u{3}";
+/// Ctrl-D, as the keyboard sends it.
+pub const CTRL_D: &str = "\u{4}";
+/// Ctrl-Z, as the keyboard sends it.
+pub const CTRL_Z: &str = "\u{1a}";
 /// Enter.
 pub const ENTER: &str = "\r";
 

@@ -1,7 +1,9 @@
 //! What is asked on a terminal, and what is typed there.
 
 use super::support::{KEY, World};
-use crate::harness::{CTRL_C, ControlPlane, ENTER, PLUGIN, Reference, Terminal, Variant, block_on};
+use crate::harness::{
+    CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Reference, Terminal, Variant, block_on,
+};
 
 impl World<'_> {
     /// The words of a command that is typed.
@@ -28,6 +30,8 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         (["n", ENTER], 4, "not confirmed; nothing was changed"),
         (["", ENTER], 4, "not confirmed; nothing was changed"),
         (["q", ENTER], 4, "not confirmed; nothing was changed"),
+        (["y", CTRL_D], 4, "not confirmed; nothing was changed"),
+        (["", CTRL_D], 4, "not confirmed; nothing was changed"),
         // A key alone agrees to nothing: it may have been meant for something else.
         (["y", CTRL_C], 130, "interrupted; nothing was changed"),
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
@@ -55,6 +59,38 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
     let shown = terminal.ended(0);
     assert!(shown.contains("configured"), "{shown}");
     assert_eq!(world.effect(&name), "NoSchedule");
+}
+
+#[test]
+fn a_question_that_was_suspended_is_asked_again() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        world.pod("train", "gpu-0").await;
+        let other = world.plane.namespace().await;
+        world.pod_in(&other, "infer", "gpu-0").await;
+    });
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    for (effect, prompt, typed) in [
+        ("NoSchedule", "effect NoSchedule? [y/N]: ", "y"),
+        ("NoExecute", "Type how many pods will be evicted", "2"),
+    ] {
+        terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
+        for _ in 0..2 {
+            terminal.until(prompt);
+            // What was typed before is forgotten.
+            terminal.press("7");
+            terminal.press(CTRL_Z);
+            terminal.until("Stopped");
+            assert_ne!(world.effect(&name), effect);
+            terminal.press("fg\r");
+        }
+        terminal.until(prompt);
+        terminal.press(typed);
+        terminal.press(ENTER);
+        terminal.until("configured");
+        assert_eq!(world.effect(&name), effect);
+    }
 }
 
 #[test]
@@ -101,6 +137,7 @@ fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
         (["two", ENTER], 4, "\"two\" is not 2; nothing was changed"),
         (["y", ENTER], 4, "\"y\" is not 2; nothing was changed"),
         (["", ENTER], 4, "\"\" is not 2; nothing was changed"),
+        (["2", CTRL_D], 4, "\"\" is not 2; nothing was changed"),
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
         (["2", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
@@ -196,6 +233,23 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
 }
 
 #[test]
+fn a_narrow_terminal_shows_why_a_wait_lasts_and_until_when() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    let name = world.add(&format!("{KEY}=x"));
+    let mut terminal = Terminal::open(world.plane);
+    let narrow = ["stty", "rows", "24", "cols", "80"].map(str::to_owned);
+    terminal.command(&narrow);
+    terminal.ended(0);
+    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 2h");
+    terminal.command(&world.typed(&line));
+    terminal.until("tolerates the taint");
+    terminal.until("Z");
+    terminal.press(CTRL_C);
+    terminal.ended(130);
+}
+
+#[test]
 fn all_rules_are_shown_before_they_are_deleted() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
     let world = block_on(World::new(&plane));
@@ -229,7 +283,8 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
     terminal.command(&narrow);
     terminal.ended(0);
     terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-    terminal.until("Your answer: ");
+    // The end of the question, which says how many it is about.
+    terminal.until("2 pods in all: ");
     for key in ["1", "2", ENTER] {
         terminal.press(key);
     }

@@ -16,6 +16,7 @@ mod looking;
 mod meanwhile;
 mod middlebox;
 mod races;
+mod recovery;
 mod runbook;
 pub mod support;
 mod versions;

@@ -57,7 +57,7 @@ fn the_runbook_drains_a_device_and_gives_it_back() {
         .await;
     });
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
-    for word in ["created", "configured", "evicted", "deleted"] {
+    for word in ["created", "configured", "deleted"] {
         assert!(run.stdout.contains(word), "{word}: {run:?}");
     }
     assert_eq!(block_on(world.rules()).len(), 0);
@@ -92,6 +92,19 @@ fn a_second_run_of_the_runbook_leaves_the_rule_of_the_first_alone() {
     let rules = block_on(world.rules());
     assert_eq!(rules.len(), 1);
     assert_eq!(rules[0]["spec"]["taint"]["effect"], "None");
+}
+
+#[test]
+fn the_runbook_evicts_nobody_where_the_time_is_too_short() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
+    let child = runbook(&world, "pods.evicted>5");
+    Run::from(child.wait_with_output().expect("it ends"))
+        .ended(4)
+        .saying("the last eviction is due in")
+        .saying("TIMEOUT is too short");
+    let rules = block_on(world.rules());
+    assert_eq!(rules[0]["spec"]["taint"]["effect"], "None", "{rules:?}");
 }
 
 #[test]

@@ -1,0 +1,24 @@
+//! Flags of commands that wait for what they have begun.
+
+use std::time::Duration;
+
+use crate::naming::duration::parse_duration;
+
+/// Whether and how long the evictions are waited for that were begun.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Wait")]
+pub(crate) struct WaitingArgs {
+    /// Wait until everybody is gone whom it evicts
+    ///
+    /// Nothing is changed where --timeout is over before the last pod is due.
+    #[arg(long)]
+    pub(crate) wait: bool,
+
+    /// How long to wait, such as 30s or 5m
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) timeout: Duration,
+
+    /// How long nobody may be left before that counts
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
+    pub(crate) settle: Duration,
+}

@@ -1,0 +1,97 @@
+//! What rules have done: what it takes to tell that.
+
+use super::connect::{Live, failed};
+use super::look::Look;
+use super::nodes::gap_of;
+use crate::cluster::{PodsFound, PodsMeant, eviction_events, read_optional};
+use crate::engine::ConsideredTaint;
+use crate::error::Failure;
+use crate::model::{
+    DaemonSet, DeviceTaintRule, Event, Gap, Job, Kind, Reading, ReplicaSet, StatefulSet,
+};
+use crate::report::history::{HistorySources, RuleHistory};
+
+/// What each of `rules` has done, in their order, with what could not be read for that.
+pub(crate) async fn histories(
+    rules: &[DeviceTaintRule],
+    look: &Look,
+) -> Result<(Vec<RuleHistory>, Vec<Gap>), Failure> {
+    let sources = Box::pin(sources_of(look)).await?;
+    Ok((told(rules, look, &sources), sources.gaps))
+}
+
+/// What was read to tell what rules have done.
+pub(crate) struct Sources {
+    events: Vec<Event>,
+    /// With all pods that use claims, and what makes pods.
+    pub(crate) reading: Reading,
+    /// What could not be read.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// What each of `rules` has done, in their order.
+pub(crate) fn told(rules: &[DeviceTaintRule], look: &Look, sources: &Sources) -> Vec<RuleHistory> {
+    let mut look = look.clone();
+    look.reading = sources.reading.clone();
+    let histories = rules.iter().map(|rule| {
+        let considered = [ConsideredTaint::of_rule(rule, look.now)];
+        RuleHistory::new(&HistorySources {
+            rule,
+            impact: &look.impact(&considered),
+            events: &sources.events,
+            reading: &look.reading,
+            now: look.now,
+        })
+    });
+    histories.collect()
+}
+
+/// The evictions that were reported, with all pods that use claims and what makes pods; files have all
+/// already.
+pub(crate) async fn sources_of(look: &Look) -> Result<Sources, Failure> {
+    let reading = look.reading.clone();
+    let Some(Live { client, served }) = look.live() else {
+        // That there are none in the input stands in the history itself.
+        return Ok(Sources {
+            events: reading.snapshot.events.clone(),
+            reading,
+            gaps: Vec::new(),
+        });
+    };
+    let events = match eviction_events(client, served).await {
+        Ok(told) => told.facts,
+        Err(error) => {
+            let gaps = vec![gap_of("events", &error)];
+            return Ok(Sources {
+                events: Vec::new(),
+                reading,
+                gaps,
+            });
+        }
+    };
+    let mut gaps = Vec::new();
+    let reading = match look.find_pods(PodsMeant::Chosen(None, &|_| true)).await? {
+        PodsFound::These(pods, _) => {
+            let mut look = look.clone().with_found(&pods);
+            look.reading.known.insert(Kind::Pod);
+            look.reading
+        }
+        PodsFound::Denied(why) => {
+            gaps.push(Gap::of(Kind::Pod, &why));
+            reading
+        }
+        PodsFound::WithoutClaims | PodsFound::Gone => reading,
+    };
+    let before = reading.gaps.len();
+    let reading = read_optional::<ReplicaSet>(client, served, reading).await;
+    let reading = read_optional::<StatefulSet>(client, served, reading.map_err(failed)?).await;
+    let reading = read_optional::<DaemonSet>(client, served, reading.map_err(failed)?).await;
+    let reading = read_optional::<Job>(client, served, reading.map_err(failed)?).await;
+    let reading = reading.map_err(failed)?;
+    gaps.extend(reading.gaps.iter().skip(before).cloned());
+    Ok(Sources {
+        events,
+        reading,
+        gaps,
+    })
+}

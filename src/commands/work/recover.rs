@@ -1,0 +1,122 @@
+//! Waiting for workloads to recover from evictions: the clock and the reads around `decide::recovery`.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::history::{sources_of, told};
+use super::look::Look;
+use crate::commands::context::Context;
+use crate::decide::recovery::{Recovery, recovery};
+use crate::engine::settle::Patience;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Gap};
+use crate::output::Account;
+use crate::report::wait::{Left, WaitReport};
+
+/// How often is looked; what makes pods is read by lists.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// A wait until the workloads whose pods `rules` evicted have as many ready pods as they want.
+pub(crate) struct Recover<'a> {
+    /// The rules, as they were when they were there.
+    pub(crate) rules: &'a [DeviceTaintRule],
+    pub(crate) patience: Patience,
+}
+
+impl Recover<'_> {
+    /// Waits, and says how it ended.
+    ///
+    /// # Errors
+    ///
+    /// When nothing brings back what was evicted, when that cannot be known, and when the cluster cannot be
+    /// asked any more.
+    pub(crate) async fn wait(
+        &self,
+        mut look: Look,
+        context: &Context,
+    ) -> Result<WaitReport, Failure> {
+        let began = Instant::now();
+        let mut since: Option<Instant> = None;
+        let mut progress = Account::new(&context.printer);
+        loop {
+            let found = self.look(&look, context).await?;
+            let line = found.line();
+            progress.say(&line, &line);
+            context.ledger.left(&line);
+            if found.open.is_empty() {
+                let held = since.get_or_insert_with(Instant::now).elapsed();
+                if held >= self.patience.settle {
+                    drop(progress);
+                    return self.over(&found, began, None);
+                }
+            } else {
+                since = None;
+            }
+            if began.elapsed() >= self.patience.timeout {
+                drop(progress);
+                return self.over(&found, began, Some(left_of(&found)));
+            }
+            tokio::time::sleep(INTERVAL).await;
+            look = look.again().await?;
+        }
+    }
+
+    async fn look(&self, look: &Look, context: &Context) -> Result<Recovery, Failure> {
+        let sources = sources_of(look).await?;
+        if let Some(gap) = sources.gaps.iter().find(|gap| gap.what == "events") {
+            return Err(unknowable(gap));
+        }
+        let mut evicted = Vec::new();
+        for history in told(self.rules, look, &sources) {
+            for line in &history.not_known {
+                context.printer.warn(&format!("not known: {line}"));
+            }
+            evicted.extend(history.evicted);
+        }
+        evicted.sort_by(|one, other| {
+            (&one.namespace, &one.name, one.at).cmp(&(&other.namespace, &other.name, other.at))
+        });
+        evicted.dedup_by(|one, other| {
+            (&one.namespace, &one.name, one.at) == (&other.namespace, &other.name, other.at)
+        });
+        Ok(recovery(&evicted, &sources.reading))
+    }
+
+    fn over(
+        &self,
+        found: &Recovery,
+        began: Instant,
+        left: Option<Vec<Left>>,
+    ) -> Result<WaitReport, Failure> {
+        if left.is_none() && !found.lost.is_empty() {
+            let failure = Failure::new(
+                ExitStatus::Failed,
+                "not everything recovers: some of what was evicted does not come back by itself",
+            );
+            return Err(found.lost.iter().fold(failure, Failure::hint));
+        }
+        let names = self.rules.iter().map(|rule| rule.name.to_string());
+        Ok(WaitReport {
+            waited_seconds: began.elapsed().as_secs(),
+            pods: found.pods,
+            ..WaitReport::recovered(names.collect(), left)
+        })
+    }
+}
+
+/// What is left when the time is over; that it has not lasted, where nothing else is.
+fn left_of(found: &Recovery) -> Vec<Left> {
+    if found.open.is_empty() {
+        let text = "all workloads have recovered, but not for long enough".to_owned();
+        return vec![Left::recovering("", "", text)];
+    }
+    found.open.clone()
+}
+
+fn unknowable(gap: &Gap) -> Failure {
+    Failure::new(
+        ExitStatus::Failed,
+        format!("who was evicted is not known: {}", gap.why),
+    )
+}

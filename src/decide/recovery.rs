@@ -1,0 +1,289 @@
+//! Have workloads recovered from evictions?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{
+    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Workload,
+};
+use crate::naming::phrase::counted;
+use crate::report::history::{EvictedOutcome, EvictedPod};
+use crate::report::wait::Left;
+
+/// How far the workloads are whose pods were evicted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// How many pods were evicted, as far as is known.
+    pub pods: usize,
+    /// What has not recovered yet, or is not known to have.
+    pub open: Vec<Left>,
+    /// What does not come back by itself, each in a line.
+    pub lost: Vec<String>,
+}
+
+/// A rule of which nothing is known but its name, since it is gone: it selects nothing any more, and evicted whom
+/// events tell of.
+#[must_use]
+pub fn gone_rule(name: &str) -> DeviceTaintRule {
+    DeviceTaintRule {
+        name: name.into(),
+        uid: "".into(),
+        resource_version: String::new(),
+        generation: 0,
+        selector: None,
+        taint: Taint {
+            key: String::new(),
+            value: String::new(),
+            effect: Effect::NoSchedule,
+            time_added: None,
+        },
+        condition: None,
+        metadata: RuleMetadata::default(),
+        managers: Vec::new(),
+    }
+}
+
+/// How far the workloads of these pods are in `reading`: each has recovered when as many of its pods are ready
+/// as it wants.
+#[must_use]
+pub fn recovery(evicted: &[EvictedPod], reading: &Reading) -> Recovery {
+    let known: BTreeMap<(String, &NamespacedName), (Kind, &Workload)> = reading
+        .snapshot
+        .workloads()
+        .into_iter()
+        .map(|(kind, workload)| ((kind.as_str().to_owned(), &workload.name), (kind, workload)))
+        .collect();
+    let mut recovery = Recovery {
+        pods: evicted.len(),
+        ..Recovery::default()
+    };
+    let mut seen = BTreeSet::new();
+    for pod in evicted {
+        let name = format!("{}/{}", pod.namespace, pod.name);
+        if pod.outcome == EvictedOutcome::Terminating {
+            let text = format!("{name} is terminating");
+            recovery
+                .open
+                .push(Left::recovering(&pod.namespace, &pod.name, text));
+        }
+        let Some((kind, of)) = pod.workload.as_deref().and_then(|of| of.split_once('/')) else {
+            recovery.add_bare(pod, &name);
+            continue;
+        };
+        if !seen.insert((pod.namespace.clone(), kind.to_owned(), of.to_owned())) {
+            continue;
+        }
+        let full = NamespacedName {
+            namespace: pod.namespace.as_str().into(),
+            name: of.into(),
+        };
+        match known.get(&(kind.to_owned(), &full)) {
+            Some((kind, workload)) => recovery.add(*kind, workload),
+            None => recovery.add_absent(kind, &full, reading),
+        }
+    }
+    recovery
+}
+
+impl Recovery {
+    /// A pod that no workload is known to make.
+    fn add_bare(&mut self, pod: &EvictedPod, name: &str) {
+        match pod.outcome {
+            EvictedOutcome::NotCreatedAgain => {
+                self.lost.push(format!("{name}: nothing creates it again"));
+            }
+            EvictedOutcome::Pending | EvictedOutcome::Missing => {
+                let text = format!("{name} is pending");
+                self.open
+                    .push(Left::recovering(&pod.namespace, &pod.name, text));
+            }
+            EvictedOutcome::Unknown => {
+                let text = format!("{name}: what made it is not known");
+                self.open
+                    .push(Left::recovering(&pod.namespace, &pod.name, text));
+            }
+            EvictedOutcome::Terminating | EvictedOutcome::CreatedAgain => {}
+        }
+    }
+
+    fn add(&mut self, kind: Kind, workload: &Workload) {
+        let called = format!("{} {}", kind.as_str(), workload.name);
+        let ended = workload.failure.as_ref();
+        match ended.and_then(|failure| failure.ended.as_ref()) {
+            Some(JobEnd::Complete) => return,
+            Some(JobEnd::Failed(reason)) => {
+                let reason = match reason.as_str() {
+                    "" => String::new(),
+                    reason => format!(": {reason}"),
+                };
+                self.lost.push(format!("{called} has failed{reason}"));
+                return;
+            }
+            None => {}
+        }
+        let text = match (workload.ready, workload.replicas) {
+            (Some(ready), Some(wanted)) if ready >= wanted => return,
+            (Some(ready), Some(wanted)) => format!("{called}: {ready} of {wanted} ready"),
+            (None, _) | (_, None) => format!("{called}: how many are ready is not known"),
+        };
+        let name = &workload.name;
+        self.open.push(Left::recovering(
+            name.namespace.as_str(),
+            name.name.as_str(),
+            text,
+        ));
+    }
+
+    /// A workload that was not found: somebody deleted it, unless its kind could not be read.
+    fn add_absent(&mut self, kind: &str, name: &NamespacedName, reading: &Reading) {
+        let mut kinds = Kind::WORKLOADS.iter();
+        let found = kinds.find(|known| known.as_str() == kind);
+        let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
+        if !is_read {
+            let text = format!("{kind} {name}: how many are ready is not known");
+            self.open.push(Left::recovering(
+                name.namespace.as_str(),
+                name.name.as_str(),
+                text,
+            ));
+        }
+    }
+
+    /// How far it is, in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let open = self.open.iter().map(|left| left.message.as_str());
+        let open: Vec<&str> = open.take(3).collect();
+        let more = self.open.len().saturating_sub(open.len());
+        let more = match more {
+            0 => String::new(),
+            more => format!("; {more} more"),
+        };
+        let pods = counted(self.pods, "pod");
+        match open[..] {
+            [] => format!("{pods} evicted, all workloads recovered"),
+            _ => format!("{pods} evicted; {}{more}", open.join("; ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DisruptionAction, FailurePolicy, Job, ReplicaSet};
+    use crate::report::testing;
+
+    fn evicted(name: &str, workload: Option<&str>, outcome: EvictedOutcome) -> EvictedPod {
+        EvictedPod {
+            namespace: "ml".to_owned(),
+            name: name.to_owned(),
+            at: None,
+            workload: workload.map(str::to_owned),
+            outcome,
+            certain: true,
+        }
+    }
+
+    fn workload(name: &str, ready: i32, replicas: i32) -> Workload {
+        Workload {
+            name: testing::name("ml", name),
+            uid: name.into(),
+            controller: None,
+            replicas: Some(replicas),
+            ready: Some(ready),
+            min_members: None,
+            failure: None,
+        }
+    }
+
+    fn reading() -> Reading {
+        let mut reading = testing::reading();
+        reading.known = [Kind::ReplicaSet, Kind::Job].into();
+        let ended = |name: &str, ended| {
+            Job(Workload {
+                failure: Some(FailurePolicy {
+                    backoff_limit: 0,
+                    failed: 1,
+                    disruption: DisruptionAction::Count,
+                    ended: Some(ended),
+                }),
+                ..workload(name, 0, 1)
+            })
+        };
+        reading.snapshot.replica_sets = vec![
+            ReplicaSet(workload("well", 2, 2)),
+            ReplicaSet(workload("slow", 1, 2)),
+        ];
+        reading.snapshot.jobs = vec![
+            ended("sweep", JobEnd::Failed("BackoffLimitExceeded".to_owned())),
+            ended("done", JobEnd::Complete),
+        ];
+        reading
+    }
+
+    #[test]
+    fn a_workload_has_recovered_when_as_many_are_ready_as_it_wants() {
+        let pods = [
+            evicted(
+                "well-1",
+                Some("ReplicaSet/well"),
+                EvictedOutcome::CreatedAgain,
+            ),
+            evicted("slow-1", Some("ReplicaSet/slow"), EvictedOutcome::Pending),
+            evicted("slow-2", Some("ReplicaSet/slow"), EvictedOutcome::Pending),
+            evicted("done-1", Some("Job/done"), EvictedOutcome::NotCreatedAgain),
+            evicted(
+                "gone-1",
+                Some("ReplicaSet/deleted"),
+                EvictedOutcome::Missing,
+            ),
+        ];
+        let found = recovery(&pods, &reading());
+        let open: Vec<&str> = found
+            .open
+            .iter()
+            .map(|left| left.message.as_str())
+            .collect();
+        assert_eq!(open, ["ReplicaSet ml/slow: 1 of 2 ready"]);
+        assert!(found.lost.is_empty(), "{:?}", found.lost);
+        assert_eq!(
+            found.line(),
+            "5 pods evicted; ReplicaSet ml/slow: 1 of 2 ready"
+        );
+    }
+
+    #[test]
+    fn what_does_not_come_back_is_lost_and_what_is_not_known_stays_open() {
+        let pods = [
+            evicted("notebook", None, EvictedOutcome::NotCreatedAgain),
+            evicted(
+                "sweep-1",
+                Some("Job/sweep"),
+                EvictedOutcome::NotCreatedAgain,
+            ),
+            evicted("secret-1", None, EvictedOutcome::Unknown),
+            evicted("llm-0", Some("StatefulSet/llm"), EvictedOutcome::Unknown),
+            evicted("late", None, EvictedOutcome::Terminating),
+        ];
+        let found = recovery(&pods, &reading());
+        assert_eq!(
+            found.lost,
+            [
+                "ml/notebook: nothing creates it again",
+                "Job ml/sweep has failed: BackoffLimitExceeded"
+            ]
+        );
+        let open: Vec<&str> = found
+            .open
+            .iter()
+            .map(|left| left.message.as_str())
+            .collect();
+        assert_eq!(
+            open,
+            [
+                "ml/secret-1: what made it is not known",
+                "StatefulSet ml/llm: how many are ready is not known",
+                "ml/late is terminating"
+            ]
+        );
+    }
+}

@@ -1,0 +1,370 @@
+//! Which rules are meant where devices are chosen by what they are?
+
+use super::choice::{Picker, Picks, hardware_among, noted_numbers, numbers};
+use super::chooser::{Chooser, Ways, devices_among};
+use super::identity::hardware::may_be_number;
+use super::identity::{Hardware, made_for};
+use crate::engine::{self, ConsideredTaint, Semantics};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceSelector, DeviceTaintRule, Kind, Reading};
+use crate::naming::device;
+
+/// What was typed to mean rules, with the hardware among it apart.
+#[derive(Clone, Debug)]
+pub struct RulesTyped<'a> {
+    ways: Ways<'a>,
+    picks: Picks,
+    /// The targets that are no hardware.
+    others: Vec<String>,
+}
+
+/// The rules that are meant, and what there is to say about the choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RulesOn {
+    /// Which they are.
+    pub chooser: Chooser,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+impl<'a> RulesTyped<'a> {
+    /// What was typed, with the flags that choose devices by what they are.
+    #[must_use]
+    pub fn new(ways: Ways<'a>, mut picks: Picks) -> Self {
+        let (hardware, others) = hardware_among(ways.targets, &picks.identity_attributes);
+        picks.identities.extend(hardware);
+        Self {
+            ways,
+            picks,
+            others,
+        }
+    }
+
+    /// Which rules are meant, where that can be told without a look at devices.
+    ///
+    /// # Errors
+    ///
+    /// As [`Chooser::parse`].
+    pub fn chooser(&self) -> Result<Option<Chooser>, Failure> {
+        if self.picker()?.is_some() {
+            return Ok(None);
+        }
+        Chooser::parse(&self.ways).map(Some)
+    }
+
+    /// The words that may be numbers of hardware as well as names, such as serial numbers.
+    #[must_use]
+    pub fn words(&self) -> Vec<&str> {
+        let words = self.others.iter().map(String::as_str);
+        words.filter(|word| may_be_number(word)).collect()
+    }
+
+    fn picker(&self) -> Result<Option<Picker>, Failure> {
+        Picker::parse(&self.picks)
+    }
+
+    /// Which rules are meant in `reading`, where attributes were read of slices that could be: words that are
+    /// no names of rules may be numbers.
+    ///
+    /// # Errors
+    ///
+    /// What can be no name; devices that are not there; hardware without a rule of its own.
+    pub fn find(&self, reading: &Reading, semantics: &Semantics) -> Result<RulesOn, Failure> {
+        let rules = &reading.snapshot.rules;
+        let is_rule = |word: &&str| rules.iter().any(|rule| rule.name.as_str() == *word);
+        let words: Vec<&str> = self
+            .words()
+            .into_iter()
+            .filter(|word| !is_rule(word))
+            .collect();
+        let mut hardware = numbers(&words, &reading.snapshot, &self.picks.identity_attributes);
+        for noted in noted_numbers(&words, rules) {
+            if !hardware.contains(&noted) {
+                hardware.push(noted);
+            }
+        }
+        let is_number = |text: &String| hardware.iter().any(|found| found.number == *text);
+        let (_, others): (Vec<String>, Vec<String>) =
+            self.others.iter().cloned().partition(is_number);
+        let mut picks = self.picks.clone();
+        picks.identities.extend(hardware);
+        let Some(picker) = Picker::parse(&picks)? else {
+            let chooser = Chooser::parse(&self.ways)?;
+            return Ok(RulesOn {
+                chooser,
+                notes: Vec::new(),
+            });
+        };
+        let on = OnDevices {
+            ways: &self.ways,
+            picker: &picker,
+            others,
+        };
+        on.find(reading, semantics)
+    }
+}
+
+/// Devices that were chosen, and what else was typed.
+struct OnDevices<'a> {
+    ways: &'a Ways<'a>,
+    picker: &'a Picker,
+    others: Vec<String>,
+}
+
+impl OnDevices<'_> {
+    fn find(self, reading: &Reading, semantics: &Semantics) -> Result<RulesOn, Failure> {
+        let rules = &reading.snapshot.rules;
+        let (named, mut targets) = devices_among(&self.others)?;
+        let noted = if self.picker.is_by_hardware_alone() && named.is_empty() {
+            made_for(rules, self.picker.identities())
+        } else {
+            Vec::new()
+        };
+        let mut notes = Vec::new();
+        let now: Vec<DeviceSelector> = match self.picker.resolve(reading, &[&named], semantics) {
+            Ok(picked) => {
+                picked.refuse_ambiguous()?;
+                notes.extend(picked.notes);
+                let devices = picked.devices.into_iter();
+                devices.map(DeviceSelector::from).collect()
+            }
+            // What nobody publishes any more was something once.
+            Err(failure) if noted.is_empty() => return Err(failure),
+            Err(failure) => {
+                notes.push(format!("{failure} now: its rules are those that note it"));
+                Vec::new()
+            }
+        };
+        if targets.is_empty() && self.picker.is_by_hardware_alone() {
+            let chooser = all_on(&now, &noted, reading, semantics)?;
+            return Ok(RulesOn { chooser, notes });
+        }
+        let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
+        let devices = if now.is_empty() {
+            before.map(device::format).collect::<Vec<_>>()
+        } else {
+            now.iter().map(device::format).collect()
+        };
+        targets.extend(devices);
+        let chooser = Chooser::parse(&Ways {
+            targets: &targets,
+            ..*self.ways
+        })?;
+        let chooser = chooser.of_hardware(&now, &noted, rules);
+        Ok(RulesOn { chooser, notes })
+    }
+}
+
+/// All rules that taint exactly the devices that the hardware is `now`, whatever their taints, and those that
+/// were made for it, which are `noted`.
+fn all_on(
+    now: &[DeviceSelector],
+    noted: &[&DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<Chooser, Failure> {
+    if let Some(gap) = reading.without(Kind::DeviceTaintRule) {
+        return Err(Failure::new(ExitStatus::Failed, gap.why));
+    }
+    let rules = &reading.snapshot.rules;
+    let is_on_it = |rule: &&DeviceTaintRule| {
+        let selector = rule.selector.as_ref();
+        let is_noted = noted.iter().any(|noted| noted.name == rule.name);
+        is_noted || selector.is_some_and(|selector| now.contains(selector))
+    };
+    let names = rules.iter().filter(is_on_it);
+    let names: Vec<String> = names.map(|rule| rule.name.to_string()).collect();
+    if names.is_empty() {
+        return Err(none_on(now, reading, semantics));
+    }
+    Ok(Chooser::Names(names))
+}
+
+/// No rule taints exactly these devices: others may taint them with more.
+fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> Failure {
+    let devices: Vec<String> = now.iter().map(device::format).collect();
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!("no rule taints exactly {}", devices.join(" or ")),
+    );
+    let snapshot = &reading.snapshot;
+    let epoch = jiff::Timestamp::UNIX_EPOCH;
+    let covers = |rule: &&DeviceTaintRule| {
+        let considered = [ConsideredTaint::of_rule(rule, epoch)];
+        let selected = engine::selection(snapshot, &considered, semantics).devices;
+        let mut selected = selected.into_iter().map(DeviceSelector::from);
+        selected.any(|device| now.contains(&device))
+    };
+    let wider: Vec<String> = snapshot
+        .rules
+        .iter()
+        .filter(covers)
+        .map(|rule| rule.name.to_string())
+        .collect();
+    match &wider[..] {
+        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
+        names => failure.hint(format!(
+            "rules for more than that taint it: name one of {}",
+            names.join(", ")
+        )),
+    }
+}
+
+/// Refuses to change the effect of several rules where only hardware was named: one of them was meant.
+///
+/// # Errors
+///
+/// When there are several.
+pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
+    if hardware.is_empty() || rules.len() < 2 {
+        return Ok(());
+    }
+    let told: Vec<String> = rules
+        .iter()
+        .map(|rule| format!("{} ({})", rule.name, rule.taint))
+        .collect();
+    let numbers: Vec<String> = hardware.iter().map(ToString::to_string).collect();
+    Err(Failure::usage(format!(
+        "{} has {} rules: {}",
+        numbers.join(" or "),
+        rules.len(),
+        told.join(", ")
+    ))
+    .hint("name the one that is meant, or add the KEY of its taint"))
+}
+
+impl RulesTyped<'_> {
+    /// The hardware that was named without the key of a taint, so that any rule on it is meant.
+    #[must_use]
+    pub fn hardware_alone(&self) -> &[Hardware] {
+        if self.others.is_empty() {
+            &self.picks.identities
+        } else {
+            &[]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::decide::testing::{KEY, named, selector};
+    use crate::model::{RuleMetadata, Snapshot};
+    use crate::report::testing;
+
+    const UUID: &str = "GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a";
+
+    /// gpu-0 with a rule of its own and one for its pool, gpu-1 with none of its own, gpu-2 with two.
+    fn reading() -> Reading {
+        let published = |name, uuid, serial, address| {
+            let attributes = [("uuid", uuid), ("serial", serial), ("pciBusID", address)];
+            testing::published(name, &attributes)
+        };
+        let rule = |name: &str, device: &str, key: &str| {
+            let mut rule = named(name, "NoSchedule");
+            rule.selector = Some(match device {
+                "*" => device::parse("gpu.example.com/node-7/*").unwrap(),
+                device => selector(device),
+            });
+            rule.taint.key = key.to_owned();
+            rule
+        };
+        let mut gone = rule("gone", "gpu-9", KEY);
+        let note = BTreeMap::from([("gpu.example.com/serial", "777")]);
+        let note = serde_json::json!(note).to_string();
+        gone.metadata
+            .annotations
+            .insert(RuleMetadata::IDENTITY.to_owned(), note);
+        Reading {
+            snapshot: Snapshot {
+                slices: vec![testing::slice(vec![
+                    published("gpu-0", UUID, "1423", "0000:17:00.0"),
+                    published("gpu-1", "GPU-1", "1424", "0000:18:00.0"),
+                    published("gpu-2", "GPU-2", "1425", "0000:19:00.0"),
+                ])],
+                rules: vec![
+                    rule("one", "gpu-0", KEY),
+                    rule("pool", "*", KEY),
+                    rule("first", "gpu-2", KEY),
+                    rule("second", "gpu-2", "example.com/other"),
+                    gone,
+                ],
+                ..Snapshot::default()
+            },
+            ..testing::reading()
+        }
+    }
+
+    fn found(targets: &[&str]) -> Result<Vec<String>, Failure> {
+        let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
+        let ways = Ways {
+            targets: &targets,
+            ..Ways::default()
+        };
+        let typed = RulesTyped::new(ways, Picks::default());
+        let reading = reading();
+        let on = typed.find(&reading, &testing::semantics(37))?;
+        let meant = on.chooser.meant(&reading.snapshot.rules, testing::now());
+        match meant.all_missing() {
+            Some(missing) => Err(missing),
+            None => Ok(meant
+                .rules
+                .iter()
+                .map(|rule| rule.name.to_string())
+                .collect()),
+        }
+    }
+
+    #[test]
+    fn hardware_alone_means_the_rules_on_exactly_it() {
+        for (targets, names) in [
+            (&["uuid=GPU-2"][..], &["first", "second"][..]),
+            (&["GPU-2"], &["first", "second"]),
+            (&[UUID], &["one"]),
+            (&["0000:17:00.0"], &["one"]),
+            (&["1423"], &["one"]),
+            (&["1425", "example.com/other"], &["second"]),
+            (&["GPU-2", KEY], &["first"]),
+            // What nobody publishes any more was noted.
+            (&["serial=777"], &["gone"]),
+            (&["777"], &["gone"]),
+            // Names stay names.
+            (&["pool"], &["pool"]),
+        ] {
+            assert_eq!(found(targets).unwrap(), names, "{targets:?}");
+        }
+    }
+
+    #[test]
+    fn hardware_without_a_rule_of_its_own_is_told_with_those_for_more() {
+        let failure = found(&["GPU-1"]).unwrap_err();
+        let device = "gpu.example.com/node-7/gpu-1";
+        assert_eq!(
+            failure.to_string(),
+            format!("no rule taints exactly {device}")
+        );
+        assert!(
+            failure.hints()[0].ends_with("name one of pool"),
+            "{failure:?}"
+        );
+        let failure = found(&["GPU-77"]).unwrap_err();
+        assert_eq!(failure.to_string(), "no device with GPU-77");
+        let failure = found(&["nothing"]).unwrap_err();
+        assert_eq!(failure.to_string(), "no rule \"nothing\"");
+    }
+
+    #[test]
+    fn one_of_several_rules_on_hardware_has_to_be_named_where_it_is_to_do_more() {
+        let rules = reading().snapshot.rules;
+        let hardware = [Hardware::bare("GPU-2")];
+        let failure = refuse_several(&hardware, &rules[2..4]).unwrap_err();
+        assert!(
+            failure.to_string().contains("second (example.com/other"),
+            "{failure}"
+        );
+        assert!(refuse_several(&hardware, &rules[..1]).is_ok());
+        assert!(refuse_several(&[], &rules).is_ok());
+    }
+}

@@ -1,0 +1,673 @@
+//! What has a rule done, as far as that can still be seen?
+//!
+//! From events, pods, what makes pods, and their conditions. Events name pods and no rule, and are forgotten after an
+//! hour: what they leave open is said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::table::{Column, Table, optional};
+use super::time::Time;
+use crate::engine::{Cause, Impact};
+use crate::model::{
+    Controller, DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading,
+    Source, UNKNOWN, Uid, Workload,
+};
+use crate::naming::phrase::counted;
+
+/// How long a server keeps events, unless it is told otherwise: `--event-ttl` of kube-apiserver.
+const KEPT: SignedDuration = SignedDuration::from_hours(1);
+
+/// What the controller notes on a pod that it evicts.
+///
+/// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
+const EVICTS: &str = "Marking for deletion";
+
+/// What a rule has done, as far as that can still be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleHistory {
+    /// The pods that were evicted, first to last.
+    pub evicted: Vec<EvictedPod>,
+    /// Jobs of these pods that have failed since, and why.
+    pub failed_jobs: Vec<FailedJob>,
+    /// Pods that replace them and do not run yet.
+    pub pending: Vec<PendingPod>,
+    /// What cannot be seen any more, or was never told; empty where this is all.
+    pub not_known: Vec<String>,
+}
+
+/// A pod that was evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvictedPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// When the controller evicted it; null when the event does not say.
+    pub at: Option<Time>,
+    /// What made it, as KIND/NAME; null for a bare pod, and where that is not known.
+    pub workload: Option<String>,
+    /// What became of it.
+    pub outcome: EvictedOutcome,
+    /// Whether it was this rule for sure: a pod that is gone may have been evicted by another one that
+    /// evicts too.
+    pub certain: bool,
+}
+
+/// What became of a pod that was evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EvictedOutcome {
+    /// It is still there, on its way out.
+    Terminating,
+    /// Another pod takes its place and runs.
+    CreatedAgain,
+    /// Another pod takes its place and does not run yet.
+    Pending,
+    /// What made it has fewer pods than it wants.
+    Missing,
+    /// Nothing creates it again: it was a bare pod, or its Job has ended.
+    NotCreatedAgain,
+    /// That is not known.
+    Unknown,
+}
+
+impl EvictedOutcome {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Terminating => "terminating",
+            Self::CreatedAgain => "created again, and running",
+            Self::Pending => "created again, and pending",
+            Self::Missing => "not created again yet",
+            Self::NotCreatedAgain => "not created again",
+            Self::Unknown => UNKNOWN,
+        }
+    }
+}
+
+/// A Job that has failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedJob {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The reason of its condition, in one word; empty where it says none.
+    pub reason: String,
+}
+
+/// A pod that does not run yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// What made it, as KIND/NAME; null for a bare pod.
+    pub workload: Option<String>,
+}
+
+/// What a history is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct HistorySources<'a> {
+    /// The rule.
+    pub rule: &'a DeviceTaintRule,
+    /// What it does now, as the only considered taint.
+    pub impact: &'a Impact<'a>,
+    /// What was reported about evictions.
+    pub events: &'a [Event],
+    /// All pods that use claims, and what makes pods.
+    pub reading: &'a Reading,
+    /// What the server's clock said.
+    pub now: Timestamp,
+}
+
+/// The workloads that pods come from and that make new ones.
+const MAKERS: [Kind; 4] = [
+    Kind::ReplicaSet,
+    Kind::StatefulSet,
+    Kind::DaemonSet,
+    Kind::Job,
+];
+
+impl RuleHistory {
+    /// What the rule has done.
+    #[must_use]
+    pub fn new(sources: &HistorySources<'_>) -> Self {
+        let evictions = sources.evictions();
+        let makers = sources.makers();
+        let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
+        let evicted: Vec<EvictedPod> = evictions
+            .iter()
+            .map(|event| sources.evicted(event, &makers, &gone))
+            .collect();
+        let of_them: BTreeSet<(&str, &str)> = evicted
+            .iter()
+            .filter_map(|pod| Some((pod.namespace.as_str(), pod.workload.as_deref()?)))
+            .collect();
+        let is_of_them = |namespace: &str, workload: &str| of_them.contains(&(namespace, workload));
+        let failed = makers.iter().filter_map(|(kind, workload)| {
+            let namespace = workload.name.namespace.as_str();
+            let reason = match workload.failure.as_ref()?.ended.as_ref()? {
+                JobEnd::Failed(reason) => reason.clone(),
+                JobEnd::Complete => return None,
+            };
+            is_of_them(namespace, &called(*kind, workload)).then(|| FailedJob {
+                namespace: namespace.to_owned(),
+                name: workload.name.name.to_string(),
+                reason,
+            })
+        });
+        let pending = sources.reading.snapshot.pods.iter().filter_map(|pod| {
+            let workload = pod.controller.as_ref().map(owner);
+            let namespace = pod.name.namespace.as_str();
+            let replaces = workload
+                .as_ref()
+                .is_some_and(|name| is_of_them(namespace, name));
+            (replaces && is_pending(pod) && !gone.contains(&pod.uid)).then(|| PendingPod {
+                namespace: namespace.to_owned(),
+                name: pod.name.name.to_string(),
+                workload,
+            })
+        });
+        Self {
+            failed_jobs: failed.collect(),
+            pending: pending.collect(),
+            not_known: sources.not_known(&evicted),
+            evicted,
+        }
+    }
+
+    /// The history in a few lines.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match self.evicted.len() {
+            0 => "no eviction is known".to_owned(),
+            pods => format!("{} evicted, as far as is known", counted(pods, "pod")),
+        }];
+        let jobs = self.failed_jobs.iter().map(|job| {
+            let reason = match job.reason.as_str() {
+                "" => String::new(),
+                reason => format!(": {reason}"),
+            };
+            format!("Job {}/{} has failed{reason}", job.namespace, job.name)
+        });
+        lines.extend(jobs);
+        let pending = self.pending.iter().map(|pod| {
+            let (namespace, name) = (&pod.namespace, &pod.name);
+            let workload = optional(pod.workload.as_deref());
+            format!("{namespace}/{name} of {workload} is pending")
+        });
+        lines.extend(pending);
+        lines.extend(
+            self.not_known
+                .iter()
+                .map(|line| format!("not known: {line}")),
+        );
+        lines
+    }
+
+    /// The evicted pods, a row each.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let rows = self.evicted.iter().map(|pod| {
+            let at = pod.at.map(|at| at.to_string());
+            let by = if pod.certain {
+                "this rule"
+            } else {
+                "this rule or another"
+            };
+            vec![
+                at.unwrap_or_else(|| UNKNOWN.to_owned()),
+                format!("{}/{}", pod.namespace, pod.name),
+                optional(pod.workload.as_deref()),
+                pod.outcome.in_words().to_owned(),
+                by.to_owned(),
+            ]
+        });
+        Table {
+            columns: vec![
+                Column::text("EVICTED"),
+                Column::text("POD"),
+                Column::text("WORKLOAD"),
+                Column::prose("NOW"),
+                Column::prose("BY"),
+            ],
+            rows: rows.collect(),
+        }
+    }
+
+    /// One line for each evicted pod.
+    #[must_use]
+    pub fn evicted_lines(&self) -> Vec<String> {
+        let lines = self.evicted.iter().map(|pod| {
+            let at = pod.at.map_or_else(String::new, |at| format!(" at {at}"));
+            let doubt = if pod.certain {
+                ""
+            } else {
+                ", by this rule or another"
+            };
+            let (namespace, name) = (&pod.namespace, &pod.name);
+            format!(
+                "evicted pod {namespace}/{name}{at}{doubt}: {}",
+                pod.outcome.in_words()
+            )
+        });
+        lines.collect()
+    }
+}
+
+impl<'a> HistorySources<'a> {
+    /// The last word of the controller on each pod that it evicted since the rule is there, unless it took that
+    /// back; without those that are there and that another rule evicts.
+    fn evictions(&self) -> Vec<&'a Event> {
+        let created = self.rule.metadata.created;
+        let mut last: BTreeMap<(&Uid, &NamespacedName), &Event> = BTreeMap::new();
+        for event in self.events.iter().filter(|event| event.about.kind == "Pod") {
+            let is_older = event.last.zip(created).is_some_and(|(at, made)| at < made);
+            if is_older {
+                continue;
+            }
+            let key = (&event.about.uid, &event.about.name);
+            let is_news = last.get(&key).is_none_or(|known| known.last <= event.last);
+            if is_news {
+                last.insert(key, event);
+            }
+        }
+        let hit: BTreeSet<&Uid> = self
+            .impact
+            .pods
+            .iter()
+            .filter(|pod| pod.causes.iter().any(Cause::is_considered))
+            .map(|pod| &pod.pod.uid)
+            .collect();
+        let is_ours = |event: &&Event| {
+            event.message.starts_with(EVICTS)
+                && (self.pod(&event.about.uid).is_none() || hit.contains(&event.about.uid))
+        };
+        let mut evictions: Vec<&Event> = last.into_values().filter(is_ours).collect();
+        evictions.sort_by_key(|event| (event.last, event.about.name.clone()));
+        evictions
+    }
+
+    fn pod(&self, uid: &Uid) -> Option<&'a Pod> {
+        self.reading
+            .snapshot
+            .pods
+            .iter()
+            .find(|pod| pod.uid == *uid)
+    }
+
+    fn makers(&self) -> Vec<(Kind, &'a Workload)> {
+        let mut makers = self.reading.snapshot.workloads();
+        makers.retain(|(kind, _)| MAKERS.contains(kind));
+        makers
+    }
+
+    fn evicted(
+        &self,
+        event: &Event,
+        makers: &[(Kind, &Workload)],
+        gone: &BTreeSet<&Uid>,
+    ) -> EvictedPod {
+        let name = &event.about.name;
+        let there = self.pod(&event.about.uid);
+        let maker = maker_of(name, makers);
+        let of_pod = there.and_then(|pod| pod.controller.as_ref()).map(owner);
+        EvictedPod {
+            namespace: name.namespace.to_string(),
+            name: name.name.to_string(),
+            at: event.last.map(Time),
+            workload: of_pod.or_else(|| maker.map(|(kind, workload)| called(kind, workload))),
+            outcome: match there {
+                Some(_) => EvictedOutcome::Terminating,
+                None => self.outcome(name, maker.map(|(_, workload)| workload), gone),
+            },
+            certain: there.is_some() || !self.others_evict(),
+        }
+    }
+
+    /// What became of a pod that is gone and that the workload made, if any did.
+    fn outcome(
+        &self,
+        name: &NamespacedName,
+        maker: Option<&Workload>,
+        gone: &BTreeSet<&Uid>,
+    ) -> EvictedOutcome {
+        let pods = &self.reading.snapshot.pods;
+        let running = |pod: &Pod| {
+            if is_pending(pod) {
+                EvictedOutcome::Pending
+            } else {
+                EvictedOutcome::CreatedAgain
+            }
+        };
+        let mut others = pods.iter().filter(|pod| !gone.contains(&pod.uid));
+        if let Some(again) = others.find(|pod| pod.name == *name) {
+            return running(again);
+        }
+        let Some(maker) = maker else {
+            let is_all_known = self.unread().is_empty();
+            return if is_all_known {
+                EvictedOutcome::NotCreatedAgain
+            } else {
+                EvictedOutcome::Unknown
+            };
+        };
+        if maker
+            .failure
+            .as_ref()
+            .is_some_and(|job| job.ended.is_some())
+        {
+            return EvictedOutcome::NotCreatedAgain;
+        }
+        let is_of_it = |pod: &&Pod| {
+            let controller = pod.controller.as_ref();
+            let is_of_it = controller.is_some_and(|controller| controller.uid == maker.uid);
+            is_of_it && pod.deletion.is_none() && !gone.contains(&pod.uid)
+        };
+        let of_it: Vec<&Pod> = pods.iter().filter(is_of_it).collect();
+        let wanted = maker
+            .replicas
+            .map(|count| usize::try_from(count).unwrap_or_default());
+        match wanted {
+            None => EvictedOutcome::Unknown,
+            Some(wanted) if of_it.len() < wanted => EvictedOutcome::Missing,
+            Some(_) if of_it.iter().any(|pod| is_pending(pod)) => EvictedOutcome::Pending,
+            Some(_) => EvictedOutcome::CreatedAgain,
+        }
+    }
+
+    /// Whether another rule or a driver evicts too, which leaves open whose doing it was.
+    fn others_evict(&self) -> bool {
+        let snapshot = &self.reading.snapshot;
+        let mut rules = snapshot.rules.iter();
+        let mut devices = snapshot.slices.iter().flat_map(|slice| &slice.devices);
+        rules.any(|rule| rule.uid != self.rule.uid && rule.taint.effect == Effect::NoExecute)
+            || devices.any(|device| {
+                let mut taints = device.taints.iter();
+                taints.any(|taint| taint.effect == Effect::NoExecute)
+            })
+    }
+
+    /// The kinds that tell what became of a pod, as far as they were not read.
+    fn unread(&self) -> Vec<Kind> {
+        let kinds = MAKERS.into_iter().chain([Kind::Pod]);
+        kinds
+            .filter(|kind| self.reading.without(*kind).is_some())
+            .collect()
+    }
+
+    fn not_known(&self, evicted: &[EvictedPod]) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.reading.source == Source::Files
+            && let Some(gap) = self.reading.without(Kind::Event)
+        {
+            lines.push(format!("who was evicted: {}", gap.why));
+        }
+        let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
+        let created = self.rule.metadata.created;
+        if created.is_none_or(|created| created < from) {
+            lines.push(format!(
+                "what happened before {from:.0}: events are kept for an hour, unless the server keeps them longer"
+            ));
+        }
+        if evicted.iter().any(|pod| !pod.certain) {
+            lines.push(
+                "whose doing evictions were of pods that are gone: other taints evict too, and events do not say"
+                    .to_owned(),
+            );
+        }
+        let unread = self.unread();
+        if !unread.is_empty() {
+            let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
+            lines.push(format!(
+                "what became of pods, without {}",
+                kinds.join(" and ")
+            ));
+        }
+        lines
+    }
+}
+
+/// A workload as KIND/NAME.
+fn called(kind: Kind, workload: &Workload) -> String {
+    format!("{}/{}", kind.as_str(), workload.name.name)
+}
+
+fn owner(controller: &Controller) -> String {
+    format!("{}/{}", controller.kind, controller.name)
+}
+
+fn is_pending(pod: &Pod) -> bool {
+    pod.deletion.is_none() && pod.phase == Phase::Pending
+}
+
+/// What made a pod that is gone, by its name: that of the workload, and what controllers put behind it.
+fn maker_of<'a>(
+    pod: &NamespacedName,
+    makers: &[(Kind, &'a Workload)],
+) -> Option<(Kind, &'a Workload)> {
+    let is_maker = |(kind, workload): &&(Kind, &Workload)| {
+        let rest = pod.name.as_str().strip_prefix(workload.name.name.as_str());
+        let rest = rest.and_then(|rest| rest.strip_prefix('-'));
+        workload.name.namespace == pod.namespace && rest.is_some_and(|rest| is_of(*kind, rest))
+    };
+    let found = makers.iter().filter(is_maker);
+    let longest = found.max_by_key(|(_, workload)| workload.name.name.as_str().len());
+    longest.copied()
+}
+
+/// Whether a controller of this kind puts that behind a workload's name and `-`: a StatefulSet a number, a Job
+/// perhaps a number before what all others put there.
+fn is_of(kind: Kind, rest: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    match (kind == Kind::StatefulSet, rest.split_once('-')) {
+        (true, _) => is_number(rest),
+        (false, None) => !rest.is_empty(),
+        (false, Some((index, end))) => {
+            kind == Kind::Job && is_number(index) && !end.is_empty() && !end.contains('-')
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{self, ConsideredTaint};
+    use crate::model::{
+        DisruptionAction, EventSubject, FailurePolicy, Job, ReplicaSet, RuleMetadata, Snapshot,
+        StatefulSet,
+    };
+    use crate::report::testing;
+
+    fn rule(name: &str, created: i64) -> DeviceTaintRule {
+        let considered = testing::considered(Some(name));
+        DeviceTaintRule {
+            name: name.into(),
+            uid: name.into(),
+            resource_version: "1".to_owned(),
+            generation: 1,
+            selector: considered.selector,
+            taint: crate::model::Taint {
+                effect: Effect::NoExecute,
+                ..considered.taint
+            },
+            condition: None,
+            metadata: RuleMetadata {
+                created: Some(testing::after(created)),
+                ..RuleMetadata::default()
+            },
+            managers: Vec::new(),
+        }
+    }
+
+    fn event(pod: &str, at: i64, message: &str) -> Event {
+        Event {
+            name: testing::name("ml", pod),
+            about: EventSubject {
+                kind: "Pod".to_owned(),
+                name: testing::name("ml", pod),
+                uid: format!("old-{pod}").as_str().into(),
+            },
+            kind: "Normal".to_owned(),
+            reason: "DeviceTaintManagerEviction".to_owned(),
+            message: message.to_owned(),
+            last: Some(testing::after(at)),
+        }
+    }
+
+    fn workload(name: &str, replicas: i32, ended: Option<JobEnd>) -> Workload {
+        Workload {
+            name: testing::name("ml", name),
+            uid: name.into(),
+            controller: None,
+            replicas: Some(replicas),
+            ready: Some(0),
+            min_members: None,
+            failure: ended.map(|ended| FailurePolicy {
+                backoff_limit: 0,
+                failed: 1,
+                disruption: DisruptionAction::Count,
+                ended: Some(ended),
+            }),
+        }
+    }
+
+    fn of(name: &str, kind: &str, workload: &str, phase: Phase) -> Pod {
+        Pod {
+            phase,
+            controller: Some(Controller {
+                api_version: "apps/v1".into(),
+                kind: kind.into(),
+                name: workload.into(),
+                uid: workload.into(),
+            }),
+            ..testing::pod("ml", name)
+        }
+    }
+
+    fn reading(rules: Vec<DeviceTaintRule>) -> Reading {
+        let mut reading = testing::reading();
+        reading.known.extend(MAKERS);
+        reading.known.insert(Kind::Pod);
+        reading.snapshot = Snapshot {
+            rules,
+            replica_sets: vec![
+                ReplicaSet(workload("embed-5f6b", 2, None)),
+                ReplicaSet(workload("chat-77", 1, None)),
+            ],
+            stateful_sets: vec![StatefulSet(workload("llm", 1, None))],
+            jobs: vec![Job(workload(
+                "sweep",
+                1,
+                Some(JobEnd::Failed("BackoffLimitExceeded".to_owned())),
+            ))],
+            pods: vec![
+                of("embed-5f6b-new", "ReplicaSet", "embed-5f6b", Phase::Running),
+                of("llm-0", "StatefulSet", "llm", Phase::Pending),
+                of("chat-77-new", "ReplicaSet", "chat-77", Phase::Running),
+            ],
+            ..Snapshot::default()
+        };
+        reading
+    }
+
+    fn history(reading: &Reading, events: &[Event]) -> RuleHistory {
+        let semantics = testing::semantics(37);
+        let rule = &reading.snapshot.rules[0];
+        let considered = [ConsideredTaint::of_rule(rule, testing::now())];
+        let impact = engine::preview(&reading.snapshot, &considered, testing::now(), &semantics);
+        RuleHistory::new(&HistorySources {
+            rule,
+            impact: &impact,
+            events,
+            reading,
+            now: testing::now(),
+        })
+    }
+
+    fn events() -> Vec<Event> {
+        vec![
+            event("embed-5f6b-x1", -50, EVICTS),
+            event("chat-77-x1", -45, EVICTS),
+            event("llm-0", -40, EVICTS),
+            event("sweep-abc", -30, EVICTS),
+            event("notebook", -20, EVICTS),
+            event("spared", -20, EVICTS),
+            event("spared", -10, "Cancelling deletion of Pod ml/spared"),
+            event("before", -500, EVICTS),
+        ]
+    }
+
+    #[test]
+    fn what_became_of_evicted_pods_is_told_with_the_time_of_their_eviction() {
+        let reading = reading(vec![rule("drain", -60)]);
+        let history = history(&reading, &events());
+        let told: Vec<(&str, EvictedOutcome, bool)> = history
+            .evicted
+            .iter()
+            .map(|pod| (pod.name.as_str(), pod.outcome, pod.certain))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("embed-5f6b-x1", EvictedOutcome::Missing, true),
+                ("chat-77-x1", EvictedOutcome::CreatedAgain, true),
+                ("llm-0", EvictedOutcome::Pending, true),
+                ("sweep-abc", EvictedOutcome::NotCreatedAgain, true),
+                ("notebook", EvictedOutcome::NotCreatedAgain, true),
+            ]
+        );
+        assert_eq!(history.evicted[0].at, Some(Time(testing::after(-50))));
+        assert_eq!(
+            history.evicted[0].workload.as_deref(),
+            Some("ReplicaSet/embed-5f6b")
+        );
+        assert_eq!(history.failed_jobs[0].reason, "BackoffLimitExceeded");
+        let pending: Vec<&str> = history
+            .pending
+            .iter()
+            .map(|pod| pod.name.as_str())
+            .collect();
+        assert_eq!(pending, ["llm-0"]);
+        assert!(history.not_known.is_empty(), "{:?}", history.not_known);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_any_more_is_said() {
+        let mut reading = reading(vec![rule("drain", -7200), rule("other", -60)]);
+        reading.known.remove(&Kind::ReplicaSet);
+        let history = history(&reading, &events());
+        assert!(history.evicted.iter().all(|pod| !pod.certain));
+        let notebook = history.evicted.iter().find(|pod| pod.name == "notebook");
+        assert_eq!(notebook.unwrap().outcome, EvictedOutcome::Unknown);
+        let lines = history.lines().join("\n");
+        for part in [
+            "6 pods evicted, as far as is known",
+            "not known: what happened before ",
+            "not known: whose doing",
+            "not known: what became of pods, without replicasets",
+            "Job ml/sweep has failed: BackoffLimitExceeded",
+            "ml/llm-0 of StatefulSet/llm is pending",
+        ] {
+            assert!(lines.contains(part), "{part}: {lines}");
+        }
+    }
+
+    #[test]
+    fn a_pod_that_is_there_and_that_another_rule_evicts_is_not_told() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let mut there = testing::pod("ml", "notebook");
+        there.uid = "old-notebook".into();
+        reading.snapshot.pods.push(there);
+        let history = history(&reading, &events());
+        assert!(history.evicted.iter().all(|pod| pod.name != "notebook"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Hardware by its numbers alone, in every command that takes a device or the rule of one.
+
+use serde_json::{Value, json};
+
+use super::harness::{Folder, Run};
+
+const UUID: &str = "GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a";
+const DEVICE: &str = "gpu.example.com/node-7/gpu-0";
+
+/// Two GPUs of which the first has a rule of its own.
+fn cluster() -> Folder {
+    let gpu = |name: &str, uuid: &str, serial: &str, address: &str| {
+        json!({"name": name, "attributes": {
+            "uuid": {"string": uuid}, "serial": {"string": serial},
+            "resource.kubernetes.io/pciBusID": {"string": address},
+        }})
+    };
+    let api = "resource.k8s.io/v1";
+    let items = [
+        json!({"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {
+            "driver": "gpu.example.com", "nodeName": "node-7",
+            "pool": {"name": "node-7", "generation": 1, "resourceSliceCount": 1},
+            "devices": [
+                gpu("gpu-0", UUID, "1423022041312", "0000:17:00.0"),
+                gpu("gpu-1", "GPU-0300", "1423022041313", "0000:18:00.0"),
+            ],
+        }}),
+        json!({"apiVersion": api, "kind": "DeviceTaintRule", "metadata": {
+            "name": "fan", "uid": "u", "creationTimestamp": "2026-11-20T10:00:00Z",
+        }, "spec": {
+            "deviceSelector": {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-0"},
+            "taint": {"key": "example.com/fan", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+        }}),
+    ];
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    Folder::new().with("cluster.json", list.to_string())
+}
+
+fn run(folder: &Folder, line: &str) -> Run {
+    folder.devicetaint(&format!(
+        "{line} --from cluster.json --now 2026-11-20T10:15:00Z"
+    ))
+}
+
+#[test]
+fn a_number_alone_is_found_by_every_command() {
+    let folder = cluster();
+    for number in [
+        UUID,
+        "1423022041312",
+        "0000:17:00.0",
+        "17:00.0",
+        &format!("uuid={UUID}"),
+    ] {
+        let listed = run(&folder, &format!("devices {number} -o name"));
+        assert_eq!(
+            listed.stdout,
+            format!("{DEVICE}\n"),
+            "{number}: {}",
+            listed.stderr
+        );
+        let previewed = run(
+            &folder,
+            &format!("preview {number} example.com/x:NoExecute -o json"),
+        );
+        let report: Value = serde_json::from_str(&previewed.stdout).expect("JSON");
+        assert_eq!(
+            report["devices"][0]["device"], DEVICE,
+            "{number}: {report:#}"
+        );
+        let explained = run(&folder, &format!("explain {number}"));
+        assert!(
+            explained.stdout.contains(DEVICE),
+            "{number}: {}",
+            explained.stderr
+        );
+        for described in [
+            format!("describe {number} -o name"),
+            format!("describe {number} example.com/fan -o name"),
+        ] {
+            let described = run(&folder, &described);
+            assert!(
+                described.stdout.ends_with("/fan\n"),
+                "{number}: {}",
+                described.stderr
+            );
+        }
+    }
+    let typed = run(&folder, "explain device/1423022041313");
+    assert!(typed.stdout.contains("gpu-1"), "{}", typed.stderr);
+}
+
+#[test]
+fn what_is_no_number_is_told_as_what_it_is() {
+    let folder = cluster();
+    let said = |line: &str| {
+        let run = run(&folder, line);
+        assert_ne!(run.code, 0, "{line}");
+        run.stderr
+    };
+    assert!(said("devices GPU-77").contains("no device with GPU-77"));
+    assert!(said("devices GPU-18dba").contains(UUID), "the whole of it");
+    assert!(
+        said("describe GPU-0300").contains("no rule taints exactly gpu.example.com/node-7/gpu-1")
+    );
+    assert!(said("describe nothing").contains("no rule \"nothing\""));
+    assert!(said("explain nothing").contains("no rule nothing"));
+    // A word that is neither is no driver that there would be.
+    let mistyped = said("devices node-7");
+    assert!(mistyped.contains("'*/node-7/*'"), "{mistyped}");
+}
