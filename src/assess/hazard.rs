@@ -282,6 +282,12 @@ hazards! {
 }
 
 impl Hazard {
+    /// Whether nothing creates the pod again.
+    #[must_use]
+    pub const fn is_for_good(self) -> bool {
+        matches!(self, Self::Unmanaged)
+    }
+
     /// The stable code.
     #[must_use]
     pub const fn code(self) -> &'static str {

@@ -13,7 +13,6 @@ use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::Count;
 use crate::naming::device;
-use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
 use crate::report::impact::{ExpectedReport, Objection, Pod, UnreadableReport};
@@ -143,19 +142,6 @@ fn unknown_impact(wish: &Wish<'_>) -> Question {
     Question::Unknown {
         deed: wish.deed.to_owned(),
     }
-}
-
-/// What is told of a pod before a question, in one row of a terminal of so many columns: names are whole, and
-/// of its hazards stays what there is room for. A command is never cut.
-#[must_use]
-pub fn in_a_row(line: &str, columns: Option<u16>) -> String {
-    let columns = columns.map_or(usize::MAX, usize::from);
-    let is_pod = line.starts_with("  ") && !line.contains("kubectl ");
-    if !is_pod || line.chars().count() <= columns {
-        return line.to_owned();
-    }
-    let kept: String = line.chars().take(columns.saturating_sub(1)).collect();
-    format!("{kept}…")
 }
 
 /// Whether one of the guards forbids it.
@@ -456,23 +442,6 @@ mod tests {
             "Give effect NoExecute to rule drain in prod-eu?"
         );
         assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
-    }
-
-    #[test]
-    fn a_pod_is_told_in_a_row_and_a_command_is_never_cut() {
-        let line = "  team-a/train-0 on node-7, now: job-restart, long-grace";
-        assert_eq!(in_a_row(line, None), line);
-        assert_eq!(in_a_row(line, Some(80)), line);
-        assert_eq!(
-            in_a_row(line, Some(40)),
-            "  team-a/train-0 on node-7, now: job-re…"
-        );
-        for whole in [
-            "  and 5 more; all of them: kubectl devicetaint preview --rule drain",
-            "to see all: kubectl devicetaint preview gpu.example.com/node-7/gpu-0",
-        ] {
-            assert_eq!(in_a_row(whole, Some(40)), whole);
-        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub use add::{Existing, Step, Terms, add};
 pub use broad::removal;
 pub use chooser::{Chooser, Meant, Ways};
 pub use conflict::{Meanwhile, conflict};
-pub use consent::{Agreement, Consented, Wish, consent, in_a_row, still_agreed};
+pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
 pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Brake, Escalation, brake, escalate, rank};

@@ -287,10 +287,11 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
             .shown()
     };
     insta::assert_snapshot!(told("pod/early"), @"
-    pod/early -n ml: waits for a claim that is not there
+    pod/early -n ml: waits for a claim that is not there: no claim is made from ResourceClaimTemplate template yet: see whether it exists with `kubectl get resourceclaimtemplate template -n ml`
 
-      a claim that is not generated from its template yet, or not needed: what it
-          asks for is in the template (Pod ml/early: .spec.resourceClaims[0])
+      no claim is made from ResourceClaimTemplate template yet: see whether it
+          exists with `kubectl get resourceclaimtemplate template -n ml`, or it is
+          not needed (Pod ml/early: .spec.resourceClaims[0])
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/lost"), @"

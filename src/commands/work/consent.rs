@@ -11,7 +11,7 @@ use crate::decide::consent::expected;
 use crate::decide::policy::Policies;
 use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
-use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent, in_a_row};
+use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
 use crate::error::{ExitStatus, Failure};
 use crate::model::Minor;
 use crate::output::question::{self, QuestionError};

@@ -6,6 +6,7 @@
 //! | What is there to say of everything that was asked about? | [`view`] |
 //! | What leads to a pod's verdict? | [`pod`] |
 //! | What does a request ask for, in words, and where does it stand? | `asked` |
+//! | What keeps a claim from devices, in words? | `blame` |
 //! | What does a toleration make of a taint, in words? | `toleration` |
 //! | What becomes of it, in words? | `verdict` |
 //! | Which single change would alter that? | [`change`] |
@@ -16,6 +17,7 @@
 //! | Where does a taint stand? | `origin` |
 
 mod asked;
+mod blame;
 pub mod change;
 pub mod device;
 mod origin;

@@ -7,7 +7,8 @@ use super::step::{About, FieldSource, Step};
 use super::toleration;
 use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
-use super::waiting::{self, Waits, said_too, ungenerated};
+use super::blame::{said_too, ungenerated};
+use super::waiting::{self, Waits};
 use crate::assess::Basis;
 use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::asked::{terms_of, terms_path};
+use super::blame::{blame, kept_off, plural, said_too, some};
 use super::change::SingleChange;
 use super::origin::{published, published_taint};
 use super::releasing::changes;
@@ -15,16 +16,14 @@ use crate::assess::sight;
 use crate::engine::ConsideredTaint;
 use crate::engine::explain::{Chain, Wanted};
 use crate::engine::placement::{
-    Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, is_placeable, prospect,
+    Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect,
 };
 use crate::model::{
-    ClaimSpec, ConstraintRule, DeviceClass, DeviceId, NamespacedName, ObjectName, Pod,
+    DeviceClass, DeviceId, NamespacedName,
     RequestTerms, ResourceClaim, Snapshot,
 };
 use crate::naming::phrase::counted;
 
-/// So many devices are named as examples.
-const NAMED: usize = 3;
 /// So many of them are in JSON.
 const LISTED: usize = 100;
 
@@ -237,158 +236,6 @@ impl Excluded {
         Step::new(About::Excluded, text, self.source.clone())
             .holding(false)
             .with(expression)
-    }
-}
-
-/// The first of the names, and how many more there are.
-fn some(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = names.len().saturating_sub(NAMED);
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} (+{more})", shown.join(", ")),
-    }
-}
-
-/// One of two words by how many there are.
-fn plural(number: usize, one: &'static str, many: &'static str) -> &'static str {
-    if number == 1 { one } else { many }
-}
-
-/// What keeps the pod from the nodes that have its devices, where that was looked at: gates, and the nodes
-/// that it insists on.
-fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Option<String> {
-    let scheduling = pod.scheduling.as_ref()?;
-    if !scheduling.gates.is_empty() {
-        let gates = scheduling.gates.join(", ");
-        return Some(format!(
-            "waits for scheduling gate {gates}: the scheduler does not look at it until then"
-        ));
-    }
-    let anywhere = Waiting {
-        selectors: &[],
-        ..*question
-    };
-    let is_bound = !scheduling.nodes.is_empty()
-        && match found {
-            Blame::Devices | Blame::Constraints(_) => is_placeable(&anywhere),
-            Blame::Elsewhere
-            | Blame::Taints(_)
-            | Blame::Together(_)
-            | Blame::NoClass(_)
-            | Blame::Fails(_)
-            | Blame::Unknown(_) => false,
-        };
-    is_bound.then(|| {
-        "waits for devices on the nodes that its node selector or affinity allows: none of them has \
-         enough that fit and are free, and another node has"
-            .to_owned()
-    })
-}
-
-/// What keeps the pod, and what the scheduler itself last said of it.
-pub(super) fn said_too(text: &str, chain: &Chain<'_>) -> String {
-    let scheduling = chain.pod.scheduling.as_ref();
-    let said = scheduling.and_then(|scheduling| scheduling.said.as_ref());
-    match said {
-        Some(said) if !said.is_scheduled && !said.message.is_empty() => {
-            format!("{text}; the scheduler says: {}", said.message)
-        }
-        Some(said) if !said.is_scheduled && !said.reason.is_empty() => {
-            format!("{text}; the scheduler says: {}", said.reason)
-        }
-        Some(_) | None => text.to_owned(),
-    }
-}
-
-/// A claim that there is not, although a pod has a template for it.
-pub(super) fn ungenerated(pod: &NamespacedName, template: &ObjectName) -> String {
-    let namespace = &pod.namespace;
-    format!(
-        "no claim is made from ResourceClaimTemplate {template} yet: see whether it exists with \
-         `kubectl get resourceclaimtemplate {template} -n {namespace}`"
-    )
-}
-
-/// The constraints at these places, as the claim has them.
-fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String {
-    let named = places.iter().filter_map(|place| {
-        let constraint = spec?.constraints.get(*place)?;
-        let rule = match &constraint.rule {
-            ConstraintRule::Same(attribute) => format!("matchAttribute {attribute}"),
-            ConstraintRule::Distinct(attribute) => format!("distinctAttribute {attribute}"),
-            ConstraintRule::Unknown => "a constraint that this plugin does not know".to_owned(),
-        };
-        let requests = match constraint.requests.as_slice() {
-            [] => "all requests".to_owned(),
-            [one] => format!("request {one}"),
-            several => format!("requests {}", several.join(", ")),
-        };
-        Some(format!("{rule} of {requests}"))
-    });
-    named.collect::<Vec<_>>().join(", or ")
-}
-
-/// What keeps the pod, in words that say first whether it is a taint.
-fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
-    let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
-    match blame {
-        Blame::Elsewhere => "waits: a node has the devices that it asks for; not looked at here: taints \
-                             of nodes, free CPU and memory, affinity to other pods"
-            .to_owned(),
-        Blame::Constraints(places) => format!(
-            "waits for devices: {} keeps them from it; without that constraint a node has enough",
-            constraints(places, spec)
-        ),
-        Blame::Taints(owners) => match owners.as_slice() {
-            [only] => format!(
-                "waits for devices: {} keeps them from it; without that taint a node has enough",
-                owner(only)
-            ),
-            several => format!(
-                "waits for devices: taints keep them from it; a node has enough as soon as any one \
-                 of these is gone: {}",
-                listed(several)
-            ),
-        },
-        Blame::Together(owners) if owners.is_empty() => {
-            "waits for devices: taints keep them from it, and a node has enough without all of them; \
-             which of them have to go are too many to try"
-                .to_owned()
-        }
-        Blame::Together(owners) => format!(
-            "waits for devices: taints keep them from it; a node has enough once these {} are all \
-             gone: {}",
-            owners.len(),
-            listed(owners)
-        ),
-        Blame::Devices => "waits for devices: no node has enough that fit and are free, and it would \
-                           be so without any taint"
-            .to_owned(),
-        Blame::NoClass(class) => {
-            format!("waits for devices: there is no device class {class} until somebody makes it")
-        }
-        Blame::Fails(why) => {
-            let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!(
-                "waits for devices: the scheduler gives up with an error each time that it comes to \
-                 an expression: {}",
-                why.join("; ")
-            )
-        }
-        Blame::Unknown(why) => {
-            let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices, and why is not known: {}", why.join("; "))
-        }
-    }
-}
-
-/// Whose taint it is.
-fn owner(owner: &TaintOwner) -> String {
-    match owner {
-        TaintOwner::Rule(name) => format!("the taint of rule {name}"),
-        TaintOwner::Supposed(_) => "the taint that is asked about".to_owned(),
-        TaintOwner::Driver(device, taint) => format!("the driver's taint {taint} on {device}"),
     }
 }
 

@@ -99,7 +99,7 @@ fn groups(mut pods: Vec<&Pod>) -> Vec<(String, Vec<&Pod>)> {
 /// Whether nothing creates the pod again.
 fn is_lost(pod: &&Pod) -> bool {
     let mut hazards = pod.hazards.iter().filter_map(HazardCode::hazard);
-    hazards.any(|hazard| hazard == Hazard::Unmanaged)
+    hazards.any(Hazard::is_for_good)
 }
 
 /// `SEVERITY   WORKLOAD: why`
