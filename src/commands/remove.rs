@@ -23,7 +23,9 @@ use crate::decide::chooser::Absence;
 use crate::decide::identity::Noted;
 use crate::decide::others::{note_users, others};
 use crate::decide::outcomes::held_line;
-use crate::decide::{Chooser, Me, Meant, RuleChange, RulesTyped, Ways, released, removal, rule_change};
+use crate::decide::{
+    Chooser, Me, Meant, RuleChange, RulesTyped, Ways, released, removal, rule_change,
+};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};

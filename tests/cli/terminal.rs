@@ -118,10 +118,7 @@ fn devices_are_summed_up_where_a_terminal_has_too_few_lines() {
     let node = shown.iter().find(|line| line.starts_with("node-9 "));
     let cells: Vec<&str> = node.expect("a line").split_whitespace().collect();
     assert_eq!(cells, ["node-9", "4", "3", "1", "1"]);
-    assert!(
-        shown.join("\n").contains("--summary=false`"),
-        "{shown:#?}"
-    );
+    assert!(shown.join("\n").contains("--summary=false`"), "{shown:#?}");
     let few = lines("devices --node node-9", 200);
     assert!(few[0].starts_with("  DEVICE "), "{few:#?}");
     let all = lines("devices --summary=false", 200);

@@ -1,13 +1,13 @@
 //! What leads to a pod's verdict?
 
 use super::asked::request_step;
+use super::blame::{said_too, ungenerated};
 use super::change::SingleChange;
 use super::origin::{origin, since};
 use super::step::{About, FieldSource, Step};
 use super::toleration;
 use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
-use super::blame::{said_too, ungenerated};
 use super::waiting::{self, Waits};
 use crate::assess::Basis;
 use crate::engine::explain::inquiry::taints_of;

@@ -15,13 +15,8 @@ use crate::assess::Basis;
 use crate::assess::sight;
 use crate::engine::ConsideredTaint;
 use crate::engine::explain::{Chain, Wanted};
-use crate::engine::placement::{
-    Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect,
-};
-use crate::model::{
-    DeviceClass, DeviceId, NamespacedName,
-    RequestTerms, ResourceClaim, Snapshot,
-};
+use crate::engine::placement::{Blame, ChoiceProspect, Exclusion, TaintOwner, Waiting, prospect};
+use crate::model::{DeviceClass, DeviceId, NamespacedName, RequestTerms, ResourceClaim, Snapshot};
 use crate::naming::phrase::counted;
 
 /// So many of them are in JSON.
@@ -469,6 +464,8 @@ fn setter(
 
 #[cfg(test)]
 mod tests {
+    use crate::model::{ClaimSpec, ConstraintRule};
+
     use super::*;
     use crate::report::testing;
 
