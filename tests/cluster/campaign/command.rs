@@ -15,12 +15,15 @@ pub enum Goal {
     Refused,
     /// It ends with 5 at best, and the rules have this effect then.
     TimedOut(&'static [&'static str], &'static str),
+    /// Somebody breaks it off once it has made rules of its own, of which it has to say what is left.
+    BrokenOff,
 }
 
 /// A command line and its goal. `LANE` is the lane's own name, `KEY` the key of all taints; rules
 /// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
-/// gpu-1) are there.
-pub const COMMANDS: [(&str, Goal); 39] = [
+/// gpu-1) are there, and `held-LANE` and `gone-LANE`, which a finalizer holds; the latter is being
+/// deleted.
+pub const COMMANDS: [(&str, Goal); 51] = [
     ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
     (
         "preview GPU0 KEY=z:NoExecute -o json --strict",
@@ -125,8 +128,47 @@ pub const COMMANDS: [(&str, Goal); 39] = [
     ),
     ("remove GPU0 KEY- --yes --others", Goal::Gone(&["none"])),
     ("remove nobody-LANE --ignore-not-found", Goal::Nothing),
+    ("remove -l lane=LANE --yes --others --dry-run=server", Goal::Nothing),
     (
-        "remove -l lane=LANE --yes --others --dry-run=server",
-        Goal::Nothing,
+        "remove none-LANE hold-LANE --yes --others -o json",
+        Goal::Gone(&["none", "hold"]),
+    ),
+    ("remove held-LANE --yes --others", Goal::Gone(&["held"])),
+    (
+        "remove held-LANE none-LANE gone-LANE --yes --others -o json",
+        Goal::Gone(&["held", "none", "gone"]),
+    ),
+    (
+        "remove held-LANE --yes --others --wait --timeout 1s",
+        Goal::TimedOut(&["held"], "None"),
+    ),
+    (
+        "add GPU0 KEY=new --name new-LANE -o json",
+        Goal::Effect(&["new"], "None"),
+    ),
+    ("add GPU0 GPU1 KEY=new -o json", Goal::Answer),
+    (
+        "add GPU0 KEY=x --name none-LANE --reason because",
+        Goal::Effect(&["none"], "None"),
+    ),
+    (
+        "escalate none-LANE --to NoSchedule --yes -o json",
+        Goal::Effect(&["none"], "NoSchedule"),
+    ),
+    (
+        "escalate none-LANE --to NoExecute --yes --wait --timeout 1s --on-timeout revert",
+        Goal::TimedOut(&["none"], "None"),
+    ),
+    (
+        "deescalate hold-LANE hard-LANE --to None -o json",
+        Goal::Effect(&["hold", "hard"], "None"),
+    ),
+    (
+        "preview GPU0 KEY=z:NoExecute --publish --cleanup",
+        Goal::BrokenOff,
+    ),
+    (
+        "preview GPU0 GPU1 KEY=z:NoExecute --publish",
+        Goal::BrokenOff,
     ),
 ];

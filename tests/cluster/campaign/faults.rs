@@ -7,13 +7,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::command::{COMMANDS, Goal};
-use super::law::{TRY_AGAIN, Try};
+use super::law::{BROKEN_OFF, TRY_AGAIN, Try};
 use super::misfortune::{misfortune, passes};
-use super::state::{State, Wanted, changes, reset, state};
+use super::state::{Hold, State, Wanted, changes, reset, state};
 use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
-    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Random, Variant, block_on, fresh_seed,
-    number_in, random_suffix, say,
+    At, ControlPlane, DEADLINE, Entry, Fault, History, PLUGIN, Proxy, Random, Seen, Variant,
+    block_on, fresh_seed, number_in, random_suffix, say,
 };
 
 /// Tries of an ordinary run.
@@ -28,9 +28,18 @@ struct Lane<'a> {
     world: World<'a>,
     name: String,
     proxy: Proxy,
+    history: History,
     rules: Vec<Wanted>,
-    /// By command: how many requests it sends when nothing goes wrong, and what it says then.
-    calm: Vec<(usize, Run)>,
+    /// By command: what it does when nothing goes wrong.
+    calm: Vec<Calm>,
+}
+
+/// A run in which nothing goes wrong.
+struct Calm {
+    run: Run,
+    requests: usize,
+    /// The numbers of those that change rules.
+    changes: Vec<usize>,
 }
 
 /// What happens to a run.
@@ -50,10 +59,13 @@ struct Spoiled {
     before: State,
     after: State,
     requests: usize,
+    changes: Vec<usize>,
+    history: Vec<Entry>,
+    doubled: bool,
 }
 
 impl<'a> Lane<'a> {
-    fn new(plane: &'a ControlPlane) -> Self {
+    fn new(plane: &'a ControlPlane, history: &History) -> Self {
         let world = block_on(World::new(plane));
         block_on(async {
             world.pod("train", "gpu-0").await;
@@ -66,13 +78,21 @@ impl<'a> Lane<'a> {
             value,
             effect,
             label: name.clone(),
+            hold: match begin {
+                "held" => Hold::Finalizer,
+                "gone" => Hold::Leaving,
+                _ => Hold::Nothing,
+            },
         };
         let mut lane = Self {
             proxy: Proxy::start(plane),
+            history: history.clone(),
             rules: vec![
                 rule("none", "gpu-0", "x", "None"),
                 rule("hold", "gpu-1", "x", "NoSchedule"),
                 rule("hard", "gpu-1", "y", "NoExecute"),
+                rule("held", "gpu-1", "v", "None"),
+                rule("gone", "gpu-1", "w", "None"),
             ],
             world,
             name,
@@ -93,7 +113,7 @@ impl<'a> Lane<'a> {
     /// The command when nothing goes wrong, which has to keep the law too.
     ///
     /// A second is little on a machine that others keep busy: who ran out of it is asked again.
-    fn calm(&self, command: usize) -> (usize, Run) {
+    fn calm(&self, command: usize) -> Calm {
         let mut looks = 0;
         let spoiled = loop {
             let spoiled = self.spoil(command, Vec::new());
@@ -107,6 +127,7 @@ impl<'a> Lane<'a> {
         let expected = match goal {
             Goal::Refused => [4, 5].contains(&run.code),
             Goal::TimedOut(..) => run.code == 5,
+            Goal::BrokenOff => run.code == BROKEN_OFF,
             Goal::Answer | Goal::Nothing | Goal::Effect(..) | Goal::Gone(_) => run.code == 0,
         };
         let violations = self.tried(command, &spoiled, run, Luck::Good).violations();
@@ -115,7 +136,11 @@ impl<'a> Lane<'a> {
             expected && violations.is_empty(),
             "{line}: {violations:?} {run:#?}"
         );
-        (spoiled.requests, spoiled.run)
+        Calm {
+            run: spoiled.run,
+            requests: spoiled.requests,
+            changes: spoiled.changes,
+        }
     }
 
     fn tried<'t>(
@@ -136,40 +161,61 @@ impl<'a> Lane<'a> {
             run: &spoiled.run,
             strict: line.contains("--strict"),
             unlucky: luck == Luck::Bad,
+            history: &spoiled.history,
+            doubled: spoiled.doubled,
         }
     }
 
     /// The command once more from where an earlier run has left things, with nothing in its way.
     fn again(&self, command: usize, earlier: &Spoiled) -> Spoiled {
-        let run = self.run(&self.line(command));
+        let from = block_on(self.history.now(self.world.plane));
+        let run = self.run(command);
         Spoiled {
             run,
             before: earlier.after.clone(),
             after: block_on(state(&self.world)),
             requests: 0,
+            changes: Vec::new(),
+            history: self.since(from),
+            doubled: false,
         }
+    }
+
+    /// What the server has done to the rules of the lane since then.
+    fn since(&self, from: usize) -> Vec<Entry> {
+        let to = block_on(self.history.now(self.world.plane));
+        self.history.between(from, to, &self.world.driver)
     }
 
     /// Runs the command from the same start as always.
     fn spoil(&self, command: usize, faults: Vec<(At, Fault)>) -> Spoiled {
         let before = block_on(reset(&self.world, &self.rules, KEY));
+        let from = block_on(self.history.now(self.world.plane));
+        let doubled = faults
+            .iter()
+            .any(|(_, fault)| matches!(fault, Fault::Doubled(_)));
         self.proxy.plan(faults);
-        let run = self.run(&self.line(command));
-        let requests = self.proxy.seen().len();
+        let run = self.run(command);
+        let seen = self.proxy.seen();
+        let changes = seen.iter().enumerate().filter(|(_, seen)| is_change(seen));
+        let changes = changes.map(|(place, _)| place + 1).collect();
+        self.proxy.rest();
         self.proxy.plan([]);
-        let after = block_on(state(&self.world));
         Spoiled {
             run,
             before,
-            after,
-            requests,
+            after: block_on(state(&self.world)),
+            requests: seen.len(),
+            changes,
+            history: self.since(from),
+            doubled,
         }
     }
 
     /// A run that does not end by itself ends with -1.
-    fn run(&self, line: &str) -> Run {
+    fn run(&self, command: usize) -> Run {
         let mut child = Command::new(PLUGIN)
-            .args(self.world.words(line))
+            .args(self.world.words(&self.line(command)))
             .env_clear()
             .env("KUBECONFIG", &self.proxy.kubeconfig)
             .stdin(Stdio::null())
@@ -179,12 +225,19 @@ impl<'a> Lane<'a> {
             .expect("the program starts");
         let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let end = Instant::now() + DEADLINE;
+        let mut breaks_off = COMMANDS[command].1 == Goal::BrokenOff;
         thread::scope(|scope| {
             let stdout = scope.spawn(move || all_of(stdout.as_mut()));
             let stderr = scope.spawn(move || all_of(stderr.as_mut()));
             let status = loop {
                 if let Some(status) = child.try_wait().expect("a child") {
                     break status.code();
+                }
+                if breaks_off && self.proxy.seen().iter().any(is_change) {
+                    breaks_off = false;
+                    thread::sleep(Duration::from_millis(100));
+                    let pid = child.id().to_string();
+                    let _ = Command::new("kill").args(["-INT", &pid]).status();
                 }
                 if Instant::now() > end {
                     let _ = child.kill();
@@ -209,7 +262,8 @@ impl<'a> Lane<'a> {
     fn attempt(&self, seed: u64, number: usize) -> Option<String> {
         let mut random = Random::new(seed, number);
         let command = random.below(COMMANDS.len());
-        let faults = misfortune(&mut random, self.calm[command].0);
+        let calm = &self.calm[command];
+        let faults = misfortune(&mut random, calm.requests, &calm.changes);
         let first = self.violation(command, &faults)?;
         let mut again = (1..LOOKS).map(|_| self.violation(command, &faults));
         if again.any(|violation| violation.is_none()) {
@@ -223,7 +277,7 @@ impl<'a> Lane<'a> {
 
     /// What is wrong with a run of that command under these faults.
     fn violation(&self, command: usize, faults: &[(At, Fault)]) -> Option<String> {
-        let (_, calm) = &self.calm[command];
+        let calm = &self.calm[command].run;
         let spoiled = self.spoil(command, faults.to_vec());
         let luck = if faults.iter().all(|(_, fault)| passes(fault)) {
             Luck::Bad
@@ -250,6 +304,12 @@ impl<'a> Lane<'a> {
     }
 }
 
+/// Whether a request may change a rule.
+fn is_change(seen: &Seen) -> bool {
+    let is_change = ["POST", "PATCH", "DELETE"].contains(&seen.method.as_str());
+    is_change && seen.path.contains("/devicetaintrules") && !seen.path.contains("dryRun")
+}
+
 /// The first lines of what a program says, between other things.
 fn indented(text: &str) -> String {
     let lines = text.lines().take(12);
@@ -267,6 +327,7 @@ fn all_of(pipe: Option<&mut impl std::io::Read>) -> String {
 #[test]
 fn what_is_printed_with_exit_0_is_true_whatever_goes_wrong() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
+    let history = block_on(History::start(&plane));
     let seed = fresh_seed();
     let numbers = match number_in("TRY") {
         Some(number) => number..number + 1,
@@ -278,7 +339,7 @@ fn what_is_printed_with_exit_0_is_true_whatever_goes_wrong() {
     thread::scope(|scope| {
         for _ in 0..LANES {
             scope.spawn(|| {
-                let lane = Lane::new(&plane);
+                let lane = Lane::new(&plane, &history);
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= end {

@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::command::Goal;
 use super::normal::{self, is_cautious};
 use super::state::State;
+use super::told;
 use crate::cluster::rules::support::Run;
+use crate::harness::Entry;
 
 /// The exit code of what passes by itself.
 pub const TRY_AGAIN: i32 = 75;
@@ -26,7 +28,14 @@ pub struct Try<'a> {
     pub strict: bool,
     /// Whether nothing happened to it but what passes by itself.
     pub unlucky: bool,
+    /// What the server has done meanwhile to the rules of the lane.
+    pub history: &'a [Entry],
+    /// Whether a request was sent twice on its way.
+    pub doubled: bool,
 }
+
+/// The exit code of what somebody breaks off.
+pub const BROKEN_OFF: i32 = 130;
 
 impl Try<'_> {
     /// The laws that are broken by a run of the same command after one that ended with [`TRY_AGAIN`], in
@@ -55,7 +64,14 @@ impl Try<'_> {
         let code = self.run.code;
         check(
             "it ends with a code that has a meaning",
-            (0..=6).contains(&code) || code == TRY_AGAIN,
+            (0..=6).contains(&code)
+                || code == TRY_AGAIN
+                || (code == BROKEN_OFF && self.goal == Goal::BrokenOff),
+        );
+        let lies = told::lies(self.run, self.history, self.doubled);
+        check(
+            &format!("what is told is the server's history: {lies:?}"),
+            lies.is_empty(),
         );
         check(
             "a failure says why",
@@ -63,12 +79,15 @@ impl Try<'_> {
         );
         check("what is printed is true", self.lines_are_true());
         if code == 0 {
-            check("the goal is reached", self.is_reached());
+            check(
+                "the goal is reached",
+                self.is_reached() || self.goal == Goal::BrokenOff,
+            );
             check("what is said of evictions is true", self.claims_are_true());
         } else {
             check(
                 "what a failure says of changes is true",
-                self.account_is_true(),
+                self.account_is_true() || self.goal == Goal::BrokenOff,
             );
         }
         check(
@@ -99,7 +118,7 @@ impl Try<'_> {
             Goal::Answer => self.is_the_answer(),
             Goal::Nothing => true,
             Goal::Effect(rules, effect) => have(rules, effect),
-            Goal::TimedOut(..) | Goal::Refused => false,
+            Goal::TimedOut(..) | Goal::Refused | Goal::BrokenOff => false,
             Goal::Gone(rules) => rules.iter().all(|rule| {
                 self.after
                     .get(&self.name(rule))

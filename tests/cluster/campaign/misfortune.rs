@@ -2,11 +2,20 @@
 
 use std::time::Duration;
 
-use crate::harness::{At, Fault, Random, Reply};
+use crate::harness::{At, Fault, Random, Reply, Twin};
 
-/// Faults at one or two of the requests of a run that sends `requests` when nothing goes wrong.
-pub fn misfortune(random: &mut Random, requests: usize) -> Vec<(At, Fault)> {
+/// Faults at one or two of the requests of a run that sends `requests` when nothing goes wrong, of which
+/// some are `changes`, by their numbers: those are hit more often, and the read after one too.
+pub fn misfortune(random: &mut Random, requests: usize, changes: &[usize]) -> Vec<(At, Fault)> {
     let number = 1 + random.below(requests);
+    if !changes.is_empty() && random.percent(50) {
+        let change = random.pick(changes);
+        let mut faults = vec![(At::Number(change), after_a_change(random))];
+        if random.percent(30) {
+            faults.push((At::Number(change + 1), fault(random)));
+        }
+        return faults;
+    }
     match random.below(100) {
         0..=14 => vec![(At::From(number), fault(random))],
         15..=29 => {
@@ -23,14 +32,64 @@ pub fn misfortune(random: &mut Random, requests: usize) -> Vec<(At, Fault)> {
 /// Whether it certainly is of the kind that passes by itself: the network, or a server that says so.
 pub fn passes(fault: &Fault) -> bool {
     match fault {
-        Fault::Passed | Fault::Reset | Fault::Silence | Fault::Late(_) | Fault::Lost => true,
+        Fault::Passed
+        | Fault::Reset
+        | Fault::Silence
+        | Fault::Late(_)
+        | Fault::Hangs(_)
+        | Fault::Lost => true,
         Fault::Answer(reply) | Fault::Replaced(reply) => {
             let passing = ["408", "429", "500", "502", "503", "504"];
             passing.contains(&&reply.status[..3])
         }
         Fault::Spoiled(spoiled) => spoiled.breaks || spoiled.pause.is_some(),
-        Fault::Garbled | Fault::HeldBefore(..) | Fault::HeldAfter(_) => false,
+        Fault::Doubled(_)
+        | Fault::OtherUid
+        | Fault::Garbled
+        | Fault::HeldBefore(..)
+        | Fault::HeldAfter(_) => false,
     }
+}
+
+/// What the server has done, and is told otherwise.
+fn after_a_change(random: &mut Random) -> Fault {
+    match random.below(12) {
+        0..=3 => Fault::Replaced(refusal(random)),
+        4 | 5 => Fault::Doubled(random.pick(&[Twin::First, Twin::Second])),
+        6 => Fault::OtherUid,
+        7 => Fault::Replaced(success(random)),
+        8 => Fault::Hangs(random.below(1001)),
+        // Longer than anybody waits for it.
+        9 => Fault::Late(Duration::from_millis(1500)),
+        10 => Fault::Replaced(reply(random)),
+        _ => Fault::Lost,
+    }
+}
+
+/// A success of something else, or another place to ask.
+fn success(random: &mut Random) -> Reply {
+    match random.below(5) {
+        0 => Reply::success(""),
+        1 => Reply::success(
+            r#","details":{"name":"other","group":"resource.k8s.io","kind":"devicetaintrules","uid":"1"}"#,
+        ),
+        2 => Reply::success(r#","details":{"name":"other","kind":"configmaps","uid":"1"}"#),
+        3 => Reply::bare("307 Temporary Redirect", &["Location: http://127.0.0.1:1/"]),
+        _ => Reply::bare("302 Found", &["Location: /"]),
+    }
+}
+
+/// What an API server says that has not made a change.
+fn refusal(random: &mut Random) -> Reply {
+    let (status, reason) = random.pick(&[
+        ("400 Bad Request", "BadRequest"),
+        ("413 Request Entity Too Large", "RequestEntityTooLarge"),
+        ("422 Unprocessable Entity", "Invalid"),
+        ("429 Too Many Requests", "TooManyRequests"),
+        ("500 Internal Server Error", "InternalError"),
+        ("504 Gateway Timeout", "Timeout"),
+    ]);
+    Reply::refusal(status, reason)
 }
 
 fn fault(random: &mut Random) -> Fault {

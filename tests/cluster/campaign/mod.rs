@@ -3,7 +3,7 @@
 //!
 //! | test | law |
 //! |---|---|
-//! | `faults` | exit 0 means that what is printed is true of the server's state; whoever is only unlucky is told to try again (75), and trying again does it; nothing ends by a panic or never |
+//! | `faults` | exit 0 means that what is printed is true of the server's state; every printed verb, `changed` in reports and what is left behind are what the server's own history says; whoever is only unlucky is told to try again (75), and trying again does it; nothing ends by a panic or never |
 //! | `reading` | whoever may read a part only gets the right answer, one that is marked as incomplete, or a refusal that names what is missing |
 //! | `writing` | whoever may change a part only gets what the administrator would get, or a refusal that names what is missing and is true |
 //! | `roles` | with the role of `manifests/` everything works, and with any piece of it less some command says what is missing |
@@ -20,5 +20,6 @@ mod reading;
 mod rights;
 mod roles;
 mod state;
+mod told;
 mod verdict;
 mod writing;

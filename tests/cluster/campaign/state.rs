@@ -15,6 +15,7 @@ pub struct Stored {
     pub effect: String,
     pub value: String,
     pub deleted: bool,
+    pub finalizers: usize,
     pub labels: Value,
     pub annotations: Value,
 }
@@ -39,6 +40,7 @@ pub async fn state(world: &World<'_>) -> State {
             effect: text(&rule["spec"]["taint"]["effect"]),
             value: text(&rule["spec"]["taint"]["value"]),
             deleted: metadata["deletionTimestamp"].is_string(),
+            finalizers: metadata["finalizers"].as_array().map_or(0, Vec::len),
             labels: metadata["labels"].clone(),
             annotations: metadata["annotations"].clone(),
         };
@@ -55,13 +57,27 @@ pub struct Wanted {
     pub value: &'static str,
     pub effect: &'static str,
     pub label: String,
+    pub hold: Hold,
+}
+
+/// What keeps a rule that is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    Nothing,
+    Finalizer,
+    /// A finalizer, and it is deleted already.
+    Leaving,
 }
 
 impl Wanted {
     fn object(&self, world: &World<'_>, key: &str) -> Value {
+        let finalizers = match self.hold {
+            Hold::Nothing => json!([]),
+            Hold::Finalizer | Hold::Leaving => json!(["test.example.com/hold"]),
+        };
         json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
-            "metadata": {"name": self.name, "labels": {"lane": self.label}},
+            "metadata": {"name": self.name, "labels": {"lane": self.label}, "finalizers": finalizers},
             "spec": {
                 "deviceSelector": {"driver": world.driver, "pool": world.node, "device": self.device},
                 "taint": {"key": key, "value": self.value, "effect": self.effect},
@@ -73,7 +89,8 @@ impl Wanted {
         let labels = json!({"lane": self.label});
         stored.effect == self.effect
             && stored.value == self.value
-            && !stored.deleted
+            && stored.deleted == (self.hold == Hold::Leaving)
+            && (stored.finalizers == 0) == (self.hold == Hold::Nothing)
             && stored.labels == labels
             && stored.annotations.is_null()
     }
@@ -87,8 +104,17 @@ pub async fn reset(world: &World<'_>, wanted: &[Wanted], key: &str) -> State {
         .filter(|rule| found.get(&rule.name).is_some_and(|found| rule.fits(found)))
         .map(|rule| rule.name.as_str())
         .collect();
-    for name in found.keys().filter(|name| !keep.contains(&name.as_str())) {
-        world.plane.delete(&Reference::rule(name)).await;
+    for (name, rule) in found
+        .iter()
+        .filter(|(name, _)| !keep.contains(&name.as_str()))
+    {
+        if rule.finalizers > 0 {
+            let released = json!({"metadata": {"finalizers": null}});
+            world.plane.patch(&Reference::rule(name), &released).await;
+        }
+        if !rule.deleted {
+            world.plane.delete(&Reference::rule(name)).await;
+        }
     }
     let missing = wanted
         .iter()
@@ -103,6 +129,9 @@ pub async fn reset(world: &World<'_>, wanted: &[Wanted], key: &str) -> State {
         }]});
         let reference = Reference::rule(&rule.name);
         world.plane.patch_status(&reference, &condition).await;
+        if rule.hold == Hold::Leaving {
+            world.plane.delete(&reference).await;
+        }
     }
     state(world).await
 }

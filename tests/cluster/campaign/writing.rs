@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::normal;
 use super::rights::{READING, Subset, WRITING, grant, names, role_told};
-use super::state::{State, Stored, Wanted, changes, reset, state};
+use super::state::{Hold, State, Stored, Wanted, changes, reset, state};
 use super::verdict::nothing_is_wrong;
 use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, Variant, block_on, random_suffix};
@@ -60,6 +60,7 @@ impl<'a> Lane<'a> {
             value: "x",
             effect,
             label: name.clone(),
+            hold: Hold::Nothing,
         };
         Self {
             rules: vec![

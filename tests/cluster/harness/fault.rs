@@ -30,10 +30,23 @@ pub enum Fault {
     Lost,
     /// The server does what is asked, and somebody else answers.
     Replaced(Reply),
+    /// The server is asked twice, and says the first thing that it has said, or the second.
+    Doubled(Twin),
+    /// The server does what is asked, and the object of its answer has another UID.
+    OtherUid,
+    /// So many thousandths of the server's answer arrive, then nothing, on a connection that stays.
+    Hangs(usize),
     /// The server does what is asked, and a bit of the encrypted answer flips.
     Garbled,
     /// The server's answer arrives in another shape.
     Spoiled(Spoiled),
+}
+
+/// Which of two answers arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Twin {
+    First,
+    Second,
 }
 
 /// How an answer changes on its way, in the order of the fields.
@@ -156,6 +169,27 @@ impl Reply {
             headers: vec!["Content-Type: application/json".to_owned()],
             body: body.into(),
         }
+    }
+
+    /// A refusal in the words of an API server, about the object that was asked for or about nothing.
+    pub fn refusal(status: &'static str, reason: &str) -> Self {
+        let code = &status[..3];
+        Self::json(
+            status,
+            format!(
+                r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":"it was said after the change","reason":"{reason}","code":{code}}}"#
+            ),
+        )
+    }
+
+    /// A success of something, in the words of an API server.
+    pub fn success(details: &str) -> Self {
+        Self::json(
+            "200 OK",
+            format!(
+                r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Success"{details}}}"#
+            ),
+        )
     }
 
     /// What a middlebox sends.

@@ -28,6 +28,7 @@ mod command;
 mod fault;
 #[path = "../../support/go_program.rs"]
 pub mod go_program;
+mod history;
 mod load;
 mod machine;
 mod names;
@@ -46,8 +47,9 @@ mod wire;
 pub use access::User;
 pub use client::{Answer, Reference};
 pub use command::{PLUGIN, path_with, text};
-pub use fault::{Fault, Gate, Keeper, Reply, Spoiled};
+pub use fault::{Fault, Gate, Keeper, Reply, Spoiled, Twin};
 pub use go_program::say;
+pub use history::{Deed, Entry, History};
 pub use names::{driver_name, random_suffix};
 pub use node::{Node, Prepared};
 pub use plane::ControlPlane;

@@ -8,7 +8,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -23,8 +23,8 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, rustls, server::TlsStream};
 
 use super::{
-    ControlPlane,
-    fault::{Fault, Reply, Spoiled},
+    ControlPlane, DEADLINE,
+    fault::{Fault, Reply, Spoiled, Twin},
     random_suffix, wait,
     wire::Wire,
 };
@@ -72,6 +72,24 @@ pub struct Proxy {
     /// A file that leads the plugin here.
     pub kubeconfig: PathBuf,
     state: Arc<Mutex<State>>,
+    /// Requests that the server may still see.
+    busy: Arc<AtomicUsize>,
+}
+
+/// A request that the server may still see.
+struct Busy(Arc<AtomicUsize>);
+
+impl Busy {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 #[derive(Default)]
@@ -98,23 +116,26 @@ impl Proxy {
                 .folder()
                 .join(format!("proxy-{}.yaml", random_suffix())),
             state: Arc::default(),
+            busy: Arc::default(),
         };
         std::fs::write(&proxy.authority, certified.cert.pem()).expect("a file");
         std::fs::write(&proxy.kubeconfig, proxy.kubeconfig_text()).expect("a file");
         let (client, state) = (plane.client.kube(), Arc::clone(&proxy.state));
+        let busy = Arc::clone(&proxy.busy);
         let tls = acceptor(&certified);
         wait::runtime().spawn(async move {
             listener.set_nonblocking(true).expect("a socket");
             let listener = TcpListener::from_std(listener).expect("a socket");
             while let Ok((stream, _)) = listener.accept().await {
                 let (tls, client) = (tls.clone(), client.clone());
-                let state = Arc::clone(&state);
+                let (state, busy) = (Arc::clone(&state), Arc::clone(&busy));
                 tokio::spawn(async move {
                     let garbled = Arc::<AtomicBool>::default();
                     let wire = Wire::new(stream, Arc::clone(&garbled));
                     if let Ok(stream) = tls.accept(wire).await {
                         // A program that is gone reads no answer.
-                        let _ = serve(BufStream::new(stream), &client, &state, &garbled).await;
+                        let _ =
+                            serve(BufStream::new(stream), &client, (&state, &busy), &garbled).await;
                     }
                 });
             }
@@ -144,6 +165,14 @@ impl Proxy {
     /// The requests since the plan was made.
     pub fn seen(&self) -> Vec<Seen> {
         self.state.lock().expect("no panic").seen.clone()
+    }
+
+    /// Waits until the server has seen all that it will see of what was asked.
+    pub fn rest(&self) {
+        let end = Instant::now() + DEADLINE;
+        while self.busy.load(Ordering::SeqCst) > 0 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Those whose path begins like this.
@@ -211,13 +240,42 @@ struct Asked {
 async fn serve(
     mut stream: Stream,
     client: &kube::Client,
-    state: &Mutex<State>,
+    (state, busy): (&Mutex<State>, &Arc<AtomicUsize>),
     garbled: &AtomicBool,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     while let Some(asked) = read(&mut stream).await? {
         let fault = state.lock().expect("no panic").next(asked.seen.clone());
+        // A watch is under way for as long as nobody ends it.
+        let at_work = (asked.seen.method != "GET").then(|| Busy::new(busy));
         match fault {
-            Fault::Silence => std::future::pending().await,
+            Fault::Silence => {
+                drop(at_work);
+                std::future::pending().await
+            }
+            Fault::Doubled(twin) => {
+                let first = collected(ask(client, &asked).await?).await?;
+                let second = collected(ask(client, &asked).await?).await?;
+                let (head, body) = match twin {
+                    Twin::First => first,
+                    Twin::Second => second,
+                };
+                write_answer(&mut stream, &head, &body).await?;
+            }
+            Fault::OtherUid => {
+                let (head, body) = collected(ask(client, &asked).await?).await?;
+                write_answer(&mut stream, &head, &with_another_uid(body)).await?;
+            }
+            Fault::Hangs(thousandths) => {
+                let (head, body) = collected(ask(client, &asked).await?).await?;
+                let head = format!("{head}Content-Length: {}\r\n\r\n", body.len() + 1);
+                stream.write_all(head.as_bytes()).await?;
+                stream
+                    .write_all(&body[..body.len() * thousandths / 1000])
+                    .await?;
+                stream.flush().await?;
+                drop(at_work);
+                std::future::pending().await
+            }
             Fault::Reset => {
                 stream.get_ref().get_ref().0.reset();
                 return Ok(());
@@ -338,6 +396,26 @@ fn head_text(status: http::StatusCode, headers: &HeaderMap) -> String {
         }
     }
     text
+}
+
+/// The object of an answer, as if it were another of the same name.
+fn with_another_uid(body: Vec<u8>) -> Vec<u8> {
+    let Ok(mut answer) = serde_json::from_slice::<serde_json::Value>(&body) else {
+        return body;
+    };
+    for place in ["metadata", "details"] {
+        if answer[place]["uid"].is_string() {
+            answer[place]["uid"] = "00000000-0000-4000-8000-000000000000".into();
+        }
+    }
+    answer.to_string().into_bytes()
+}
+
+async fn write_answer(stream: &mut Stream, head: &str, body: &[u8]) -> std::io::Result<()> {
+    let head = format!("{head}Content-Length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body).await?;
+    stream.flush().await
 }
 
 /// Passes the server's answer on, as it comes if it is a watch's.

@@ -16,7 +16,10 @@ use serde_json::json;
 
 use super::harm::Proxy;
 use super::support::{KEY, Run, World};
-use crate::harness::{At, ControlPlane, Reference, Variant, block_on, say};
+use crate::harness::{
+    At, ControlPlane, Deed, History, Random, Reference, Variant, block_on, fresh_seed, number_in,
+    random_suffix, say,
+};
 
 const RACES: usize = if crate::IS_FULL { 1000 } else { 50 };
 
@@ -211,4 +214,90 @@ fn the_program_that_comes_second_says_who_was_first_and_what_is_different() {
     say(&format!(
         "cluster: in {met} of {races} races of two programs both had looked before one was first"
     ));
+}
+
+/// What three administrators do to one rule.
+const DEEDS: [&str; 6] = [
+    "add GPU0 KEY=x --name NAME",
+    "add GPU0 KEY=x:NoSchedule --yes --overwrite --name NAME",
+    "escalate NAME --to NoSchedule --yes",
+    "deescalate NAME --to None",
+    "remove NAME --yes --ignore-not-found",
+    "remove NAME --yes --ignore-not-found",
+];
+
+/// Races of three in an ordinary run; `RACES=1000` for more.
+const RACES_OF_THREE: u64 = 50;
+
+/// One race of three programs; what is wrong with what they say, as text.
+fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> Option<String> {
+    let name = format!("race-{}", random_suffix());
+    let line = |line: &str| line.replace("NAME", &name).replace("KEY", KEY);
+    if random.percent(70) {
+        world.run(&line("add GPU0 KEY=x --name NAME")).ended(0);
+    }
+    let lines: Vec<String> = (0..3).map(|_| line(random.pick(&DEEDS))).collect();
+    let from = block_on(history.now(world.plane));
+    let start = |line: &String| {
+        let mut command = world.plane.command(crate::harness::PLUGIN);
+        let command = command.args(world.words(line)).stdout(Stdio::piped());
+        command.stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let children: Vec<_> = lines.iter().map(start).collect();
+    let runs = children
+        .into_iter()
+        .map(|child| Run::from(child.wait_with_output().expect("it ends")));
+    let runs: Vec<Run> = runs.collect();
+    let to = block_on(history.now(world.plane));
+    let entries = history.between(from, to, &world.driver);
+    let told = |verb: &str| {
+        let line = format!("/{name} {verb}");
+        runs.iter()
+            .filter(|run| run.stdout.lines().any(|said| said.ends_with(&line)))
+            .count()
+    };
+    let done = |deed: Deed| entries.iter().filter(|entry| entry.deed == deed).count();
+    let verbs = [
+        ("created", Deed::Created),
+        ("configured", Deed::Configured),
+        ("deleted", Deed::Deleted),
+        ("deletion requested", Deed::DeletionRequested),
+    ];
+    let is_told = verbs.iter().all(|(verb, deed)| told(verb) == done(*deed));
+    // Nothing is in anybody's way, so that everybody knows.
+    let is_known = told("gone") == 0 && !runs.iter().any(|run| run.stderr.contains("not known"));
+    if let Some(left) = block_on(world.rule(&name)) {
+        block_on(world.plane.delete(&Reference::of(&left)));
+    }
+    (!is_told || !is_known).then(|| format!("{lines:#?} {runs:#?} {entries:#?}"))
+}
+
+#[test]
+fn of_three_administrators_each_is_told_what_the_servers_history_says() {
+    let plane = plane();
+    let history = block_on(History::start(&plane));
+    let (seed, races) = (fresh_seed(), number_in("RACES").unwrap_or(RACES_OF_THREE));
+    let races = usize::try_from(races).expect("small");
+    let lane = |number: usize| {
+        let world = block_on(World::new(&plane));
+        let races = (number..races).step_by(LANES);
+        let wrong =
+            races.filter_map(|race| race_of_three(&world, &history, &mut Random::new(seed, race)));
+        wrong.collect::<Vec<String>>()
+    };
+    let wrong: Vec<String> = thread::scope(|scope| {
+        let lane = &lane;
+        let lanes: Vec<_> = (0..LANES)
+            .map(|number| scope.spawn(move || lane(number)))
+            .collect();
+        lanes
+            .into_iter()
+            .flat_map(|lane| lane.join().expect("no panic"))
+            .collect()
+    });
+    say(&format!(
+        "cluster: {races} races of three programs, seed {seed}: {} told otherwise than the history",
+        wrong.len()
+    ));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
