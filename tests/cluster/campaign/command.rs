@@ -128,7 +128,10 @@ pub const COMMANDS: [(&str, Goal); 51] = [
     ),
     ("remove GPU0 KEY- --yes --others", Goal::Gone(&["none"])),
     ("remove nobody-LANE --ignore-not-found", Goal::Nothing),
-    ("remove -l lane=LANE --yes --others --dry-run=server", Goal::Nothing),
+    (
+        "remove -l lane=LANE --yes --others --dry-run=server",
+        Goal::Nothing,
+    ),
     (
         "remove none-LANE hold-LANE --yes --others -o json",
         Goal::Gone(&["none", "hold"]),
