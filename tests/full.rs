@@ -39,6 +39,7 @@ mod cluster {
         mod reading;
         mod rights;
         mod state;
+        mod told;
         mod verdict;
     }
     mod far;

@@ -85,7 +85,7 @@ impl History {
 
     /// What happened from one time to another to rules that select the driver.
     pub fn between(&self, from: usize, to: usize, driver: &str) -> Vec<Entry> {
-        let entries = self.entries()[from..to].to_vec().into_iter();
+        let entries = self.entries()[from..to].iter().cloned();
         entries.filter(|entry| entry.driver == driver).collect()
     }
 }

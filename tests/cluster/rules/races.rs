@@ -275,11 +275,11 @@ fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> O
 #[test]
 fn of_three_administrators_each_is_told_what_the_servers_history_says() {
     let plane = plane();
-    let history = block_on(History::start(&plane));
+    let history = block_on(History::start(plane));
     let (seed, races) = (fresh_seed(), number_in("RACES").unwrap_or(RACES_OF_THREE));
     let races = usize::try_from(races).expect("small");
     let lane = |number: usize| {
-        let world = block_on(World::new(&plane));
+        let world = block_on(World::new(plane));
         let races = (number..races).step_by(LANES);
         let wrong =
             races.filter_map(|race| race_of_three(&world, &history, &mut Random::new(seed, race)));
