@@ -85,7 +85,8 @@ impl History {
 
     /// What happened from one time to another to rules that select the driver.
     pub fn between(&self, from: usize, to: usize, driver: &str) -> Vec<Entry> {
-        let entries = self.entries()[from..to].iter().cloned();
+        let all = self.entries();
+        let entries = all[from..to].iter().cloned();
         entries.filter(|entry| entry.driver == driver).collect()
     }
 }
