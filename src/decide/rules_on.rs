@@ -40,6 +40,16 @@ impl<'a> RulesTyped<'a> {
         }
     }
 
+    /// The kinds beside devices without which the choice cannot be made.
+    #[must_use]
+    pub fn kinds(&self) -> &'static [Kind] {
+        if self.picks.class.is_some() {
+            &[Kind::DeviceClass]
+        } else {
+            &[]
+        }
+    }
+
     /// Which rules are meant, where that can be told without a look at devices.
     ///
     /// # Errors

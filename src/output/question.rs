@@ -63,7 +63,7 @@ pub fn columns() -> Option<u16> {
 }
 
 /// Columns that an answer needs, with what stands before it.
-const ANSWER: usize = 8;
+const ANSWER: u16 = 8;
 
 /// The answer, without the spaces around it; Ctrl-D answers with nothing, which is a no.
 fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
@@ -71,9 +71,9 @@ fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     let width = columns();
     let (above, prompt) = placed(&escape::line(prompt), choices, width);
     loop {
-        for line in above.iter().flat_map(|above| hanging(above, width)) {
+        for line in &above {
             // A terminal that takes nothing has no answer either, which is told then.
-            let _ = terminal.write_line(&line);
+            let _ = terminal.write_line(line);
         }
         match typed(&prompt, &terminal) {
             Ok(Typed::Line(line)) => return Ok(line),
@@ -145,30 +145,13 @@ fn suspend() {
 #[cfg(not(unix))]
 fn suspend() {}
 
-/// The line above the one with the answer, if there has to be one, and what stands before the answer: as much
-/// of the end of the question as there is room for, which says how many it is about.
-fn placed(prompt: &str, choices: &str, width: Option<u16>) -> (Option<String>, String) {
-    let fits = |text: &str| {
-        let needed = text.chars().count().saturating_add(choices.len());
-        let needed = needed.saturating_add(ANSWER);
-        width.is_none_or(|width| needed <= usize::from(width))
-    };
-    if fits(prompt) {
-        return (None, format!("{prompt}{choices}"));
-    }
-    let breaks = prompt
-        .char_indices()
-        .filter(|(_, c)| [',', ';'].contains(c));
-    let parts = breaks.map(|(at, c)| prompt.split_at(at.saturating_add(c.len_utf8())));
-    let mut parts = parts.filter(|(_, end)| !end.trim().is_empty() && fits(end.trim()));
-    if let Some((above, end)) = parts.next() {
-        return (Some(above.to_owned()), format!("{}{choices}", end.trim()));
-    }
-    let before = match choices.trim_start() {
-        "" => "Your answer",
-        choices => choices,
-    };
-    (Some(prompt.to_owned()), before.to_owned())
+/// The lines above the one with the answer, if there have to be some, and what stands before the answer: the
+/// end of the question, which says how many it is about.
+fn placed(prompt: &str, choices: &str, width: Option<u16>) -> (Vec<String>, String) {
+    let room = width.map(|width| width.saturating_sub(ANSWER));
+    let mut lines = hanging(&format!("{prompt}{choices}"), room);
+    let last = lines.pop().unwrap_or_default();
+    (lines, last)
 }
 
 #[cfg(test)]
@@ -177,29 +160,24 @@ mod tests {
 
     #[test]
     fn a_question_that_is_wider_than_the_terminal_stands_above_the_answer() {
-        let above = |text: &str| Some(text.to_owned());
-        for (prompt, choices, width, expected) in [
-            ("Go on?", " [y/N]", Some(20), (None, "Go on? [y/N]")),
-            ("Go on?", " [y/N]", Some(19), (above("Go on?"), "[y/N]")),
+        for (prompt, choices, width, above, last) in [
+            ("Go on?", " [y/N]", Some(20), &[][..], "Go on? [y/N]"),
+            ("Go on?", " [y/N]", Some(19), &["Go on?"], "  [y/N]"),
+            ("How many?", "", None, &[], "How many?"),
             (
-                "How many?",
-                "",
-                Some(16),
-                (above("How many?"), "Your answer"),
-            ),
-            ("How many?", "", None, (None, "How many?")),
-            (
-                "Give rule drain effect NoExecute, and evict 15 pods?",
+                "Give rule drain effect NoExecute, evict 15 pods?",
                 " [y/N]",
                 Some(40),
-                (
-                    above("Give rule drain effect NoExecute,"),
-                    "and evict 15 pods? [y/N]",
-                ),
+                &["Give rule drain effect", "  NoExecute, evict 15 pods?"],
+                "  [y/N]",
             ),
         ] {
-            let expected = (expected.0, expected.1.to_owned());
-            assert_eq!(placed(prompt, choices, width), expected, "{width:?}");
+            let above: Vec<String> = above.iter().map(|&line| line.to_owned()).collect();
+            assert_eq!(
+                placed(prompt, choices, width),
+                (above, last.to_owned()),
+                "{width:?}"
+            );
         }
     }
 

@@ -302,7 +302,7 @@ fn missing_permission_to_create_is_named() {
     let kubeconfig = user.kubeconfig.display().to_string();
     let output = preview(
         plane,
-        &format!("{driver} --publish --kubeconfig {kubeconfig}"),
+        &format!("{driver} --publish --show-role --kubeconfig {kubeconfig}"),
     );
     assert_eq!(output.status.code(), Some(1));
     for part in [

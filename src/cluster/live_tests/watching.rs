@@ -184,6 +184,7 @@ fn on_node_1(id: &DeviceId) -> bool {
 }
 
 const ON_NODE_1: &str = "&fieldSelector=spec.nodeName%3Dnode-1";
+const NODE_1: &str = "/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-1";
 
 #[tokio::test]
 async fn pods_of_few_nodes_are_watched_there() {
@@ -228,6 +229,8 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     let pod = encode::object("v1", "Pod", &encode::pod("pod-1", "node-1", "claim-1"));
     let missing = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","details":{"name":"pod-1","kind":"pods"},"code":404}"#;
     server.answer(path, [Answer::ok(pod), Answer::refused(404, missing)]);
+    // Whoever may not watch their nodes.
+    server.answer(NODE_1, [Answer::refused(403, "{}")]);
     let (mut watched, _) = watched(&server, 5).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(pods(&watched), ["ml/pod-1"]);
@@ -238,6 +241,26 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     watched.keep_pods(|_| true).await.expect("pods");
     assert!(!watched.asks_by_name());
     assert_eq!(server.count(path), 2);
+}
+
+#[tokio::test]
+async fn how_a_pod_ends_whose_driver_is_away_is_told_by_the_watch_of_its_node() {
+    let server = Server::start().await;
+    claim_for(&server, "pod-1");
+    let pod = || encode::pod("pod-1", "node-1", "claim-1");
+    let path = "/api/v1/namespaces/ml/pods/pod-1";
+    server.answer(path, [Answer::ok(encode::object("v1", "Pod", &pod()))]);
+    server.answer(NODE_1, [pod_list(&[pod()])]);
+    let gone = encode::event("DELETED", &encode::object("v1", "Pod", &pod()));
+    let watch = watch_of(PODS, "1000") + ON_NODE_1;
+    server.answer(&watch, [Answer::Holds(gone)]);
+    let (mut watched, _) = watched(&server, 5).await;
+    watched.keep_pods(|_| true).await.expect("pods");
+    assert_eq!(pods(&watched), ["ml/pod-1"]);
+    assert!(!watched.asks_by_name());
+    watched.changed().await.expect("changes");
+    let departed = watched.take_departed();
+    assert_eq!(departed.len(), 1, "{departed:?}");
 }
 
 /// One claim on a device that is nowhere, reserved for this consumer.

@@ -78,6 +78,14 @@ impl Wanted {
         held.map(|id| nodes.get(id)?.clone()).collect()
     }
 
+    /// Whether nobody publishes one of the devices now, so that no node is known for it.
+    pub(in crate::cluster) fn is_unpublished(&self, snapshot: &Snapshot) -> bool {
+        let slices = snapshot.slices.iter();
+        let published = slices.flat_map(|slice| slice.devices.iter().map(|one| slice.id_of(one)));
+        let published: BTreeSet<DeviceId> = published.collect();
+        !self.held.is_subset(&published)
+    }
+
     fn add_consumers(&mut self, claim: &ResourceClaim) {
         let namespace = &claim.name.namespace;
         for consumer in &claim.reserved_for {

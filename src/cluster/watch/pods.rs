@@ -6,10 +6,13 @@
 //!
 //! ```text
 //! devices on few nodes                          the pods of these nodes
+//! unpublished devices, few pods that are known  the pods of their nodes
 //! many pods elsewhere, or pods of a PodGroup    all pods of the cluster
 //! few pods elsewhere                            each by its name
 //! a UID that no such name has, or a PodGroup whose pods may not be watched   the pods of that namespace
 //! ```
+
+use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
@@ -18,7 +21,7 @@ use super::feed::Range;
 use crate::cluster::ClusterError;
 use crate::cluster::read::pods::{Found, Reader};
 use crate::cluster::read::wanted::Wanted;
-use crate::model::{DeviceId, Kind, Snapshot};
+use crate::model::{DeviceId, Kind, NamespacedName, NodeName, Snapshot};
 use crate::wire::Object;
 
 /// Up to so many pods are read one by one.
@@ -41,6 +44,22 @@ fn places(wanted: &Wanted, snapshot: &Snapshot) -> Vec<Range> {
         Some(_) | None if wanted.pods.len() > ONE_BY_ONE => vec![Range::All],
         Some(_) | None => Vec::new(),
     }
+}
+
+/// The nodes of the pods, if all are known. A driver that is away publishes nothing, and only a watch tells how
+/// its pods end.
+fn homes(wanted: &Wanted, snapshot: &Snapshot) -> Vec<Range> {
+    let node_of = |name: &NamespacedName| {
+        let pod = snapshot.pods.iter().find(|pod| pod.name == *name)?;
+        pod.node.clone()
+    };
+    let nodes: Option<BTreeSet<NodeName>> = wanted.pods.keys().map(node_of).collect();
+    nodes
+        .filter(|nodes| nodes.len() <= NODE_BY_NODE)
+        .into_iter()
+        .flatten()
+        .map(|node| Range::Node(node.as_str().to_owned()))
+        .collect()
 }
 
 impl Watched {
@@ -68,6 +87,17 @@ impl Watched {
         if missing.pods.len() > ONE_BY_ONE && !self.by_name.confined {
             self.watch_pods(Range::All).await?;
             missing = self.missing(&wanted);
+        }
+        self.ask(missing).await?;
+        if !wanted.is_unpublished(&self.reading.snapshot) {
+            return Ok(());
+        }
+        for place in homes(&wanted, &self.reading.snapshot) {
+            self.watch_pods(place).await?;
+        }
+        let missing = self.missing(&wanted);
+        if missing == self.by_name.wanted {
+            return Ok(());
         }
         self.ask(missing).await
     }

@@ -24,7 +24,7 @@ pub(crate) async fn chosen_in(
         }
     }
     // On the heap: it reads a list, and is part of what several commands do.
-    let look = Box::pin(look.with_attributes(&[])).await?;
+    let look = Box::pin(look.with_attributes(typed.kinds())).await?;
     let RulesOn { chooser, notes } = typed.find(&look.reading, &look.semantics)?;
     for note in notes {
         context.printer.note(&note);

@@ -164,22 +164,27 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
     }
 }
 
-/// What is wrong with how a run tells of a role: at most one, as the last thing, and one wherever it is
-/// said that something was denied.
+/// What is wrong with how a run tells of what it was denied: at most one line, as the last message, and one
+/// wherever it is said that something was denied; the role itself only where it is asked for.
 pub fn role_told(run: &crate::cluster::rules::support::Run) -> Result<(), String> {
-    let roles = run.stderr.matches("kind: ClusterRole").count();
     let denied = run.stderr.contains("access denied") || run.stdout.contains("access denied");
-    let (_, role) = run.stderr.split_once("This role would").unwrap_or_default();
+    let stderr = format!("\n{}", run.stderr);
+    let told: Vec<&str> = stderr.split("\nhint: denied: ").collect();
+    let after = told.last().copied().unwrap_or_default();
     let messages = ["error: ", "hint: ", "warning: "];
     let is_last = !messages
         .iter()
-        .any(|begin| role.contains(&format!("\n{begin}")));
-    match roles {
-        0 if denied => Err("denied, and no role is told".to_owned()),
-        0 => Ok(()),
-        1 if is_last => Ok(()),
-        1 => Err("the role stands before other messages".to_owned()),
-        _ => Err("a role is told twice".to_owned()),
+        .any(|begin| after.contains(&format!("\n{begin}")));
+    if run.stderr.contains("kind: ClusterRole") {
+        return Err("a role is told that nobody asked for".to_owned());
+    }
+    match told.len() {
+        1 if denied => Err("denied, and what is not told".to_owned()),
+        1 => Ok(()),
+        2 if !after.contains("--show-role") => Err("no way to the role is told".to_owned()),
+        2 if is_last => Ok(()),
+        2 => Err("what was denied stands before other messages".to_owned()),
+        _ => Err("what was denied is told twice".to_owned()),
     }
 }
 

@@ -24,7 +24,10 @@ async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
             "apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["list"],
         })])
         .await;
-    let text = scene.run(&user.kubeconfig, &["preview", &scene.driver]);
+    let text = scene.run(
+        &user.kubeconfig,
+        &["preview", &scene.driver, "--show-role"],
+    );
     assert!(text.ends_with("[exit status: 0]"), "{text}");
     for part in [
         "resourceslices",
@@ -54,7 +57,7 @@ async fn somebody_without_permissions_is_told_which_role_helps() {
     let scene = Scene::new(plane, V1).await;
     let user = plane.kubeconfig_for(&[]).await;
     for command in [&["preview", &scene.driver][..], &["devices"], &["snapshot"]] {
-        let text = scene.run(&user.kubeconfig, command);
+        let text = scene.run(&user.kubeconfig, &[command, &["--show-role"]].concat());
         assert!(
             text.starts_with("error: cannot list ") && text.ends_with("[exit status: 1]"),
             "{text}"
@@ -82,7 +85,7 @@ async fn the_role_that_is_printed_is_taken_by_kubectl_and_is_enough() {
     let user = plane.kubeconfig_for(&[]).await;
     let preview = ["preview", &scene.driver, "--strict"];
     let role_of = |command: &[&str]| {
-        let text = scene.run(&user.kubeconfig, command);
+        let text = scene.run(&user.kubeconfig, &[command, &["--show-role"]].concat());
         let (_, role) = text.split_once("This role").expect("a role");
         let (_, role) = role.split_once('\n').expect("a role");
         let end = role.find("[exit status").expect("an end");

@@ -112,7 +112,7 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
         "Server: v1.37.0 at SERVER, taken to behave like 1.37.0\n",
-        "devicetaintrules   not served\n",
+        "devicetaintrules         not served\n",
         "warning: the server serves no devicetaintrules",
         "runtime-config",
         "[exit status: 0]",
@@ -153,7 +153,7 @@ async fn without_the_api_group_there_is_nothing_to_say() {
     }
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
-        "resourceslices     not served\n",
+        "resourceslices           not served\n",
         "warning: the server serves no devices, so there is nothing to taint; ",
         "--runtime-config",
         "[exit status: 0]",

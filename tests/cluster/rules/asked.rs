@@ -41,7 +41,8 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         terminal.until("Cluster: ");
         terminal.until(world.plane.server());
         terminal.until(&format!("Rule {name} "));
-        terminal.until("None → NoSchedule");
+        terminal.until("None ");
+        terminal.until(" NoSchedule");
         terminal.until(&format!("Give rule {name} effect NoSchedule in "));
         terminal.until("? [y/N]");
         for keys in keys {
@@ -72,8 +73,8 @@ fn a_question_that_was_suspended_is_asked_again() {
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
     for (effect, prompt, typed) in [
-        ("NoSchedule", "effect NoSchedule? [y/N]: ", "y"),
-        ("NoExecute", "Type how many pods will be evicted", "2"),
+        ("NoSchedule", "? [y/N]: ", "y"),
+        ("NoExecute", "evicted: ", "2"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
         for _ in 0..2 {
@@ -284,7 +285,7 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
     terminal.ended(0);
     terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
     // The end of the question, which says how many it is about.
-    terminal.until("2 pods in all: ");
+    terminal.until("evicted: ");
     for key in ["1", "2", ENTER] {
         terminal.press(key);
     }

@@ -17,7 +17,7 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
     let world = world.seen_by(&reader.kubeconfig);
     world.run("list").ended(0);
     world
-        .run(&format!("add GPU1 {KEY}=x"))
+        .run(&format!("add GPU1 {KEY}=x --show-role"))
         .ended(1)
         .saying("cannot create devicetaintrules.resource.k8s.io")
         .saying("name: kubectl-devicetaint-add")
@@ -34,7 +34,7 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
         .ended(2)
         .saying("nothing was changed");
     world
-        .run(&format!("remove {name}"))
+        .run(&format!("remove {name} --others"))
         .ended(1)
         .saying("cannot delete devicetaintrules.resource.k8s.io");
 }
@@ -51,7 +51,7 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
     let world = world.seen_by(&operator.kubeconfig);
     world.run(&format!("deescalate {name} --to None")).ended(0);
     world
-        .run(&format!("remove {name}"))
+        .run(&format!("remove {name} --others"))
         .ended(0)
         .saying("what becomes schedulable again is not known");
 }

@@ -68,7 +68,8 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             .saying(&format!("not changed: {name}"))
             .saying("run the same command again");
         assert_eq!(taint(&world, &name), "theirs:NoSchedule", "{line}");
-        proxy.run(&world, &line).ended(0);
+        let others = after.map_or(" --others", |_| "");
+        proxy.run(&world, &format!("{line}{others}")).ended(0);
         match after {
             Some(after) => assert_eq!(taint(&world, &name), after, "{line}"),
             None => assert!(block_on(world.rule(&name)).is_none()),
