@@ -69,10 +69,13 @@ pub fn explain_pod(
     };
     let fate = inquiry.fate(pod, &chain);
     let waits = waiting::of(&chain, supposed, basis);
-    let verdict = if teller.knows(fate) {
-        ExplainedVerdict::new(fate)
-    } else {
+    let is_waiting = fate == Fate::Untouched && (waits.is_some() || teller.lacks_a_claim());
+    let verdict = if !teller.knows(fate) {
         ExplainedVerdict::UNKNOWN
+    } else if is_waiting {
+        ExplainedVerdict::WAITING
+    } else {
+        ExplainedVerdict::new(fate)
     };
     let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
         (Vec::new(), Vec::new())
@@ -213,6 +216,12 @@ impl Teller<'_, '_> {
         reading.gaps.iter().any(|gap| gap.kind() == Some(kind)) || reading.without(kind).is_some()
     }
 
+    /// Whether it is not scheduled yet, and a claim of it is not there.
+    fn lacks_a_claim(&self) -> bool {
+        let mut links = self.chain.links.iter();
+        self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none())
+    }
+
     fn answer(&self, fate: Fate, verdict: &ExplainedVerdict, waits: Option<&Waits>) -> String {
         let now = self.inquiry.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
@@ -222,9 +231,7 @@ impl Teller<'_, '_> {
         if let Some(waits) = waits {
             return waits.blame.clone();
         }
-        let mut links = self.chain.links.iter();
-        let is_early = self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none());
-        if is_early && fate == Fate::Untouched {
+        if fate == Fate::Untouched && self.lacks_a_claim() {
             return said_too(&self.absent_claim(), self.chain);
         }
         if self.inquiry.supposed == 0 || fate != Fate::Untouched {
