@@ -114,6 +114,22 @@ fn short_help_of_preview() {
 }
 
 #[test]
+fn short_help_has_the_flags_that_choose_devices_by_node_and_pod() {
+    for command in ["preview", "add", "devices"] {
+        let help = devicetaint(&format!("{command} -h")).stdout;
+        for flag in ["--node <NODE>", "--where <CEL>", "--pod <POD>"] {
+            assert!(help.contains(flag), "{command}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn options_list_every_flag_that_kubectl_has_too() {
+    let options = devicetaint("options").stdout;
+    assert!(options.contains("-A, --all-namespaces"), "{options}");
+}
+
+#[test]
 fn short_help_of_devices_ends_with_examples() {
     let run = devicetaint("devices -h");
     let (_, examples) = run.stdout.split_once("Examples:").expect("examples");

@@ -11,16 +11,11 @@ pub(crate) struct PickArgs {
     /// 'device.attributes["gpu.example.com"].model == "H100"'. Where it fails for a device, as for an
     /// attribute that the device does not have, nothing is chosen and these devices are named;
     /// --skip-errors leaves them out. Repeatable; all have to hold.
-    #[arg(
-        long = "where",
-        value_name = "CEL",
-        help_heading = "Devices",
-        hide_short_help = true
-    )]
+    #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 
     /// Devices that are local to this node
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    #[arg(long, help_heading = "Devices")]
     pub(crate) node: Option<String>,
 
     /// Devices that this DeviceClass selects
@@ -33,12 +28,7 @@ pub(crate) struct PickArgs {
     class: Option<String>,
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
-    #[arg(
-        long,
-        value_name = "POD",
-        help_heading = "Devices",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "POD", help_heading = "Devices")]
     pod: Option<String>,
 
     /// Devices that this claim holds, as [NAMESPACE/]NAME
