@@ -5,7 +5,7 @@
 
 use super::Format;
 use crate::output::escape;
-use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table, counted};
+use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
 
 /// Characters of a document. GitHub takes 65,536 in a comment, of which the rest is for what is written
 /// around the document.
@@ -84,10 +84,9 @@ impl Part {
         let mut text: String = kept.map(|line| format!("{line}\n")).collect();
         let left_out = self.rows.len().saturating_sub(most);
         if left_out > 0 {
-            let rows = counted(left_out, "more row");
-            let verb = if left_out == 1 { "is" } else { "are" };
+            let rows = if left_out == 1 { "row is" } else { "rows are" };
             text.push_str(&format!(
-                "\n… {rows} {verb} left out to fit a comment: `-o json` has all\n"
+                "\n… {left_out} more {rows} left out to fit a comment: `-o json` has all\n"
             ));
         }
         text

@@ -304,6 +304,8 @@ struct RuleCounts {
     pods: Option<usize>,
     /// Pods on its devices that are terminating already; null where pods are not known.
     pods_terminating: Option<usize>,
+    /// Pods that use its devices and are not evicted by it; null where pods are not known.
+    pods_staying: Option<usize>,
     /// What the controller says of its evictions.
     evicting: EvictingCode,
     /// What is known of the counts that are null.
@@ -346,6 +348,7 @@ impl RuleCounts {
             devices: row.devices.exact(),
             pods,
             pods_terminating: pods.map(|_| row.terminating),
+            pods_staying: pods.map(|_| row.staying),
             evicting: row.evicting.into(),
             bounds: Bounds::of(&[("devices", row.devices), ("pods", row.pods)]),
         }
@@ -684,7 +687,7 @@ mod tests {
         };
         assert_eq!(
             of(row(Count::known(2), Count::known(0), Evicting::Leftover)),
-            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "evicting": "YesStale"})
+            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "evicting": "YesStale"})
         );
         assert_eq!(
             of(row(
@@ -692,7 +695,7 @@ mod tests {
                 Count::at_least(0),
                 Evicting::Unknown
             )),
-            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "evicting": "Unknown",
+            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "evicting": "Unknown",
                 "bounds": [{"count": "devices", "atLeast": 2, "atMost": null}, {"count": "pods", "atLeast": 0, "atMost": null}]})
         );
     }
@@ -731,7 +734,7 @@ mod tests {
         let rules = [(7_200, "1 rule".to_owned())];
         assert_eq!(moments(list.falling_rules()), rules);
         // An hour after it has expired, it does not expire now.
-        let mut late = list.clone();
+        let mut late = list;
         late.now = testing::after(10_800);
         assert_eq!(late.falling_rules(), None);
         let later = testing::after(14_400).to_string();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kubectl_devicetaint::commands::{self, VARIABLES};
 use kubectl_devicetaint::error::ExitStatus;
 
-use crate::folder;
+use super::folder;
 
 /// The pages by the names of their files.
 pub fn pages() -> Vec<(String, String)> {

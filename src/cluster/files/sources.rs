@@ -114,7 +114,9 @@ impl Listing {
                 Ok(found) => found,
                 // A link to nothing, or one that may not be followed: reading it says why.
                 Err(_) if is_manifest(&path) => {
-                    self.push(path)?;
+                    if self.seen.insert(link_name(directory, &path)) {
+                        self.push(path)?;
+                    }
                     continue;
                 }
                 Err(_) => continue,
@@ -165,6 +167,12 @@ impl Listing {
         };
         Ok(self.files.into_iter().map(listed).collect())
     }
+}
+
+/// The name of a link to nothing, which has no true name: that of its directory tells it apart.
+fn link_name(directory: &Path, link: &Path) -> PathBuf {
+    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    directory.join(link.file_name().unwrap_or_default())
 }
 
 /// Whether a file is called like one that holds objects, in upper or lower case.

@@ -5,7 +5,7 @@ use crate::decide::choice::Picks;
 /// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct PickArgs {
-    /// Devices for which this holds, as in DeviceClasses (CEL)
+    /// Devices for which this CEL expression holds
     ///
     /// An expression of at most 10 KiB about `device`, such as
     /// 'device.attributes["gpu.example.com"].model == "H100"'. Where it fails for a device, as for an

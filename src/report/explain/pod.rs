@@ -1,5 +1,6 @@
 //! What leads to a pod's verdict?
 
+use super::around::Around;
 use super::asked::request_step;
 use super::blame::{said_too, ungenerated};
 use super::change::SingleChange;
@@ -10,46 +11,15 @@ use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
 use crate::assess::Basis;
-use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
     Chain, Change, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed,
-    alterations, neighbourhood, together,
+    alterations, together,
 };
 use crate::engine::tolerate::Deadline;
 use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
-use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim, Snapshot};
+use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
-
-/// What is asked about one pod: what is around it, and which taints there are.
-pub(super) struct Around {
-    snapshot: Snapshot,
-    taints: Vec<ConsideredTaint>,
-    supposed: usize,
-}
-
-impl Around {
-    /// What is around `pod`: as things are, or with the taints that are asked about.
-    pub(super) fn new(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Self {
-        let snapshot = neighbourhood(&basis.reading.snapshot, pod);
-        Self {
-            taints: taints_of(&snapshot, supposed, basis.now),
-            supposed: supposed.len(),
-            snapshot,
-        }
-    }
-
-    /// The question about it.
-    pub(super) fn inquiry<'a>(&'a self, basis: &Basis<'a>) -> Inquiry<'a> {
-        Inquiry {
-            snapshot: &self.snapshot,
-            supposed: self.supposed,
-            taints: &self.taints,
-            now: basis.now,
-            semantics: basis.semantics,
-        }
-    }
-}
 
 /// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
 /// be evaluated.
@@ -118,13 +88,6 @@ fn changes(chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> (Vec<SingleChange>, Vec<
         changes.map(|change| told(change, *fate))
     });
     (single.collect(), together.collect())
-}
-
-/// What becomes of a pod, by the taints that are asked about or else by all that are there.
-pub(super) fn fate_of(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Fate {
-    let around = Around::new(pod, supposed, basis);
-    let inquiry = around.inquiry(basis);
-    inquiry.fate(pod, &Chain::new(pod, &inquiry))
 }
 
 /// A pod as `-o name` prints it.

@@ -266,13 +266,13 @@ mod tests {
             );
             report.devices[0].not_freed
         };
-        let with = |hazard: &'static str| move |pod: &mut Pod| pod.hazards.push(hazard.to_owned());
+        let with = |hazard| move |pod: &mut Pod| pod.hazards.push(HazardCode::Known(hazard));
         assert_eq!(why(&|_| ()), None);
         assert_eq!(
-            why(&with("tolerates-schedule-only")),
+            why(&with(Hazard::ToleratesScheduleOnly)),
             Some(NotFreed::PodReturns)
         );
-        assert_eq!(why(&with("node-not-ready")), Some(NotFreed::PodStuck));
+        assert_eq!(why(&with(Hazard::NodeNotReady)), Some(NotFreed::PodStuck));
         for (outcome, expected) in [
             (Outcome::Tolerates, NotFreed::PodStays),
             (Outcome::NotEvicted, NotFreed::PodStays),

@@ -330,7 +330,7 @@ mod tests {
             width: None,
         };
         let text = render(&report, page).unwrap();
-        let (_, group) = text.split_once("team-c, 3 pods: 3 not").unwrap();
+        let (_, group) = text.split_once("team-c (3 pods, not evicted)").unwrap();
         assert!(
             group.contains("team-c/infer-0: tolerates the taint"),
             "{text}"

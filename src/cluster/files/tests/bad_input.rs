@@ -440,7 +440,7 @@ fn folder_of_a_program_is_read_whatever_else_it_holds() {
         &format!("{gather}/namespaces/ml/core/pods/cut.json"),
         &list(&[POD]).as_bytes()[..40],
     );
-    let template = b"kind: Template\nmetadata:\n  name: {{ .Release.Name }}\n";
+    let template = b"{{- if .Values.enabled }}\nkind: Template\n";
     put(
         &format!("{gather}/namespaces/ml/template.openshift.io/templates.yaml"),
         template,
@@ -477,7 +477,7 @@ fn gaps_of(reading: &Reading, kind: Kind) -> usize {
 #[test]
 fn folder_of_broken_files_alone_is_an_error_that_names_the_first() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("pods.yaml"), "a: {{ b }}: c").expect("a file");
+    std::fs::write(folder.path().join("pods.yaml"), "metadata: [").expect("a file");
     let error = read_files(&[folder.path().to_owned()]).expect_err("nothing was read");
     assert!(
         in_one_line(&error).contains("pods.yaml"),
