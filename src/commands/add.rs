@@ -66,7 +66,7 @@ pub(super) struct AddArgs {
     picks: PickArgs,
 
     /// Every device of every driver
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     all_devices: bool,
 
     /// Manifest of rules; `-` reads stdin; repeatable
@@ -120,7 +120,7 @@ pub(super) struct AddArgs {
     labels: Vec<(String, String)>,
 
     /// Change effect and value of a rule that is there
-    #[arg(long, help_heading = "Change")]
+    #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
     /// Print it as data: json, yaml, name or manifest

@@ -58,6 +58,9 @@ Examples:
   # For kubectl-devicetaint by its own name, in bash: to source in ~/.bashrc
   kubectl devicetaint completion bash > ~/.kubectl-devicetaint.bash";
 
+/// The function that completes in zsh.
+const ZSH_FUNCTION: &str = "_clap_dynamic_completer_kubectl_devicetaint";
+
 /// What the plugin is called in `PATH`.
 const PROGRAM: &str = "kubectl-devicetaint";
 
@@ -94,6 +97,14 @@ pub(super) fn script(shell: &dyn EnvCompleter) -> Result<String, Failure> {
     let text = text.replace(
         "words[COMP_CWORD]=\"$2\"",
         "[[ \"${words[COMP_CWORD]}\" == [:=] ]] || words[COMP_CWORD]=\"$2\"",
+    );
+    // Found by fpath, the script is the body of the function that completes: its first call has to answer.
+    let registration = format!("compdef {ZSH_FUNCTION} {PROGRAM}");
+    let text = text.replace(
+        &registration,
+        &format!(
+            "if [[ \"${{funcstack[1]}}\" == _{PROGRAM} ]]; then\n    {ZSH_FUNCTION} \"$@\"\nelse\n    {registration}\nfi"
+        ),
     );
     Ok(text.trim_matches('\n').to_owned() + "\n")
 }

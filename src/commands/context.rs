@@ -22,28 +22,97 @@ pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
 /// Says which word is completed, in the shells that say it.
 const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
-/// Variables that the program listens to; no other part of the environment is ever read.
-const VARIABLES: [&str; 20] = [
-    "COLUMNS",
-    "HOME",
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "KUBECACHEDIR",
-    "KUBECONFIG",
-    "KUBECTL_KUBERC",
-    "KUBERC",
-    COMPLETED_SHELL,
-    COMPLETED_WORD,
-    "KUBERNETES_SERVICE_HOST",
-    "KUBERNETES_SERVICE_PORT",
-    "NO_COLOR",
-    "NO_PROXY",
-    "PATH",
-    "TERM",
-    "USERPROFILE",
-    "http_proxy",
-    "https_proxy",
-    "no_proxy",
+/// An environment variable that the program reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in one line for the manual; empty for one that only scripts of this program set.
+    pub meaning: &'static str,
+}
+
+/// Every environment variable that is read; no other part of the environment ever is.
+pub const VARIABLES: &[Variable] = &[
+    Variable {
+        name: "COLUMNS",
+        meaning: "Width of the terminal; default: what the terminal reports",
+    },
+    Variable {
+        name: "HOME",
+        meaning: "Folder below which .kube/config, .kube/kuberc and .kube/cache are found",
+    },
+    Variable {
+        name: "HTTPS_PROXY",
+        meaning: "Proxy on the way to an API server by https; --proxy-url and the kubeconfig take precedence",
+    },
+    Variable {
+        name: "HTTP_PROXY",
+        meaning: "The same for an API server by http",
+    },
+    Variable {
+        name: "KUBECACHEDIR",
+        meaning: "Folder that caches what the server has; default: ~/.kube/cache",
+    },
+    Variable {
+        name: "KUBECONFIG",
+        meaning: "Paths of kubeconfig files, which are merged; --kubeconfig takes precedence",
+    },
+    Variable {
+        name: "KUBECTL_KUBERC",
+        meaning: "With false, kubectl's preferences are not read",
+    },
+    Variable {
+        name: "KUBERC",
+        meaning: "File with kubectl's preferences, or off; --kuberc takes precedence",
+    },
+    Variable {
+        name: COMPLETED_SHELL,
+        meaning: "",
+    },
+    Variable {
+        name: COMPLETED_WORD,
+        meaning: "",
+    },
+    Variable {
+        name: "KUBERNETES_SERVICE_HOST",
+        meaning: "Set in a pod: the cluster that is used without a kubeconfig",
+    },
+    Variable {
+        name: "KUBERNETES_SERVICE_PORT",
+        meaning: "Port that belongs to it",
+    },
+    Variable {
+        name: "NO_COLOR",
+        meaning: "If set and not empty, no colours; --color takes precedence",
+    },
+    Variable {
+        name: "NO_PROXY",
+        meaning: "Hosts that are reached without a proxy",
+    },
+    Variable {
+        name: "PATH",
+        meaning: "Folders in which credential plugins are found",
+    },
+    Variable {
+        name: "TERM",
+        meaning: "With dumb, no colours and no progress",
+    },
+    Variable {
+        name: "USERPROFILE",
+        meaning: "On Windows: what HOME is elsewhere",
+    },
+    Variable {
+        name: "http_proxy",
+        meaning: "The same as HTTP_PROXY, which takes precedence",
+    },
+    Variable {
+        name: "https_proxy",
+        meaning: "The same as HTTPS_PROXY, which takes precedence",
+    },
+    Variable {
+        name: "no_proxy",
+        meaning: "The same as NO_PROXY, which takes precedence",
+    },
 ];
 
 /// The process' environment and streams, as values.
@@ -61,8 +130,8 @@ impl Surroundings {
     )]
     pub(super) fn look() -> Self {
         let variables: BTreeMap<&'static str, OsString> = VARIABLES
-            .into_iter()
-            .filter_map(|name| Some((name, std::env::var_os(name)?)))
+            .iter()
+            .filter_map(|it| Some((it.name, std::env::var_os(it.name)?)))
             .collect();
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
         let streams = Environment {

@@ -31,6 +31,9 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// Rules that others made are listed too. PODS are those that the rule evicts, or would with effect
 /// NoExecute if its effect is None. EVICTING is what the controller says, marked as stale when that
 /// is about an earlier state of the rule or when no pod is left.
+///
+/// With -o json and yaml, `items` are the rules as they are in the cluster, and `rules` has DEVICES,
+/// PODS and EVICTING of each.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {

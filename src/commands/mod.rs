@@ -36,3 +36,4 @@ mod wait;
 mod work;
 
 pub use cli::{Cli, command, run};
+pub use context::{VARIABLES, Variable};

@@ -70,7 +70,7 @@ pub(super) struct PreviewArgs {
     filename: Vec<PathBuf>,
 
     /// Accept names that match no device
-    #[arg(long, help_heading = "Devices")]
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
     /// Exit with code 4 when this holds: 'pods.evicted>20'
@@ -79,7 +79,7 @@ pub(super) struct PreviewArgs {
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
-    /// Exit with code 4 for what the policy in this file forbids
+    /// Exit with code 4 for what this policy forbids
     ///
     /// Guards, what a rule has to say about itself, and devices that are never tainted; repeatable, and
     /// all have to be kept. What a rule has to say is asked of rules that are there or in a manifest.

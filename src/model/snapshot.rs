@@ -52,6 +52,10 @@ impl Reading {
         if self.known.contains(&kind) {
             return None;
         }
+        let mut gaps = self.gaps.iter();
+        if let Some(gap) = gaps.find(|gap| gap.kind() == Some(kind)) {
+            return Some(gap.clone());
+        }
         Some(match self.source {
             Source::Cluster { .. } => Gap::of(kind, "they were not read"),
             Source::Files => Gap::not_in_input(kind),

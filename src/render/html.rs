@@ -7,8 +7,14 @@ use crate::report::table::{
 };
 
 const STYLE: &str = include_str!("page.css");
-/// Makes tables sortable where scripts are allowed; nothing else.
+/// Makes tables sortable, and long ones filterable, where scripts are allowed; nothing else.
 const SCRIPT: &str = include_str!("page.js");
+
+/// A page with fewer sections that have a title is read without a table of contents.
+const LISTED: usize = 3;
+
+/// A table of more rows scrolls by itself below its header, so that what follows is not out of reach.
+const TALL: usize = 40;
 
 /// A fact of more characters needs more room than a number does.
 const LONG: usize = 14;
@@ -16,8 +22,8 @@ const LONG: usize = 14;
 /// What browsers are allowed to do with the page, whatever foreign text may say: these two, and nothing
 /// else. The sums are those of the files, which a test compares.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-fSuv53woRMsjc0KZCSzfH68Mp1wJLh2JYNpL3Mx+bUk='; \
-    script-src 'sha256-Y63Th0K37cO9xGWlgqWDQpU/E8M1kURzvo1vib5UVWo='";
+    style-src 'sha256-bzClvKJ2I3FkbcdnTyAP9qw0UaYWHLxLljWp1caDBxw='; \
+    script-src 'sha256-qvi49gVX30MorS9IFFWxoYzAlDPTIdKuaNS8bk2posc='";
 
 /// The sections as one document; what would be markup in foreign text is escaped, and hostile
 /// characters are shown.
@@ -28,24 +34,68 @@ pub fn render(heading: &Heading, sections: &[Section], tones: &[(&str, Tone)]) -
     let origin = origin.join(" · ");
     let sections = sections.iter();
     let shown = sections.filter(|section| Format::Html.shows(section.shown));
-    let blocks: String = shown.filter_map(|section| block(section, tones)).collect();
+    let blocks: Vec<Block> = shown.filter_map(|section| block(section, tones)).collect();
+    let contents = contents(&blocks);
     let blocks = if blocks.is_empty() {
         "<p>Nothing was found.</p>\n".to_owned()
     } else {
-        blocks
+        let numbered = (1_usize..).zip(&blocks);
+        numbered.map(|(number, it)| it.markup(number)).collect()
     };
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <header><h1>{title}</h1><p>{origin}</p></header>\n<main>\n{blocks}</main>\n\
+         <header><h1>{title}</h1><p>{origin}</p></header>\n{contents}<main>\n{blocks}</main>\n\
          <footer>kubectl-devicetaint {}</footer>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
     )
 }
 
-fn block(section: &Section, tones: &[(&str, Tone)]) -> Option<String> {
+/// A section as markup, with what the table of contents has of it.
+struct Block {
+    /// Empty where the content speaks for itself.
+    title: String,
+    class: &'static str,
+    content: String,
+}
+
+impl Block {
+    fn markup(&self, number: usize) -> String {
+        let title = if self.title.is_empty() {
+            String::new()
+        } else {
+            element("h2", "", &self.title)
+        };
+        let class = match self.class {
+            "" => String::new(),
+            class => format!(" class=\"{class}\""),
+        };
+        let content = &self.content;
+        format!("<section id=\"section-{number}\"{class}>{title}{content}</section>\n")
+    }
+}
+
+/// Links to the sections; none where the page is short.
+fn contents(blocks: &[Block]) -> String {
+    let titled = (1_usize..).zip(blocks);
+    let titled = titled.filter(|(_, block)| !block.title.is_empty());
+    let links: Vec<String> = titled
+        .map(|(number, block)| {
+            format!("<li><a href=\"#section-{number}\">{}</a></li>", block.title)
+        })
+        .collect();
+    if links.len() < LISTED {
+        return String::new();
+    }
+    format!(
+        "<nav aria-label=\"Contents\"><ul>{}</ul></nav>\n",
+        links.concat()
+    )
+}
+
+fn block(section: &Section, tones: &[(&str, Tone)]) -> Option<Block> {
     let content = match &section.body {
         Body::Sentences(sentences) => each("p", sentences),
         Body::List(items) => enclosed("ul", &list(items, tones)),
@@ -61,9 +111,11 @@ fn block(section: &Section, tones: &[(&str, Tone)]) -> Option<String> {
         return None;
     }
     let title = section.title.as_deref().unwrap_or(section.caption);
-    let title = enclosed("h2", &text(title));
-    let class = section.tone.map_or("", class);
-    Some(element("section", class, &(title + &content)) + "\n")
+    Some(Block {
+        title: text(title),
+        class: section.tone.map_or("", class),
+        content,
+    })
 }
 
 fn table_of(table: &Table, tones: &[(&str, Tone)]) -> String {
@@ -86,9 +138,14 @@ fn table_of(table: &Table, tones: &[(&str, Tone)]) -> String {
         element("tr", "", &cells) + "\n"
     });
     let rows: String = rows.collect();
+    let class = if table.rows.len() > TALL {
+        "scroll tall"
+    } else {
+        "scroll"
+    };
     // What is scrolled has to be reached with the keyboard, too.
     format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table>{head}<tbody>\n{rows}</tbody></table></div>"
+        "<div class=\"{class}\" tabindex=\"0\"><table>{head}<tbody>\n{rows}</tbody></table></div>"
     )
 }
 
@@ -100,7 +157,10 @@ fn header(column: &Column) -> String {
         some => format!(" data-words=\"{}\"", some.join(",")),
     };
     let class = number(column);
-    format!("<th class=\"{class}\"{words}>{}</th>", text(&column.header))
+    format!(
+        "<th scope=\"col\" class=\"{class}\"{words}>{}</th>",
+        text(&column.header)
+    )
 }
 
 fn number(column: &Column) -> &'static str {
@@ -251,7 +311,7 @@ mod tests {
             );
             assert!(!content.contains('<'), "the {name} may end itself");
         }
-        assert!(STYLE.len() < 4_000, "{} bytes", STYLE.len());
+        assert!(STYLE.len() < 4_600, "{} bytes", STYLE.len());
     }
 
     /// Every kind of section, with this text wherever there is foreign text.
@@ -298,7 +358,8 @@ mod tests {
             Section::facts(vec![
                 ("Fact", hostile.to_owned()),
                 ("Other", "longer than any number".to_owned()),
-            ]),
+            ])
+            .titled(hostile.to_owned()),
             Section::charts(vec![Chart {
                 note: hostile.to_owned(),
                 moments: vec![moment(0), moment(90)],
@@ -338,13 +399,45 @@ mod tests {
     fn every_kind_of_section_becomes_well_formed_markup() {
         let page = page("text");
         assert_balanced(&page);
-        assert!(page.contains("<section class=\"bad\"><p>text</p></section>"));
+        assert!(page.contains("<section id=\"section-1\" class=\"bad\"><p>text</p></section>"));
         assert!(page.contains("<h2>List</h2><ul><li>text </li></ul>"));
         assert!(!page.contains("SHORT"), "that is for narrow terminals");
         assert!(page.contains("<td class=\"prose\">text</td>"));
         assert!(page.contains("<dt>Fact</dt><dd>text</dd>"));
         assert!(page.contains("<small>text</small>"));
         assert!(page.contains("<svg"));
+    }
+
+    #[test]
+    fn a_long_page_begins_with_links_to_its_sections_and_a_short_one_does_not() {
+        let page = page("text");
+        let (nav, main) = page.split_once("<main>").unwrap();
+        let links: Vec<&str> = nav.split("href=\"#").skip(1).collect();
+        let links = links.iter().map(|it| it.split_once('"').unwrap().0);
+        let links: Vec<&str> = links.collect();
+        assert_eq!(links, ["section-2", "section-3", "section-6"]);
+        assert!(
+            links
+                .iter()
+                .all(|it| main.contains(&format!("<section id=\"{it}\">")))
+        );
+        assert!(nav.contains("<a href=\"#section-2\">List</a>"), "{nav}");
+        let one = Section::list("List", vec!["text".to_owned()]);
+        let short = render(&Heading::default(), &[one], &[]);
+        assert!(!short.contains("<nav"), "{short}");
+    }
+
+    #[test]
+    fn headers_say_what_they_are_headers_of_and_long_tables_scroll_below_them() {
+        let table = |rows| Table {
+            columns: vec![Column::text("POD"), Column::number("GRACE")],
+            rows: vec![vec!["a".to_owned(), "1s".to_owned()]; rows],
+        };
+        let page = table_of(&table(TALL), &[]);
+        assert_eq!(page.matches("<th scope=\"col\"").count(), 2, "{page}");
+        assert!(page.starts_with("<div class=\"scroll\""), "{page}");
+        let page = table_of(&table(TALL + 1), &[]);
+        assert!(page.starts_with("<div class=\"scroll tall\""), "{page}");
     }
 
     #[test]

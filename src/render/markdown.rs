@@ -1,49 +1,138 @@
 //! GitHub-flavoured Markdown, for tickets and pull requests.
+//!
+//! A document is at most [`LIMIT`] characters long: of tables, lists and chains that are too long the first
+//! rows stay, which are the most important, and a line says how many were left out.
 
 use super::Format;
 use crate::output::escape;
 use crate::report::table::{Body, ChainLine, Column, Content, Grouped, Section, Table};
 
+/// Characters of a document. GitHub takes 65,536 in a comment, of which the rest is for what is written
+/// around the document.
+pub const LIMIT: usize = 60_000;
+
 /// The sections as paragraphs, lists and tables; what would be markup in foreign text is escaped.
 #[must_use]
 pub fn render(sections: &[Section], format: Format) -> String {
-    let blocks: Vec<_> = sections
-        .iter()
-        .filter(|section| format.shows(section.shown))
-        .filter_map(|section| block(section, format))
-        .collect();
+    let shown = sections.iter();
+    let shown = shown.filter(|section| format.shows(section.shown));
+    let blocks: Vec<Block> = shown.filter_map(|section| block(section, format)).collect();
+    let longest = blocks.iter().map(Block::longest).max().unwrap_or_default();
+    let whole = document(&blocks, longest);
+    if whole.chars().count() <= LIMIT {
+        return whole;
+    }
+    // What is kept grows with the rows that each part may have, so halving finds the most that fit.
+    let (mut fits, mut exceeds) = (0_usize, longest);
+    while exceeds.saturating_sub(fits) > 1 {
+        let middle = fits.midpoint(exceeds);
+        if document(&blocks, middle).chars().count() <= LIMIT {
+            fits = middle;
+        } else {
+            exceeds = middle;
+        }
+    }
+    within_limit(document(&blocks, fits))
+}
+
+/// The blocks with at most `most` rows of each part.
+fn document(blocks: &[Block], most: usize) -> String {
+    let blocks: Vec<String> = blocks.iter().map(|block| block.text(most)).collect();
     blocks.join("\n")
 }
 
-fn block(section: &Section, format: Format) -> Option<String> {
-    let lines: Vec<_> = match &section.body {
+/// The document without its last lines where sentences alone are too many.
+fn within_limit(document: String) -> String {
+    if document.chars().count() <= LIMIT {
+        return document;
+    }
+    const NOTE: &str = "\n… the rest is left out to fit a comment: `-o json` has all\n";
+    let room = LIMIT.saturating_sub(NOTE.chars().count());
+    let kept: String = document.chars().take(room).collect();
+    // A half line could be half an escape.
+    let kept = kept.rsplit_once('\n').map_or("", |(lines, _)| lines);
+    format!("{kept}\n{NOTE}")
+}
+
+/// A section as lines.
+struct Block {
+    parts: Vec<Part>,
+}
+
+/// Lines that stay, and rows below them of which some may be left out.
+#[derive(Default)]
+struct Part {
+    head: Vec<String>,
+    rows: Vec<String>,
+}
+
+impl Block {
+    fn longest(&self) -> usize {
+        let parts = self.parts.iter();
+        parts.map(|part| part.rows.len()).max().unwrap_or_default()
+    }
+
+    fn text(&self, most: usize) -> String {
+        let parts: Vec<String> = self.parts.iter().map(|part| part.text(most)).collect();
+        parts.join("\n")
+    }
+}
+
+impl Part {
+    fn text(&self, most: usize) -> String {
+        let kept = self.head.iter().chain(self.rows.iter().take(most));
+        let mut text: String = kept.map(|line| format!("{line}\n")).collect();
+        let left_out = self.rows.len().saturating_sub(most);
+        if left_out > 0 {
+            let rows = if left_out == 1 { "row is" } else { "rows are" };
+            text.push_str(&format!(
+                "\n… {left_out} more {rows} left out to fit a comment: `-o json` has all\n"
+            ));
+        }
+        text
+    }
+}
+
+fn block(section: &Section, format: Format) -> Option<Block> {
+    let mut parts = match &section.body {
         // Two sentences in two lines would be one paragraph.
         Body::Sentences(sentences) => {
             let sentences: Vec<_> = sentences.iter().map(|text| markup(text)).collect();
-            sentences.join("\n\n").lines().map(str::to_owned).collect()
+            let head = sentences.join("\n\n").lines().map(str::to_owned).collect();
+            vec![Part {
+                head,
+                ..Part::default()
+            }]
         }
-        Body::List(items) => items
-            .iter()
-            .map(|text| format!("- {}", markup(text)))
-            .collect(),
-        Body::Table(table) => table_lines(table, format),
-        Body::Grouped(grouped) => grouped_lines(grouped, format),
-        Body::Folding(folding) => table_lines(&folding.table, format),
-        Body::Chain(lines) => lines.iter().map(chain_line).collect(),
+        Body::List(items) => {
+            vec![rows_of(
+                items.iter().map(|text| format!("- {}", markup(text))),
+            )]
+        }
+        Body::Table(table) => vec![table_part(table, format)],
+        Body::Folding(folding) => vec![table_part(&folding.table, format)],
+        Body::Grouped(grouped) => grouped_parts(grouped, format),
+        Body::Chain(lines) => vec![rows_of(lines.iter().map(chain_line))],
         Body::Facts(_) | Body::Charts(_) => Vec::new(),
     };
-    if lines.is_empty() {
-        return None;
-    }
+    parts.retain(|part| !part.head.is_empty() || !part.rows.is_empty());
     let title = section.title.as_deref();
-    let title = title.map(|title| format!("### {}\n", markup(title)));
-    let lines = title.into_iter().chain(lines);
-    Some(lines.map(|line| format!("{line}\n")).collect())
+    let title = title.map(|title| [format!("### {}", markup(title)), String::new()]);
+    let first = parts.first_mut()?;
+    first.head.splice(..0, title.into_iter().flatten());
+    Some(Block { parts })
 }
 
-fn table_lines(table: &Table, format: Format) -> Vec<String> {
+fn rows_of(rows: impl Iterator<Item = String>) -> Part {
+    Part {
+        rows: rows.collect(),
+        ..Part::default()
+    }
+}
+
+fn table_part(table: &Table, format: Format) -> Part {
     if table.rows.is_empty() {
-        return Vec::new();
+        return Part::default();
     }
     let shown = |column: &Column| format.shows(column.shown);
     let columns = || table.columns.iter().filter(|column| shown(column));
@@ -58,25 +147,25 @@ fn table_lines(table: &Table, format: Format) -> Vec<String> {
             .filter(|(column, _)| shown(column))
             .map(|(_, cell)| markup(cell)))
     });
-    [header, rule].into_iter().chain(rows).collect()
+    Part {
+        head: vec![header, rule],
+        rows: rows.collect(),
+    }
 }
 
 /// A table for each group below its title.
-fn grouped_lines(grouped: &Grouped, format: Format) -> Vec<String> {
+fn grouped_parts(grouped: &Grouped, format: Format) -> Vec<Part> {
     let mut rows = grouped.table.rows.iter();
     let parts = grouped.groups.iter().map(|group| {
         let table = Table {
             columns: grouped.table.columns.clone(),
             rows: rows.by_ref().take(group.rows).cloned().collect(),
         };
-        let title = [markup(&group.title), String::new()];
-        title
-            .into_iter()
-            .chain(table_lines(&table, format))
-            .collect()
+        let mut part = table_part(&table, format);
+        part.head.splice(..0, [markup(&group.title), String::new()]);
+        part
     });
-    let parts: Vec<Vec<String>> = parts.collect();
-    parts.join(&String::new())
+    parts.collect()
 }
 
 /// An item of a list, below what it follows from, with its source at its end.
@@ -181,6 +270,50 @@ mod tests {
         | --- | --- |
         | c | y |
         ");
+    }
+
+    /// A comment that is too long is refused as a whole, with the verdict that nobody sees then.
+    #[test]
+    fn a_document_fits_a_comment_and_says_how_many_rows_it_leaves_out() {
+        let pod = |number: usize| vec![format!("namespace/pod-{number}-{}", "x".repeat(90))];
+        let pods = |number| {
+            Section::table(Table {
+                columns: vec![Column::text("POD")],
+                rows: (0..number).map(pod).collect(),
+            })
+        };
+        let answer = || Section::sentences(vec!["2,000 pods would be evicted.".to_owned()]);
+        let guards = || Section::list("Guards", vec!["pods.evicted>20: tripped".to_owned()]);
+        let few = render(&[answer(), pods(500), guards()], Format::Markdown);
+        assert!(
+            few.chars().count() <= LIMIT && !few.contains("left out"),
+            "it fits as it is"
+        );
+        let many = render(&[answer(), pods(2_000), guards()], Format::Markdown);
+        let length = many.chars().count();
+        assert!(
+            length <= LIMIT && length > LIMIT - 200,
+            "{length} characters"
+        );
+        assert!(many.starts_with("2,000 pods would be evicted."));
+        assert!(many.contains("/pod-0-") && many.ends_with("pods.evicted\\>20: tripped\n"));
+        let kept = many.matches("| namespace/pod-").count();
+        let note = format!(
+            "\n… {} more rows are left out to fit a comment: `-o json` has all\n",
+            2_000 - kept
+        );
+        assert!(many.contains(&note), "{kept} are kept");
+    }
+
+    #[test]
+    fn sentences_that_are_too_many_are_cut_between_lines() {
+        let sentences = vec!["<a> b".repeat(200); 200];
+        let text = render(&[Section::sentences(sentences)], Format::Markdown);
+        assert!(text.chars().count() <= LIMIT);
+        assert!(text.ends_with("\n\n… the rest is left out to fit a comment: `-o json` has all\n"));
+        let lines = text.lines().filter(|line| line.contains('b'));
+        assert!(lines.clone().count() > 40);
+        assert!(lines.clone().all(|line| line.len() == 1_400), "whole lines");
     }
 
     #[test]

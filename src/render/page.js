@@ -1,5 +1,5 @@
 "use strict";
-// Sorts a table by a column: up, down, and as it was. Nothing depends on it.
+// Sorts a table by a column: up, down, and as it was; leaves out rows of a long one. Nothing depends on it.
 const units = { y: 31536000, d: 86400, h: 3600, m: 60, s: 1 };
 const value = (text, words) => {
   const word = words.indexOf(text);
@@ -42,4 +42,21 @@ for (const table of document.querySelectorAll("table")) {
     };
     header.replaceChildren(button);
   });
+  if (13 > first.length) continue;
+  const texts = new Map(first.map((row) => [row, row.textContent.toLowerCase()]));
+  const field = document.createElement("input");
+  const shown = document.createElement("output");
+  field.type = "search";
+  field.placeholder = "filter: words, all of them";
+  field.setAttribute("aria-label", "Show only rows with these words");
+  field.oninput = () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    let number = 0;
+    for (const [row, text] of texts) {
+      row.hidden = !words.every((word) => text.includes(word));
+      if (!row.hidden) number += 1;
+    }
+    shown.textContent = number === first.length ? "" : `${number} of ${first.length} rows`;
+  };
+  table.parentElement.before(field, shown);
 }

@@ -37,7 +37,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -76,7 +76,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -127,7 +127,7 @@ fn a_document_carries_the_warnings_too() {
 
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
 
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
 
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
@@ -489,6 +489,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         value: high
         effect: NoExecute
       freeAt: null
+      notFreed: PodStays
     budgets: []
     workloads:
     - namespace: team-a

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, beside};
+use super::bounds::Bounds;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::moments;
 use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
@@ -98,7 +99,7 @@ pub enum Headers {
     Left,
 }
 
-/// The rules of a cluster. As data it is the list of the objects as they were served.
+/// The rules of a cluster. As data it is the list of the objects as they were served, with what each does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleList {
     rows: Vec<RuleRow>,
@@ -197,8 +198,14 @@ impl RuleList {
     fn falling_rules(&self) -> Option<Chart> {
         let rules = self.rows.iter();
         let expiring = rules.filter_map(|row| row.rule.metadata.expires());
-        let expiring: Vec<Timestamp> = expiring.collect();
-        moments::picture(&expiring, "rule", "", self.now)
+        let (expired, expiring): (Vec<Timestamp>, Vec<Timestamp>) =
+            expiring.partition(|at| *at <= self.now);
+        // What is over is no moment to come; the table says when it was.
+        let note = match expired.len() {
+            0 => String::new(),
+            past => format!("{} expired already.", counted(past, "rule")),
+        };
+        moments::picture(&expiring, "rule", &note, self.now)
     }
 
     /// Shows what people noted on the rules, or leaves it out.
@@ -277,7 +284,74 @@ impl Serialize for RuleList {
             .rows
             .iter()
             .filter_map(|row| self.objects.get(row.rule.name.as_str()));
-        list_of(&objects.cloned().collect::<Vec<_>>()).serialize(serializer)
+        let mut list = list_of(&objects.cloned().collect::<Vec<_>>());
+        let rules: Vec<RuleCounts> = self.rows.iter().map(RuleCounts::of).collect();
+        // Beside the objects, which stay as they were served, so that they can be applied again.
+        list["rules"] = serde_json::to_value(rules).map_err(serde::ser::Error::custom)?;
+        list.serialize(serializer)
+    }
+}
+
+/// What a rule does, as data: the columns DEVICES, PODS and EVICTING.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RuleCounts {
+    /// The rule's name.
+    name: String,
+    /// Published devices that it selects; null where that is not known.
+    devices: Option<usize>,
+    /// Pods that it evicts, or would with effect NoExecute; null where that is not known.
+    pods: Option<usize>,
+    /// Pods on its devices that are terminating already; null where pods are not known.
+    pods_terminating: Option<usize>,
+    /// Pods that use its devices and are not evicted by it; null where pods are not known.
+    pods_staying: Option<usize>,
+    /// What the controller says of its evictions.
+    evicting: EvictingCode,
+    /// What is known of the counts that are null.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bounds: Vec<Bounds>,
+}
+
+/// What the controller says of a rule's evictions, and whether that is still so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+enum EvictingCode {
+    /// It says nothing.
+    Unknown,
+    /// Pods are being evicted.
+    Yes,
+    /// No pod is being evicted.
+    No,
+    /// It says so of an earlier state of the rule.
+    Stale,
+    /// It says that pods are being evicted, and none is left.
+    YesStale,
+}
+
+impl From<Evicting> for EvictingCode {
+    fn from(evicting: Evicting) -> Self {
+        match evicting {
+            Evicting::Unknown => Self::Unknown,
+            Evicting::Yes => Self::Yes,
+            Evicting::No => Self::No,
+            Evicting::Outdated => Self::Stale,
+            Evicting::Leftover => Self::YesStale,
+        }
+    }
+}
+
+impl RuleCounts {
+    fn of(row: &RuleRow) -> Self {
+        let pods = row.pods.exact();
+        Self {
+            name: row.rule.name.to_string(),
+            devices: row.devices.exact(),
+            pods,
+            pods_terminating: pods.map(|_| row.terminating),
+            pods_staying: pods.map(|_| row.staying),
+            evicting: row.evicting.into(),
+            bounds: Bounds::of(&[("devices", row.devices), ("pods", row.pods)]),
+        }
     }
 }
 
@@ -598,6 +672,35 @@ mod tests {
     }
 
     #[test]
+    fn data_have_the_columns_of_the_table_and_an_unknown_is_null() {
+        let row = |devices, pods, evicting| RuleRow {
+            rule: rule_of(gpu()),
+            devices,
+            pods,
+            terminating: 1,
+            staying: 0,
+            evicting,
+        };
+        let of = |row| {
+            let list = RuleList::new(vec![row], BTreeMap::new(), testing::now());
+            serde_json::to_value(list).expect("JSON")["rules"][0].clone()
+        };
+        assert_eq!(
+            of(row(Count::known(2), Count::known(0), Evicting::Leftover)),
+            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "evicting": "YesStale"})
+        );
+        assert_eq!(
+            of(row(
+                Count::at_least(2),
+                Count::at_least(0),
+                Evicting::Unknown
+            )),
+            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "evicting": "Unknown",
+                "bounds": [{"count": "devices", "atLeast": 2, "atMost": null}, {"count": "pods", "atLeast": 0, "atMost": null}]})
+        );
+    }
+
+    #[test]
     fn a_page_shows_when_pods_are_evicted_and_when_rules_should_be_gone() {
         let mut rule = rule_of(DeviceSelector::default());
         let later = testing::after(7_200).to_string();
@@ -630,5 +733,17 @@ mod tests {
         assert_eq!(moments(list.falling_pods()), evicted);
         let rules = [(7_200, "1 rule".to_owned())];
         assert_eq!(moments(list.falling_rules()), rules);
+        // An hour after it has expired, it does not expire now.
+        let mut late = list;
+        late.now = testing::after(10_800);
+        assert_eq!(late.falling_rules(), None);
+        let later = testing::after(14_400).to_string();
+        let mut rows = late.rows.clone();
+        let annotations = &mut rows[0].rule.metadata.annotations;
+        annotations.insert(RuleMetadata::EXPIRES.to_owned(), later);
+        late.rows.append(&mut rows);
+        let picture = late.falling_rules().expect("one is to come");
+        assert_eq!(picture.note, "1 rule expired already.");
+        assert_eq!(moments(Some(picture)), [(3_600, "1 rule".to_owned())]);
     }
 }

@@ -108,3 +108,39 @@ pub fn hostile(pods: usize) -> Value {
     }
     json!({"apiVersion": "v1", "kind": "List", "items": items})
 }
+
+/// A cluster of `pods` pods, ten a workload and a device each, in 25 namespaces.
+pub fn many(pods: usize) -> Value {
+    let devices: Vec<Value> = (0..pods)
+        .map(|number| json!({"name": format!("gpu-{number}")}))
+        .collect();
+    let slices = devices.chunks(100).zip(0..).map(|(devices, number)| {
+        let pool = format!("node-{number}");
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": pool},
+            "spec": {"driver": "gpu.example.com", "nodeName": pool, "devices": devices,
+                "pool": {"name": pool, "generation": 1, "resourceSliceCount": 1}}})
+    });
+    let mut items: Vec<Value> = slices.collect();
+    for pod in 0..pods {
+        let (workload, node, namespace) =
+            (pod / 10, pod / 100, format!("team-{:02}", pod / 10 % 25));
+        let (name, claim, uid) = (
+            format!("model-{workload}-{pod}"),
+            format!("claim-{pod}"),
+            format!("uid-{pod}"),
+        );
+        items.push(json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": claim, "namespace": namespace, "uid": format!("{uid}-claim")},
+            "status": {"reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+                "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com",
+                    "pool": format!("node-{node}"), "device": format!("gpu-{pod}")}]}}}}));
+        items.push(json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace, "uid": uid,
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "controller": true,
+                    "name": format!("model-{workload}"), "uid": format!("workload-{workload}")}]},
+            "spec": {"nodeName": format!("node-{node}"), "containers": [],
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}]},
+            "status": {"phase": "Running", "qosClass": "Guaranteed"}}));
+    }
+    json!({"apiVersion": "v1", "kind": "List", "items": items})
+}

@@ -264,6 +264,27 @@ fn claim(name: &str, class: &str) -> Value {
         "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}}]}}})
 }
 
+/// A program that reads verdicts has to tell a pod that waits from one that is left alone.
+#[test]
+fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
+    let named = |name: &str| json!({"name": "gpu", "resourceClaimName": name});
+    let folder = cluster(
+        &[
+            pod("ml", "lost", &named("nowhere")),
+            pod("ml", "classless", &named("waiting")),
+        ],
+        &[claim("waiting", "gone")],
+    );
+    for name in ["lost", "classless"] {
+        let run = folder.devicetaint(&format!("explain pod/{name} --from cluster.json -o json"));
+        assert_eq!(
+            run.json()["subjects"][0]["verdict"]["code"],
+            "waiting",
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn each_missing_link_is_told_with_what_can_still_be_said() {
     let named = |name: &str| json!({"name": "gpu", "resourceClaimName": name});

@@ -218,7 +218,8 @@ fn preview_as_json() {
               "effect": "NoExecute"
             }
           ],
-          "freeAt": "2026-11-20T10:15:30Z"
+          "freeAt": "2026-11-20T10:15:30Z",
+          "notFreed": null
         }
       ],
       "budgets": [],
@@ -369,6 +370,7 @@ fn preview_as_yaml() {
         value: xid-79
         effect: NoExecute
       freeAt: "2026-11-20T10:15:30Z"
+      notFreed: null
     budgets: []
     workloads: []
     replacements:

@@ -75,23 +75,25 @@ fn short_help_of_preview() {
       -h, --help  Print help (see more with '--help')
 
     Devices:
+          --where <CEL>          Devices for which this CEL expression holds
+          --node <NODE>          Devices that are local to this node
+          --pod <POD>            Devices that this pod uses, as [NAMESPACE/]NAME
           --all-devices          Every device of every driver
           --rule <NAME>          Rule that exists, by name; repeatable
       -f, --filename <FILENAME>  Manifest of rules; `-` reads stdin; repeatable
-          --allow-missing        Accept names that match no device
 
     Guards:
           --abort-if <GUARD>   Exit with code 4 when this holds: 'pods.evicted>20'
-          --policy <FILENAME>  Exit with code 4 for what the policy in this file forbids
+          --policy <FILENAME>  Exit with code 4 for what this policy forbids
 
     Controller:
           --publish  Ask the controller too, with rules of effect None
-    
+
     Source:
           --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
 
     Output:
-          --sort-by <ORDER>  Which pod comes first: severity, time, namespace or workload
+          --sort-by <ORDER>  Pods by severity, time, namespace or workload
           --by <WHAT>        A table for each workload, namespace, node, device or claim
       -o, --output <FORMAT>  One of table, wide, json, yaml, markdown, html and name [default: table]
           --strict           Exit with code 6 when part of the answer is missing
@@ -111,6 +113,22 @@ fn short_help_of_preview() {
     Use `kubectl devicetaint options` for the flags that every command takes.
     [exit status: 0]
     ");
+}
+
+#[test]
+fn short_help_has_the_flags_that_choose_devices_by_node_and_pod() {
+    for command in ["preview", "add", "devices"] {
+        let help = devicetaint(&format!("{command} -h")).stdout;
+        for flag in ["--node <NODE>", "--where <CEL>", "--pod <POD>"] {
+            assert!(help.contains(flag), "{command}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn options_list_every_flag_that_kubectl_has_too() {
+    let options = devicetaint("options").stdout;
+    assert!(options.contains("-A, --all-namespaces"), "{options}");
 }
 
 #[test]

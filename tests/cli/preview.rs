@@ -16,7 +16,7 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -71,7 +71,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims could not be placed again: no other devices fit.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last one is gone after about 5m30s, if it takes all of its grace period; of the 4 devices 3 are free then.
+    The last one is gone after about 5m30s, if it takes all of its grace period; of the 4 devices 3 are free then; not free: 1 (a pod stays).
     Each is on node-7.
 
     What hurts most:
@@ -230,7 +230,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then.
+    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then; not free: 5 (a pod returns).
     Each is on node-3.
 
     What hurts most:
@@ -341,7 +341,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 60s, if it takes all of its grace period; of the 4 devices 1 is free then.
+    The last one is gone after about 60s, if it takes all of its grace period; of the 4 devices 1 is free then; not free: 2 (a pod stays), 1 (a pod returns).
     It is on node-6 and uses gpu.example.com/node-6/gpu-0.
 
     What hurts most:
@@ -364,7 +364,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 20m, if it takes all of its grace period; of the 8 devices 5 are free then.
+    The last one is gone after about 20m, if it takes all of its grace period; of the 8 devices 5 are free then; not free: 2 (a pod stays), 1 (a pod returns).
 
     What hurts most:
       warning   Job/fold of research: Job fold fails
@@ -397,7 +397,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then.
+    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then; not free: 5 (a pod returns).
     Each is on node-3.
 
     What hurts most:

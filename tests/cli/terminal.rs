@@ -148,7 +148,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1
     not evicted.
     The last one is gone after about 5m30s, if it takes all of its grace period; the
-    device is not free then.
+    device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -190,7 +190,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:
@@ -226,7 +226,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 disruption budget would refuse this, and taints do not ask.
     3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then.
+    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
     Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
 
     What hurts most:

@@ -1,8 +1,14 @@
 //! Manual pages, one a command, from the definition of the command line.
 
+use std::fs;
+
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
-use kubectl_devicetaint::commands;
+use jiff::Timestamp;
+use kubectl_devicetaint::commands::{self, VARIABLES};
+use kubectl_devicetaint::error::ExitStatus;
+
+use super::folder;
 
 /// The pages by the names of their files.
 pub fn pages() -> Vec<(String, String)> {
@@ -35,6 +41,15 @@ pub fn pages() -> Vec<(String, String)> {
     pages
 }
 
+/// Columns of a page on a terminal of 80.
+const WIDTH: usize = 78;
+/// What stands in the middle of a page's first line.
+const MANUAL: &str = "Kubernetes";
+/// Stands for the date until it is known whether the page has changed.
+const DATE: &str = "0000-00-00";
+/// How every section begins that clap_mangen writes; once is enough.
+const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
+
 /// A page; the first one names the others.
 fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (String, String) {
     let examples = command.get_after_help().map(ToString::to_string);
@@ -45,10 +60,10 @@ fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (Strin
         .after_long_help("")
         .mut_args(whole);
     let man = Man::new(command)
-        .title(name)
-        .date("")
-        .manual("kubectl devicetaint")
-        .source("");
+        .title(title(name))
+        .date(DATE)
+        .manual(MANUAL)
+        .source(concat!("kubectl-devicetaint ", env!("CARGO_PKG_VERSION")));
     let mut text = Vec::new();
     man.render_title(&mut text).unwrap();
     man.render_name_section(&mut text).unwrap();
@@ -58,6 +73,18 @@ fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (Strin
     if !others.is_empty() {
         commands_section(others).to_writer(&mut text).unwrap();
     }
+    let statuses = ExitStatus::ALL.map(|it| (it.code().to_string(), it.meaning()));
+    let statuses = statuses
+        .iter()
+        .map(|(code, meaning)| (code.as_str(), *meaning));
+    listed("EXIT STATUS", statuses)
+        .to_writer(&mut text)
+        .unwrap();
+    let variables = VARIABLES.iter().filter(|it| !it.meaning.is_empty());
+    let variables = variables.map(|it| (it.name, it.meaning));
+    listed("ENVIRONMENT", variables)
+        .to_writer(&mut text)
+        .unwrap();
     if let Some(examples) = examples
         .as_deref()
         .and_then(|text| text.strip_prefix("Examples:\n"))
@@ -80,7 +107,56 @@ fn page(command: &clap::Command, name: &str, others: &[clap::Command]) -> (Strin
         _ => vec![bold("kubectl"), roman("(1)")],
     };
     also.text(seen).to_writer(&mut text).unwrap();
-    (format!("{name}.1"), String::from_utf8(text).unwrap())
+    let text = String::from_utf8(text).unwrap();
+    let text = PREAMBLE.to_owned() + &text.replace(PREAMBLE, "");
+    let file = format!("{name}.1");
+    let text = dated(&file, &text);
+    (file, text)
+}
+
+/// The page with the day on which it changed last: that of the page in the repository, unless something
+/// else in it is different. So the same sources make the same pages on every day.
+fn dated(file: &str, text: &str) -> String {
+    let kept = fs::read_to_string(folder("man").join(file)).unwrap_or_default();
+    let day = date_of(&kept).unwrap_or(DATE);
+    let as_kept = text.replacen(DATE, day, 1);
+    if kept == as_kept {
+        return as_kept;
+    }
+    let today = Timestamp::now().strftime("%Y-%m-%d").to_string();
+    text.replacen(DATE, &today, 1)
+}
+
+/// The date of a page.
+pub fn date_of(page: &str) -> Option<&str> {
+    let title = page.lines().find(|line| line.starts_with(".TH "))?;
+    title.split(' ').nth(3)
+}
+
+/// What stands at both ends of a page's first line: the name, or as many of its last words as fit.
+fn title(name: &str) -> String {
+    // Twice the title with `(1)`, and the middle with a space on each side.
+    let room = (WIDTH - MANUAL.len() - 2) / 2 - "(1)".len();
+    let mut title = name;
+    while title.len() > room {
+        title = title
+            .split_once('-')
+            .expect("a word is shorter than half a line")
+            .1;
+    }
+    title.to_owned()
+}
+
+/// A section of terms with their meanings.
+fn listed<'a>(heading: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", [heading]);
+    for (term, meaning) in entries {
+        roff.control("TP", []);
+        roff.text([bold(term)]);
+        roff.text([roman(meaning)]);
+    }
+    roff
 }
 
 /// The argument with a long help, without which a page leaves out what the short help does not show.

@@ -106,6 +106,28 @@ fn zsh_completes_what_is_typed() {
     end(session);
 }
 
+/// Packages put the script where zsh looks for functions, and zsh reads it at the first TAB.
+#[test]
+fn zsh_completes_at_the_first_tab_where_the_script_is_found_by_fpath() {
+    let home = Home::new();
+    let script = home.script("zsh");
+    let functions = home.path().join("functions");
+    std::fs::create_dir(&functions).unwrap();
+    std::fs::copy(script, functions.join("_kubectl-devicetaint")).unwrap();
+    let mut command = home.command(&shell("zsh"));
+    command.args(["-f", "-i"]);
+    let mut session = spawn_command(command, Some(PATIENCE)).unwrap();
+    let first = format!(
+        "fpath=({} $fpath); autoload -U compinit; compinit -u -D; PROMPT='rea''dy-'",
+        functions.display()
+    );
+    begin(&mut session, &first);
+    for (line, becomes) in cases() {
+        typed(&mut session, &line, becomes);
+    }
+    end(session);
+}
+
 #[test]
 fn fish_completes_what_is_typed() {
     let home = Home::new();

@@ -11,6 +11,8 @@ use super::{FileSource, InputError, Limits};
 
 /// What every gzip file begins with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Where a tar archive says that it is one, and how: in the header of its first file.
+const TAR: (usize, &[u8]) = (257, b"ustar");
 /// How much is read before the next look at it.
 const PORTION: u64 = 1 << 20;
 
@@ -41,6 +43,11 @@ pub(in crate::cluster) fn content<'a>(
     };
     let mut checked = 0;
     while bytes.append_to(&mut text)? {
+        if is_tar(&text) {
+            return Err(InputError::Archive {
+                file: bytes.file.clone(),
+            });
+        }
         checked = check(&text, checked).map_err(|problem| bytes.not_text(problem))?;
         if text.len() as u64 > held {
             let without_mark = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
@@ -210,6 +217,14 @@ impl<R: Read> Read for Counting<R> {
 /// What begins with `head` and goes on with `rest`, as a parser wants to read it.
 pub(in crate::cluster) fn joined<'a>(head: Vec<u8>, rest: impl Read + 'a) -> impl Read + 'a {
     BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest))
+}
+
+/// Whether `bytes` begin as an archive of files does.
+fn is_tar(bytes: &[u8]) -> bool {
+    let (place, mark) = TAR;
+    bytes
+        .split_at_checked(place)
+        .is_some_and(|(name, rest)| name.contains(&0) && rest.starts_with(mark))
 }
 
 /// Looks whether `bytes` can be text, from `place` on, where a character begins; gives the place to go

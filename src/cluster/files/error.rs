@@ -31,6 +31,12 @@ pub enum InputError {
         /// What it is instead.
         problem: String,
     },
+    /// A file is an archive of files.
+    #[error("cannot read {file}: it is a tar archive")]
+    Archive {
+        /// As given, or as found in a directory.
+        file: String,
+    },
     /// A file holds more than is sensible.
     #[error("{file} is too large: {problem}")]
     TooLarge {
@@ -94,6 +100,7 @@ impl InputError {
                         .any(|end| packed.ends_with(end))
             }
             Self::Read { .. }
+            | Self::Archive { .. }
             | Self::EmptyDirectory { .. }
             | Self::TooLarge { .. }
             | Self::NothingNeeded { .. }
@@ -108,6 +115,9 @@ impl InputError {
         match self {
             Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
                 Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
+            }
+            Self::Archive { .. } => {
+                Some("unpack it into a folder, and name the folder behind --from")
             }
             Self::Read { .. }
             | Self::NotText { .. }

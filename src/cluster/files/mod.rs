@@ -3,6 +3,7 @@
 //! Takes names of files and gives a [`Reading`](crate::model::Reading), or the rules of manifests.
 //! Decoding is `wire`'s; this module gets the bytes and judges the whole.
 
+mod broken;
 mod bytes;
 mod error;
 mod gather;

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
+use super::broken::Broken;
 use super::bytes::{self, Content};
 use super::gather::{Gathering, Written, gaps, missing_pods};
 use super::observed::{SavedNotes, notes, version_of};
@@ -179,6 +181,8 @@ struct Input {
     server_version: Option<String>,
     /// Files of directories that hold no objects, and the first of them.
     left_out: Option<(String, usize)>,
+    /// Files of directories that cannot be read.
+    broken: Broken,
     /// The newest time of any object.
     newest: Option<Timestamp>,
     warnings: Vec<Warning>,
@@ -199,6 +203,13 @@ impl Input {
                     Ok(decoded) => input.add(&file.name(), decoded, way)?,
                     Err(error) if way == Way::Listed && error.is_no_manifest() => {
                         input.leave_out(file.name());
+                    }
+                    // A directory is what programs have left there; a file that was named is meant.
+                    Err(error) if way == Way::Listed => {
+                        let name = file.name();
+                        let below = Path::new(&name);
+                        let below = below.strip_prefix(source.name()).unwrap_or(below);
+                        input.broken.add(name.clone(), below, error);
                     }
                     Err(error) => return Err(error),
                 }
@@ -259,6 +270,9 @@ impl Input {
             .iter()
             .all(|kind| kind.need() == Need::Optional)
         {
+            if let Some(error) = self.broken.into_first() {
+                return Err(error);
+            }
             return Err(InputError::NothingNeeded {
                 files: files.to_owned(),
                 found: in_words(&self.found),
@@ -266,6 +280,7 @@ impl Input {
         }
         self.warnings.append(&mut self.gathering.warnings);
         self.warnings.extend(self.left_out.take().map(left_out));
+        self.warnings.extend(self.broken.warnings());
         let (snapshot, written) = self.gathering.finish();
         // A list may say that it has the pods, and have lost them since.
         let has_pods = self
@@ -278,12 +293,19 @@ impl Input {
         let mut gaps = gaps(&self.present, &snapshot);
         if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
             gaps.extend(missing_pods(&snapshot));
-            gaps.sort_by_key(|gap| {
-                Kind::ALL
-                    .into_iter()
-                    .position(|kind| gap.what == kind.plural())
-            });
         }
+        let broken = self.broken.gaps().into_iter();
+        let broken: Vec<Gap> = broken
+            .filter(|gap| gaps.iter().all(|known| known.what != gap.what))
+            .collect();
+        gaps.extend(broken);
+        gaps.sort_by_key(|gap| {
+            Kind::ALL
+                .into_iter()
+                .position(|kind| gap.what == kind.plural())
+        });
+        let broken = self.broken.kinds();
+        self.present.retain(|kind| !broken.contains(kind));
         let reading = Reading {
             gaps,
             snapshot,

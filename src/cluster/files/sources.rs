@@ -64,9 +64,8 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// If a directory cannot be listed, has none, or has more than `limits` say; and if a file that is
-    /// called like a manifest is none, such as a link to nothing: leaving it out would be a shorter
-    /// answer.
+    /// If a directory cannot be listed, has none, or has more than `limits` say. A link to nothing that is
+    /// called like a manifest is listed: leaving it out would be a shorter answer.
     pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<Meant>, InputError> {
         let named = || Meant {
             source: self.clone(),
@@ -113,8 +112,13 @@ impl Listing {
         for path in entries {
             let found = match fs::metadata(&path) {
                 Ok(found) => found,
-                // A link to nothing, or one that nobody may follow.
-                Err(source) if is_manifest(&path) => return Err(failed(&path, source)),
+                // A link to nothing, or one that may not be followed: reading it says why.
+                Err(_) if is_manifest(&path) => {
+                    if self.seen.insert(link_name(directory, &path)) {
+                        self.push(path)?;
+                    }
+                    continue;
+                }
                 Err(_) => continue,
             };
             if !found.is_dir() && !is_manifest(&path) {
@@ -127,15 +131,20 @@ impl Listing {
             if found.is_dir() {
                 self.add(&path, depth.saturating_add(1))?;
             } else if found.is_file() {
-                if self.files.len() == self.most {
-                    return Err(self.too_much(format!("it holds more than {} files", self.most)));
-                }
-                self.files.push(path);
+                self.push(path)?;
             } else {
                 let source = io::Error::other("it is neither a file nor a directory");
                 return Err(failed(&path, source));
             }
         }
+        Ok(())
+    }
+
+    fn push(&mut self, path: PathBuf) -> Result<(), InputError> {
+        if self.files.len() == self.most {
+            return Err(self.too_much(format!("it holds more than {} files", self.most)));
+        }
+        self.files.push(path);
         Ok(())
     }
 
@@ -158,6 +167,12 @@ impl Listing {
         };
         Ok(self.files.into_iter().map(listed).collect())
     }
+}
+
+/// The name of a link to nothing, which has no true name: that of its directory tells it apart.
+fn link_name(directory: &Path, link: &Path) -> PathBuf {
+    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    directory.join(link.file_name().unwrap_or_default())
 }
 
 /// Whether a file is called like one that holds objects, in upper or lower case.
@@ -240,7 +255,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_are_followed_once_and_those_to_nothing_are_told() {
+    fn links_are_followed_once_and_those_to_nothing_are_listed() {
         use std::os::unix::fs::symlink;
 
         let folder = folder(&["real/a.json"]);
@@ -251,7 +266,7 @@ mod tests {
         let files = listed(folder.path(), &Limits::default()).expect("files");
         assert_eq!(files, ["b.json"]);
         symlink(within("nowhere"), within("pods.json")).expect("a link");
-        let error = listed(folder.path(), &Limits::default()).expect_err("a link to nothing");
-        assert!(error.contains("pods.json: No such file"), "{error}");
+        let files = listed(folder.path(), &Limits::default()).expect("files");
+        assert_eq!(files, ["b.json", "pods.json"]);
     }
 }

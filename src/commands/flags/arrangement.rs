@@ -6,7 +6,7 @@ use crate::report::impact::{Arrangement, Grouping, Order};
 /// How a report tells its pods in tables and documents.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ArrangementArgs {
-    /// Which pod comes first: severity, time, namespace or workload
+    /// Pods by severity, time, namespace or workload
     ///
     /// In tables and documents; JSON and YAML keep their order.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Order::ALL), default_value = "severity", hide_default_value = true, value_name = "ORDER", help_heading = "Output")]

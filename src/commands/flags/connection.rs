@@ -37,8 +37,8 @@ pub(crate) struct ConnectionArgs {
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 
-    /// All namespaces, which is what is looked at anyway; accepted as kubectl's
-    #[arg(short = 'A', long, global = true, hide = true)]
+    /// All namespaces: the default, and accepted as kubectl's
+    #[arg(short = 'A', long, global = true)]
     pub(crate) all_namespaces: bool,
 
     /// Address and port of the API server

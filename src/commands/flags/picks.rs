@@ -5,22 +5,17 @@ use crate::decide::choice::Picks;
 /// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct PickArgs {
-    /// Devices for which this holds, as in DeviceClasses (CEL)
+    /// Devices for which this CEL expression holds
     ///
     /// An expression of at most 10 KiB about `device`, such as
     /// 'device.attributes["gpu.example.com"].model == "H100"'. Where it fails for a device, as for an
     /// attribute that the device does not have, nothing is chosen and these devices are named;
     /// --skip-errors leaves them out. Repeatable; all have to hold.
-    #[arg(
-        long = "where",
-        value_name = "CEL",
-        help_heading = "Devices",
-        hide_short_help = true
-    )]
+    #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 
     /// Devices that are local to this node
-    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    #[arg(long, help_heading = "Devices")]
     pub(crate) node: Option<String>,
 
     /// Devices that this DeviceClass selects
@@ -33,12 +28,7 @@ pub(crate) struct PickArgs {
     class: Option<String>,
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
-    #[arg(
-        long,
-        value_name = "POD",
-        help_heading = "Devices",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "POD", help_heading = "Devices")]
     pod: Option<String>,
 
     /// Devices that this claim holds, as [NAMESPACE/]NAME

@@ -26,7 +26,7 @@ pub(crate) struct SafetyArgs {
     /// A file that `preview -o json` has written, or its digest: then anything else is refused, less too.
     /// hardware:… is the digest of the devices alone, and says that they are what they were. A device that
     /// was exchanged since is refused in any case.
-    #[arg(long, value_name = "REPORT")]
+    #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
     /// Refuse when this holds, such as 'pods.evicted>20'

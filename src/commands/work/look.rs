@@ -539,7 +539,7 @@ impl Look {
 
     /// A name that matches nothing is a mistake, unless nobody can know what there is.
     pub(crate) fn refuse_missing(&self, considered: &[ConsideredTaint]) -> Result<(), Failure> {
-        choice::refuse_missing(considered, self.snapshot(), &self.semantics)
+        choice::refuse_missing(considered, self.basis().reading, &self.semantics)
     }
 
     /// What there is to say beside what was read.

@@ -3,7 +3,7 @@
 use super::numbers::word_of;
 use crate::engine::{self, ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Snapshot};
+use crate::model::{DeviceId, DeviceSelector, Kind, Reading, Source};
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
@@ -39,16 +39,45 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
     failure.hint("list what there is with `kubectl devicetaint devices`")
 }
 
+/// The kinds that devices are known from and that were not read; absent where one of them was.
+fn devices_unread(reading: &Reading) -> Option<String> {
+    let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
+    let is_unread = |kind: &Kind| {
+        let mut gaps = reading.gaps.iter();
+        gaps.any(|gap| gap.kind() == Some(*kind)) || reading.without(*kind).is_some()
+    };
+    let names = kinds.map(Kind::plural);
+    kinds.iter().all(is_unread).then(|| names.join(" and "))
+}
+
+/// No device is known at all, for want of `kinds`: that says nothing about drivers.
+fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
+    let failure = Failure::new(
+        ExitStatus::Failed,
+        format!(
+            "whether a device matches {} is unknown: {kinds} were not read",
+            device::format(selector)
+        ),
+    );
+    match source {
+        Source::Files => failure.hint(
+            "add them to the input: kubectl get resourceslices,resourceclaims -A -o yaml > devices.yaml",
+        ),
+        Source::Cluster { .. } => failure,
+    }
+}
+
 /// A name that matches nothing is a mistake, unless nobody can know what there is.
 ///
 /// # Errors
 ///
-/// When one of the taints selects nothing in `snapshot`.
+/// When one of the taints selects nothing in what was read.
 pub fn refuse_missing(
     considered: &[ConsideredTaint],
-    snapshot: &Snapshot,
+    reading: &Reading,
     semantics: &Semantics,
 ) -> Result<(), Failure> {
+    let snapshot = &reading.snapshot;
     let counts = engine::selection(snapshot, considered, semantics).counts;
     for (considered, count) in considered.iter().zip(counts) {
         let Some(selector) = &considered.selector else {
@@ -59,9 +88,11 @@ pub fn refuse_missing(
         }
         let all = engine::devices(snapshot, semantics).devices;
         let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
-        return Err(
-            no_such_device(selector, &known).hint("if it will be there later, add --allow-missing")
-        );
+        let failure = match devices_unread(reading) {
+            Some(why) if known.is_empty() => unread(selector, &why, &reading.source),
+            Some(_) | None => no_such_device(selector, &known),
+        };
+        return Err(failure.hint("if it will be there later, add --allow-missing"));
     }
     Ok(())
 }
@@ -69,6 +100,35 @@ pub fn refuse_missing(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pods_alone_say_nothing_about_devices_and_drivers() {
+        let reading = |known: &[Kind]| Reading {
+            known: known.iter().copied().collect(),
+            source: Source::Files,
+            ..crate::report::testing::reading()
+        };
+        let hinted = |known: &[Kind]| {
+            let considered = crate::report::testing::considered(None);
+            let semantics = crate::report::testing::semantics(37);
+            let failure = refuse_missing(&[considered], &reading(known), &semantics);
+            let failure = failure.expect_err("nothing is selected");
+            (failure.to_string(), failure.hints().join("; "))
+        };
+        let (message, hints) = hinted(&[Kind::Pod]);
+        assert_eq!(
+            message,
+            "whether a device matches gpu.example.com/node-7/gpu-0 is unknown: resourceslices and resourceclaims were not read"
+        );
+        assert!(
+            hints.contains("kubectl get resourceslices,resourceclaims"),
+            "{hints}"
+        );
+        assert!(!hints.contains("driver"), "{hints}");
+        let (message, hints) = hinted(&[Kind::Pod, Kind::ResourceSlice, Kind::ResourceClaim]);
+        assert!(message.starts_with("no device matches"), "{message}");
+        assert!(hints.contains("a DRA driver"), "{hints}");
+    }
 
     #[test]
     fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {

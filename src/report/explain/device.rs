@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::around::fate_of;
 use super::asked::{terms_of, terms_path};
 use super::origin::{origin, published, since};
-use super::pod::fate_of;
 use super::step::{About, FieldSource, Step};
 use super::verdict::told;
 use super::view::{Explained, SubjectKind};

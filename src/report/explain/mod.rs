@@ -4,6 +4,7 @@
 //! |---|---|
 //! | What is said, and where does it stand? | [`step`] |
 //! | What is there to say of everything that was asked about? | [`view`] |
+//! | What is asked about one pod? | `around` |
 //! | What leads to a pod's verdict? | [`pod`] |
 //! | What does a request ask for, in words, and where does it stand? | `asked` |
 //! | What keeps a claim from devices, in words? | `blame` |
@@ -16,6 +17,7 @@
 //! | What does a rule select, and why? | [`rule`] |
 //! | Where does a taint stand? | `origin` |
 
+mod around;
 mod asked;
 mod blame;
 pub mod change;

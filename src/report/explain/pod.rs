@@ -1,5 +1,6 @@
 //! What leads to a pod's verdict?
 
+use super::around::Around;
 use super::asked::request_step;
 use super::blame::{said_too, ungenerated};
 use super::change::SingleChange;
@@ -10,46 +11,15 @@ use super::verdict::{ExplainedVerdict, moment, told};
 use super::view::{Explained, SubjectKind};
 use super::waiting::{self, Waits};
 use crate::assess::Basis;
-use crate::engine::explain::inquiry::taints_of;
 use crate::engine::explain::{
     Chain, Change, Fate, HeldDevice, Inquiry, Link, Place, Publication, Reservation, Weighed,
-    alterations, neighbourhood, together,
+    alterations, together,
 };
 use crate::engine::tolerate::Deadline;
 use crate::engine::{ConsideredTaint, NotEvicted, complete_pools};
-use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim, Snapshot};
+use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
 use crate::naming::pod::arguments;
 use crate::report::impact::note::not_evicted;
-
-/// What is asked about one pod: what is around it, and which taints there are.
-pub(super) struct Around {
-    snapshot: Snapshot,
-    taints: Vec<ConsideredTaint>,
-    supposed: usize,
-}
-
-impl Around {
-    /// What is around `pod`: as things are, or with the taints that are asked about.
-    pub(super) fn new(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Self {
-        let snapshot = neighbourhood(&basis.reading.snapshot, pod);
-        Self {
-            taints: taints_of(&snapshot, supposed, basis.now),
-            supposed: supposed.len(),
-            snapshot,
-        }
-    }
-
-    /// The question about it.
-    pub(super) fn inquiry<'a>(&'a self, basis: &Basis<'a>) -> Inquiry<'a> {
-        Inquiry {
-            snapshot: &self.snapshot,
-            supposed: self.supposed,
-            taints: &self.taints,
-            now: basis.now,
-            semantics: basis.semantics,
-        }
-    }
-}
 
 /// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
 /// be evaluated.
@@ -69,10 +39,13 @@ pub fn explain_pod(
     };
     let fate = inquiry.fate(pod, &chain);
     let waits = waiting::of(&chain, supposed, basis);
-    let verdict = if teller.knows(fate) {
-        ExplainedVerdict::new(fate)
-    } else {
+    let is_waiting = fate == Fate::Untouched && (waits.is_some() || teller.lacks_a_claim());
+    let verdict = if !teller.knows(fate) {
         ExplainedVerdict::UNKNOWN
+    } else if is_waiting {
+        ExplainedVerdict::WAITING
+    } else {
+        ExplainedVerdict::new(fate)
     };
     let (mut changes, mut together) = if verdict == ExplainedVerdict::UNKNOWN {
         (Vec::new(), Vec::new())
@@ -115,13 +88,6 @@ fn changes(chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> (Vec<SingleChange>, Vec<
         changes.map(|change| told(change, *fate))
     });
     (single.collect(), together.collect())
-}
-
-/// What becomes of a pod, by the taints that are asked about or else by all that are there.
-pub(super) fn fate_of(pod: &Pod, supposed: &[ConsideredTaint], basis: &Basis<'_>) -> Fate {
-    let around = Around::new(pod, supposed, basis);
-    let inquiry = around.inquiry(basis);
-    inquiry.fate(pod, &Chain::new(pod, &inquiry))
 }
 
 /// A pod as `-o name` prints it.
@@ -213,6 +179,12 @@ impl Teller<'_, '_> {
         reading.gaps.iter().any(|gap| gap.kind() == Some(kind)) || reading.without(kind).is_some()
     }
 
+    /// Whether it is not scheduled yet, and a claim of it is not there.
+    fn lacks_a_claim(&self) -> bool {
+        let mut links = self.chain.links.iter();
+        self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none())
+    }
+
     fn answer(&self, fate: Fate, verdict: &ExplainedVerdict, waits: Option<&Waits>) -> String {
         let now = self.inquiry.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
@@ -222,9 +194,7 @@ impl Teller<'_, '_> {
         if let Some(waits) = waits {
             return waits.blame.clone();
         }
-        let mut links = self.chain.links.iter();
-        let is_early = self.chain.pod.node.is_none() && links.any(|link| link.claim.is_none());
-        if is_early && fate == Fate::Untouched {
+        if fate == Fate::Untouched && self.lacks_a_claim() {
             return said_too(&self.absent_claim(), self.chain);
         }
         if self.inquiry.supposed == 0 || fate != Fate::Untouched {

@@ -36,6 +36,8 @@ pub enum VerdictCode {
     NotEvicted,
     /// No taint of the question is on a device that it uses.
     Untouched,
+    /// It waits for devices that its claims do not have yet.
+    Waiting,
     /// Nobody can tell, since something is not known.
     Unknown,
 }
@@ -44,6 +46,13 @@ impl ExplainedVerdict {
     /// The verdict that nobody can tell.
     pub(super) const UNKNOWN: Self = Self {
         code: VerdictCode::Unknown,
+        reason: None,
+        at: None,
+    };
+
+    /// The verdict on a pod without devices, on which no taint can be yet.
+    pub(super) const WAITING: Self = Self {
+        code: VerdictCode::Waiting,
         reason: None,
         at: None,
     };

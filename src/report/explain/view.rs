@@ -118,7 +118,9 @@ impl Explained {
         let verdict = self.verdict.as_ref()?;
         Some(match verdict.code {
             VerdictCode::Evicted => Tone::Bad,
-            VerdictCode::Terminating | VerdictCode::Unknown => Tone::Doubtful,
+            VerdictCode::Terminating | VerdictCode::Waiting | VerdictCode::Unknown => {
+                Tone::Doubtful
+            }
             VerdictCode::Tolerates | VerdictCode::NotEvicted | VerdictCode::Untouched => {
                 match self.blame {
                     Some(_) => Tone::Doubtful,
@@ -376,6 +378,7 @@ mod tests {
             (Some(VerdictCode::Evicted), None, Some(Tone::Bad)),
             (Some(VerdictCode::Terminating), None, Some(Tone::Doubtful)),
             (Some(VerdictCode::Unknown), None, Some(Tone::Doubtful)),
+            (Some(VerdictCode::Waiting), None, Some(Tone::Doubtful)),
             (Some(VerdictCode::Tolerates), None, Some(Tone::Good)),
             (Some(VerdictCode::NotEvicted), None, Some(Tone::Good)),
             (Some(VerdictCode::Untouched), None, Some(Tone::Good)),

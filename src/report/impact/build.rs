@@ -341,6 +341,7 @@ fn device(impact: &DeviceImpact<'_>, considered: &[&ConsideredTaint]) -> Device 
             .map(|present| PresentTaint::new(present, considered))
             .collect(),
         free_at: None,
+        not_freed: None,
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::finding::HazardCode;
-use super::view::{Device, Pod};
-use crate::assess::Hazard;
+use super::view::{Device, NotFreed, Pod};
+use crate::assess::{Hazard, Outcome};
 use crate::report::time::Time;
 
 /// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
@@ -70,9 +70,26 @@ pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
             gone.map(|pod| leaving.get(&*pod.uid).copied()).collect();
         gone?.into_iter().max()
     };
+    let holding = |claim: &String| match users.get(claim) {
+        Some(pods) => pods.iter().filter_map(|pod| keeps(pod)).min(),
+        None => Some(NotFreed::NoKnownPod),
+    };
     for device in devices {
         let released: Option<Vec<Timestamp>> = device.claims.iter().map(released).collect();
         device.free_at = released.map(|all| Time(all.into_iter().fold(now.0, Timestamp::max)));
+        device.not_freed = device.claims.iter().filter_map(holding).min();
+    }
+}
+
+/// Why a device of the pod does not become free by its eviction, if it does not.
+fn keeps(pod: &Pod) -> Option<NotFreed> {
+    match pod.outcome {
+        Outcome::Tolerates | Outcome::NotEvicted => Some(NotFreed::PodStays),
+        Outcome::Terminating => Some(NotFreed::PodTerminating),
+        Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotFreed::PodStuck),
+        Outcome::EvictedNow | Outcome::EvictedLater => {
+            has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotFreed::PodReturns)
+        }
     }
 }
 
@@ -85,6 +102,8 @@ pub(super) struct Freed {
     now: usize,
     /// How many there are.
     all: usize,
+    /// How many do not become free, by the reason.
+    held: BTreeMap<NotFreed, usize>,
 }
 
 impl Freed {
@@ -98,11 +117,37 @@ impl Freed {
             now: free_at().count().saturating_sub(later.len()),
             all: devices.len(),
             later,
+            held: devices.iter().filter_map(|device| device.not_freed).fold(
+                BTreeMap::new(),
+                |mut held, why| {
+                    let count: &mut usize = held.entry(why).or_default();
+                    *count = count.saturating_add(1);
+                    held
+                },
+            ),
         }
     }
 
-    /// How many devices are free once the last pod is gone, to follow that.
+    /// How many devices are free once the last pod is gone, and why the others are not, to follow that.
     pub(super) fn by_then(&self) -> String {
+        let free = self.free_by_then();
+        match (self.all, self.held.len()) {
+            (_, 0) => free,
+            (1, _) => {
+                let why: Vec<&str> = self.held.keys().map(|why| why.told()).collect();
+                format!("{free}: {}", why.join(", "))
+            }
+            (_, _) => {
+                let held = self.held.iter();
+                let held: Vec<String> = held
+                    .map(|(why, number)| format!("{number} ({})", why.told()))
+                    .collect();
+                format!("{free}; not free: {}", held.join(", "))
+            }
+        }
+    }
+
+    fn free_by_then(&self) -> String {
         let free = self.now.saturating_add(self.later.len());
         match (free, self.all) {
             (_, 0) => String::new(),
@@ -189,10 +234,80 @@ mod tests {
     }
 
     #[test]
+    fn why_a_device_does_not_become_free_is_counted_and_said() {
+        let told = |all, held: &[(NotFreed, usize)]| {
+            let held = held.iter().copied().collect();
+            let freed = Freed {
+                all,
+                held,
+                ..Freed::default()
+            };
+            freed.by_then()
+        };
+        assert_eq!(
+            told(1, &[(NotFreed::PodReturns, 1)]),
+            "; the device is not free then: a pod returns"
+        );
+        assert_eq!(
+            told(5, &[(NotFreed::PodReturns, 4), (NotFreed::PodStays, 1)]),
+            "; of the 5 devices none is free then; not free: 1 (a pod stays), 4 (a pod returns)"
+        );
+        let why = |change: &dyn Fn(&mut Pod)| {
+            let mut report = Example::new().report();
+            report.pods.retain(|pod| pod.outcome.is_evicted());
+            let pod = &mut report.pods[0];
+            change(pod);
+            let claim = format!("{}/{}", pod.namespace, pod.claims[0].name);
+            report.devices[0].claims = vec![claim];
+            note_freed(
+                &mut report.devices,
+                &report.pods,
+                report.metadata.origin.observed_at,
+            );
+            report.devices[0].not_freed
+        };
+        let with = |hazard| move |pod: &mut Pod| pod.hazards.push(HazardCode::Known(hazard));
+        assert_eq!(why(&|_| ()), None);
+        assert_eq!(
+            why(&with(Hazard::ToleratesScheduleOnly)),
+            Some(NotFreed::PodReturns)
+        );
+        assert_eq!(why(&with(Hazard::NodeNotReady)), Some(NotFreed::PodStuck));
+        for (outcome, expected) in [
+            (Outcome::Tolerates, NotFreed::PodStays),
+            (Outcome::NotEvicted, NotFreed::PodStays),
+            (Outcome::Terminating, NotFreed::PodTerminating),
+        ] {
+            assert_eq!(why(&|pod: &mut Pod| pod.outcome = outcome), Some(expected));
+        }
+        let mut report = Example::new().report();
+        report.devices[0].claims = vec!["team-x/of-nobody".to_owned()];
+        note_freed(&mut report.devices, &[], report.metadata.origin.observed_at);
+        assert_eq!(report.devices[0].not_freed, Some(NotFreed::NoKnownPod));
+    }
+
+    /// The page on concepts gives the rate that estimates are made with.
+    #[test]
+    fn the_book_gives_the_rate_of_evictions() {
+        let page = include_str!("../../../docs/src/concepts.md");
+        let a_second = 1_000_f64 / PACE.as_millis() as f64;
+        let rate = format!("about {a_second:.0} pods a second");
+        assert!(page.contains(&rate), "{rate}");
+        assert!(page.contains("`--kube-api-qps`") && !page.contains("has no rate"));
+    }
+
+    #[test]
     fn how_many_devices_are_free_is_said_for_one_and_for_several() {
         let said = |later: usize, now: usize, all: usize| {
             let later = vec![60; later];
-            Freed { later, now, all }.by_then()
+            let held = BTreeMap::new();
+            Freed {
+                later,
+                now,
+                all,
+                held,
+            }
+            .by_then()
         };
         for (text, expected) in [
             (said(0, 0, 0), ""),

@@ -59,6 +59,6 @@ pub use published::{Published, PublishedCondition};
 pub use replacements::Replacements;
 pub use siblings::Sibling;
 pub use view::{
-    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, Note, Owner, Pod,
-    Reach, Selector, Severities, Summary, TaintImpact, Workload,
+    AllocatedDevice, Cause, Claim, Counts, Device, ImpactMetadata, ImpactReport, NotFreed, Note,
+    Owner, Pod, Reach, Selector, Severities, Summary, TaintImpact, Workload,
 };

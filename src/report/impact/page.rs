@@ -1,6 +1,6 @@
 //! What has only a page room for?
 
-use super::view::{Device, ImpactReport, Workload};
+use super::view::{Device, ImpactReport, Pod, Workload};
 use crate::assess::Totals;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::counted;
@@ -39,12 +39,17 @@ pub(super) fn summary(totals: &Totals) -> Section {
     ];
     let facts = counts.into_iter();
     let facts = facts.map(|(name, count)| (name, count.to_string()));
-    let stays = ("Devices that stay free", format!("{available} of {of}"));
-    Section::facts(facts.chain([stays]).collect()).titled("In numbers".to_owned())
+    // Other devices of the class; how many of the selected become free is told by the answer.
+    let others = ("Devices to replace them", format!("{available} of {of}"));
+    Section::facts(facts.chain([others]).collect()).titled("In numbers".to_owned())
 }
 
 /// The workloads and the devices.
 pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
+    let evicted = report.pods.iter().filter(|pod| pod.outcome.is_evicted());
+    let bare = evicted
+        .filter(|pod| pod.top_owner().is_none())
+        .map(bare_pod);
     let workloads = Table {
         columns: vec![
             Column::text("NAMESPACE"),
@@ -54,7 +59,7 @@ pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
             Column::number("EVICTED"),
             Column::number("READY-LEFT"),
         ],
-        rows: report.workloads.iter().map(workload).collect(),
+        rows: report.workloads.iter().map(workload).chain(bare).collect(),
     };
     let devices = Table {
         columns: vec![
@@ -92,13 +97,29 @@ fn workload(workload: &Workload) -> Vec<String> {
     ]
 }
 
+/// A pod without a controller, which is its own workload, as the count of workloads has it.
+fn bare_pod(pod: &Pod) -> Vec<String> {
+    vec![
+        pod.namespace.clone(),
+        format!("Pod/{}", pod.name),
+        NONE.to_owned(),
+        NONE.to_owned(),
+        "1".to_owned(),
+        NONE.to_owned(),
+    ]
+}
+
 fn device(device: &Device) -> Vec<String> {
     let taints: Vec<String> = device.taints.iter().map(PresentTaint::cell).collect();
     vec![
         device.device.clone(),
         optional(device.node.as_deref()),
         if device.published { "yes" } else { "no" }.to_owned(),
-        optional(device.free_at.map(|at| at.to_string()).as_deref()),
+        match (device.free_at, device.not_freed) {
+            (Some(at), _) => at.to_string(),
+            (None, Some(why)) => format!("never: {}", why.told()),
+            (None, None) => UNKNOWN.to_owned(),
+        },
         optional(Some(&device.claims.join(", "))),
         optional(Some(&taints.join(", "))),
     ]
@@ -111,6 +132,31 @@ mod tests {
     use crate::report::View;
     use crate::report::table::Body;
     use crate::report::testing::Example;
+
+    #[test]
+    fn a_page_has_one_number_of_workloads_and_its_table_has_as_many_rows() {
+        let report = Example::new().report();
+        let [workloads, _] = tables(&report);
+        let Body::Table(table) = workloads.body else {
+            panic!("a table")
+        };
+        assert_eq!(table.rows.len(), report.summary.workloads);
+        assert!(
+            report.workloads.len() < report.summary.workloads,
+            "one pod is bare"
+        );
+        assert!(table.rows.iter().any(|row| row[1].starts_with("Pod/")));
+    }
+
+    #[test]
+    fn a_device_that_does_not_become_free_says_why() {
+        let mut device = Example::new().report().devices.remove(0);
+        device.free_at = None;
+        device.not_freed = Some(crate::report::impact::NotFreed::PodReturns);
+        assert_eq!(self::device(&device)[3], "never: a pod returns");
+        device.not_freed = None;
+        assert_eq!(self::device(&device)[3], UNKNOWN);
+    }
 
     #[test]
     fn only_what_is_known_to_hit_nobody_is_well() {

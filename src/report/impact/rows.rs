@@ -35,7 +35,7 @@ pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
         let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
         let rows: Vec<&Pod> = evicted.iter().filter(is_in).copied().collect();
-        let title = format!("{group}, {}", in_numbers(&rows, pods.len()));
+        let title = format!("{group} ({})", in_numbers(&rows, pods.len()));
         if rows.is_empty() {
             let who: Vec<String> = stay.iter().filter(is_in).map(|pod| stays(pod)).collect();
             return Section::list("", who).titled(title);
@@ -56,7 +56,7 @@ fn groups(by: Grouping, pods: &[Pod]) -> BTreeMap<String, BTreeSet<&str>> {
     groups
 }
 
-/// `3 pods: 2 now, 1 later`, of a group with so many pods in all.
+/// `3 pods, 2 evicted now, 1 later`, of a group with so many pods in all.
 fn in_numbers(evicted: &[&Pod], all: usize) -> String {
     let now = evicted
         .iter()
@@ -64,12 +64,21 @@ fn in_numbers(evicted: &[&Pod], all: usize) -> String {
     let now = now.count();
     let later = evicted.len().saturating_sub(now);
     let stay = all.saturating_sub(evicted.len());
-    let parts = [(now, "now"), (later, "later"), (stay, "not")].into_iter();
-    let parts = parts.filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts
-        .map(|(number, when)| format!("{number} {when}"))
-        .collect();
-    format!("{}: {}", counted(all, "pod"), parts.join(", "))
+    let parts = [
+        (now, "evicted now"),
+        (later, "evicted later"),
+        (stay, "not evicted"),
+    ];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    let parts: Vec<(usize, &str)> = parts.collect();
+    match parts.as_slice() {
+        [(_, what)] => format!("{}, {what}", counted(all, "pod")),
+        several => {
+            let several = several.iter();
+            let several = several.map(|(number, what)| format!(", {number} {what}"));
+            counted(all, "pod") + &several.collect::<String>()
+        }
+    }
 }
 
 /// The pods that stay, and why, a line each.
@@ -94,6 +103,7 @@ pub(super) struct Shared {
     node: Option<String>,
     device: Option<String>,
     cause: Option<String>,
+    workload: Option<String>,
     pods: usize,
 }
 
@@ -111,6 +121,7 @@ impl Shared {
             node: same(|pod| optional(pod.node.as_deref())),
             device: same(|pod| first_of(&devices(pod))),
             cause: same(cause),
+            workload: None,
             pods: evicted.len(),
         }
     }
@@ -122,6 +133,7 @@ impl Shared {
             node: self.node.clone().or(title(by == Grouping::Node)),
             device: self.device.clone().or(title(by == Grouping::Device)),
             cause: self.cause.clone(),
+            workload: title(by == Grouping::Workload),
             pods: self.pods,
         }
     }
@@ -152,7 +164,7 @@ fn table(pods: &[&Pod], shared: &Shared) -> Table {
             Column::long("POD"),
             unless(&shared.node, Column::text("NODE").leaves(1)),
             unless(&shared.device, Column::long("DEVICE").leaves(2)),
-            Column::long("WORKLOAD").leaves(3),
+            unless(&shared.workload, Column::long("WORKLOAD").leaves(3)),
             unless(&shared.cause, Column::text("CAUSE").leaves(4)),
             Column::text("WHY-IT-HURTS").narrow(),
             Column::text("HAZARDS").wide(),
@@ -287,8 +299,8 @@ mod tests {
         let titles: Vec<&str> = titles.flatten().collect();
         insta::assert_debug_snapshot!(titles, @r#"
         [
-            "team-a, 5 pods: 1 now, 1 later, 3 not",
-            "team-b, 1 pod: 1 later",
+            "team-a (5 pods, 1 evicted now, 1 evicted later, 3 not evicted)",
+            "team-b (1 pod, evicted later)",
         ]
         "#);
         let rows = sections.iter().map(|section| match &section.body {
@@ -318,7 +330,7 @@ mod tests {
             width: None,
         };
         let text = render(&report, page).unwrap();
-        let (_, group) = text.split_once("team-c, 3 pods: 3 not").unwrap();
+        let (_, group) = text.split_once("team-c (3 pods, not evicted)").unwrap();
         assert!(
             group.contains("team-c/infer-0: tolerates the taint"),
             "{text}"

@@ -38,11 +38,13 @@ impl View for ImpactReport {
         let pictures = timeline.as_ref().map(Timeline::pictures);
         let pictures = Section::charts(pictures.unwrap_or_default());
         sections.push(pictures.titled("Timeline of the evictions".to_owned()));
+        let [workloads, devices] = page::tables(self);
+        sections.push(workloads);
         sections.extend(rows::sections(self, &shared));
         let chart = timeline.and_then(|timeline| timeline.chart());
         let chart = chart.map(|chart| Section::table(chart).titled("Timeline".to_owned()));
         sections.extend(chart.map(|chart| chart.shown(Shown::Unpaged)));
-        sections.extend(page::tables(self));
+        sections.push(devices);
         sections.push(Section::list("Who stays", rows::staying(self)));
         let taints = Section::table(taints(&self.taints)).captioned("Taints that were asked about");
         sections.push(taints.shown(taints_shown(&self.taints)));

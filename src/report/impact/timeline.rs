@@ -238,6 +238,7 @@ mod tests {
         let model = report.devices[0].clone();
         let free = |free_at| Device {
             free_at,
+            not_freed: None,
             ..model.clone()
         };
         report.devices = vec![

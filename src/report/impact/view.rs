@@ -448,4 +448,38 @@ pub struct Device {
     /// where nobody has it now. An estimate; null where somebody stays on it, or that is not known.
     #[serde(default)]
     pub free_at: Option<Time>,
+    /// Why it does not become free; null where freeAt is set, and where that is not known.
+    #[serde(default)]
+    pub not_freed: Option<NotFreed>,
+}
+
+/// Why a device does not become free by the evictions; of several reasons the first of these.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum NotFreed {
+    /// A pod that uses it is not evicted.
+    PodStays,
+    /// A pod that uses it is terminating already, and nobody knows for how long.
+    PodTerminating,
+    /// A pod that uses it cannot end: its node or the driver there is away.
+    PodStuck,
+    /// A pod that uses it is created again, scheduled to it again, and evicted again.
+    PodReturns,
+    /// A claim holds it, and no pod of the claim is known.
+    NoKnownPod,
+}
+
+impl NotFreed {
+    /// The reason in words.
+    #[must_use]
+    pub fn told(self) -> &'static str {
+        match self {
+            Self::PodStays => "a pod stays",
+            Self::PodTerminating => "a pod is terminating",
+            Self::PodStuck => "a pod cannot end",
+            Self::PodReturns => "a pod returns",
+            Self::NoKnownPod => "no pod of its claim is known",
+        }
+    }
 }

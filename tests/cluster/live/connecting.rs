@@ -24,10 +24,7 @@ async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
             "apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["list"],
         })])
         .await;
-    let text = scene.run(
-        &user.kubeconfig,
-        &["preview", &scene.driver, "--show-role"],
-    );
+    let text = scene.run(&user.kubeconfig, &["preview", &scene.driver, "--show-role"]);
     assert!(text.ends_with("[exit status: 0]"), "{text}");
     for part in [
         "resourceslices",

@@ -8,6 +8,7 @@ use flate2::write::GzEncoder;
 
 use super::support::{data, in_one_line, read_content, read_files};
 use crate::cluster::{FileSource, Limits, read};
+use crate::model::{Kind, Reading};
 
 /// A pod that uses a claim.
 const POD: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"train-0","namespace":"ml","uid":"1"},"spec":{"resourceClaims":[{"name":"gpu","resourceClaimName":"gpu"}]}}"#;
@@ -433,13 +434,80 @@ fn folder_of_a_program_is_read_whatever_else_it_holds() {
         warnings[0].ends_with("and 3 more files hold no Kubernetes objects and did not count"),
         "{warnings:?}"
     );
-    // What is cut off may have held objects.
+    assert_eq!(gaps_of(&reading, Kind::Pod), 0);
+    // What is cut off may have held objects; of a template of another kind nothing is missing.
     put(
-        &format!("{gather}/pods.json"),
+        &format!("{gather}/namespaces/ml/core/pods/cut.json"),
         &list(&[POD]).as_bytes()[..40],
     );
-    let error = read_files(&[folder.path().to_owned()]).expect_err("cut off");
+    let template = b"{{- if .Values.enabled }}\nkind: Template\n";
+    put(
+        &format!("{gather}/namespaces/ml/template.openshift.io/templates.yaml"),
+        template,
+    );
+    let reading = read_files(&[folder.path().to_owned()]).expect("what can be read");
+    assert_eq!(reading.snapshot.pods.len(), 1);
+    assert_eq!(gaps_of(&reading, Kind::Pod), 1);
+    assert_eq!(gaps_of(&reading, Kind::ResourceSlice), 0);
+    assert!(
+        reading.without(Kind::Pod).is_some(),
+        "not all pods are known"
+    );
+    let left_out = reading.warnings.iter();
+    let left_out = left_out.filter(|found| found.code == "unreadable-file");
+    let left_out: Vec<&str> = left_out.map(|found| &*found.message).collect();
+    assert_eq!(left_out.len(), 2, "{left_out:?}");
+    assert!(
+        left_out[0].contains("cut.json: not valid JSON: EOF"),
+        "{left_out:?}"
+    );
+    // A file that is named is meant.
+    let cut = folder
+        .path()
+        .join(format!("{gather}/namespaces/ml/core/pods/cut.json"));
+    let error = read_files(&[cut]).expect_err("cut off");
     assert!(in_one_line(&error).contains("not valid JSON: EOF"));
+}
+
+fn gaps_of(reading: &Reading, kind: Kind) -> usize {
+    let gaps = reading.gaps.iter();
+    gaps.filter(|gap| gap.kind() == Some(kind)).count()
+}
+
+#[test]
+fn folder_of_broken_files_alone_is_an_error_that_names_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("pods.yaml"), "metadata: [").expect("a file");
+    let error = read_files(&[folder.path().to_owned()]).expect_err("nothing was read");
+    assert!(
+        in_one_line(&error).contains("pods.yaml"),
+        "{}",
+        in_one_line(&error)
+    );
+}
+
+/// The header of a tar archive's first file, with nothing but what makes it one.
+fn tar() -> Vec<u8> {
+    let mut header = vec![0; 1_024];
+    header[..9].copy_from_slice(b"pods.yaml");
+    header[257..262].copy_from_slice(b"ustar");
+    header
+}
+
+#[test]
+fn archive_is_told_as_one_with_the_way_out() {
+    for (name, content) in [
+        ("input.tar", tar()),
+        ("input.tar.gz", gzip(&tar())),
+        ("input.tgz", gzip(&tar())),
+    ] {
+        let error = read_content(name, content).expect_err("an archive");
+        assert_eq!(
+            in_one_line(&error),
+            format!("cannot read {name}: it is a tar archive")
+        );
+        assert!(error.hint().is_some_and(|hint| hint.contains("unpack it")));
+    }
 }
 
 #[test]
