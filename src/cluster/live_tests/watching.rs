@@ -230,7 +230,7 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     let missing = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","details":{"name":"pod-1","kind":"pods"},"code":404}"#;
     server.answer(path, [Answer::ok(pod), Answer::refused(404, missing)]);
     // Whoever may not watch their nodes.
-    server.answer(NODE_1, [Answer::refused(403, "{}")]);
+    server.answer(NODE_1, [Answer::forbidden("me")]);
     let (mut watched, _) = watched(&server, 5).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(pods(&watched), ["ml/pod-1"]);

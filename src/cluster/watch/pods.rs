@@ -92,14 +92,14 @@ impl Watched {
         if !wanted.is_unpublished(&self.reading.snapshot) {
             return Ok(());
         }
-        for place in homes(&wanted, &self.reading.snapshot) {
-            self.watch_pods(place).await?;
+        let places = homes(&wanted, &self.reading.snapshot);
+        for place in &places {
+            self.watch_pods(place.clone()).await?;
         }
-        let missing = self.missing(&wanted);
-        if missing == self.by_name.wanted {
-            return Ok(());
+        if places.iter().any(|place| self.watches(Kind::Pod, place)) {
+            self.ask(self.missing(&wanted)).await?;
         }
-        self.ask(missing).await
+        Ok(())
     }
 
     /// Whether some pods are asked for each time anew, since no place that is watched has them.
