@@ -24,7 +24,8 @@ pub enum ExitStatus {
     Unchanged,
     /// 4: refused by a guard, a missing confirmation or an impact that grew; nothing was changed.
     Refused,
-    /// 5: timed out waiting; the change was applied, and what remains is printed.
+    /// 5: timed out waiting, or evicted pods come back each time; the change was applied, and what remains is
+    /// printed.
     TimedOut,
     /// 6: the answer is incomplete or contradicted, where that was asked to be an error; or one of several
     /// clusters gave none.
@@ -83,7 +84,8 @@ impl ExitStatus {
                  --expect; nothing was changed"
             }
             Self::TimedOut => {
-                "timed out waiting; the change was applied, and what remains is printed"
+                "timed out waiting, or evicted pods come back each time; the change was applied, and what \
+                 remains is printed"
             }
             Self::Incomplete => {
                 "the answer is incomplete or contradicted, only with --strict or --publish; or one of several clusters gave none"

@@ -59,6 +59,7 @@ mod preview;
 pub mod pulling;
 mod question;
 mod reach;
+pub mod returns;
 mod select;
 mod selection;
 pub mod semantics;

@@ -5,7 +5,7 @@
 //! a wait can end is a function that a test calls.
 //!
 //! ```text
-//! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | Never(why)
+//! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | ComesBack | NotSeenReleased | Never(why)
 //! ```
 //!
 //! A rule has evicted everybody when the controller says so about the rule as it is, no pod is left
@@ -19,6 +19,9 @@
 //! A pod that was at work when it was seen last, and is gone, was deleted by force: the API shows its devices as free,
 //! and its node was not seen to release them. A wait that has seen that is not met; see [`super::departure`].
 //!
+//! Pods that are created again on devices from which they are evicted, again and again, keep a wait open for ever: it
+//! ends with that; see [`super::returns`].
+//!
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.
 
@@ -31,6 +34,7 @@ use super::Semantics;
 use super::departure::{Departures, NotReleased, PodObservation};
 use super::holders::Holder;
 use super::life::{Evicting, Remaining, blocks};
+use super::returns::{Returning, Returns};
 use crate::model::{Affects, DeviceTaintRule, Effect, Gap, ObjectName, Pod, ResourceClaim, Uid};
 
 /// What is waited for.
@@ -153,6 +157,8 @@ pub enum Step {
     /// It is the case as far as the API goes, and nodes were not seen to release what the API shows as free:
     /// waiting does not change that.
     NotSeenReleased,
+    /// Pods are replaced and evicted again and again: waiting does not change that.
+    ComesBack,
     /// It cannot come true any more.
     Never(Never),
 }
@@ -185,6 +191,8 @@ pub enum Never {
 /// Something that keeps a wait from being met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open<'a> {
+    /// The pods of a workload come back each time.
+    Returning(Returning),
     /// A pod is still there.
     Pod(&'a Remaining<'a>),
     /// The controller's word about a rule is not that it is done.
@@ -237,6 +245,7 @@ pub struct Settle {
     subjects: Vec<(ObjectName, Uid)>,
     seen: HashSet<Uid>,
     departures: Departures,
+    returns: Returns,
     quiet_since: Option<Duration>,
 }
 
@@ -259,6 +268,7 @@ impl Settle {
                 .collect(),
             seen: HashSet::new(),
             departures: Departures::default(),
+            returns: Returns::default(),
             quiet_since: None,
         }
     }
@@ -280,6 +290,7 @@ impl Settle {
                 departed: facts.departed,
             };
             self.departures.see(&observation, &self.seen);
+            self.returns.see(facts.left, facts.pods);
         }
         let others = facts.pods.iter();
         let others = others.filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
@@ -318,6 +329,11 @@ impl Settle {
         if step == Step::Met && !not_released.is_empty() {
             step = Step::NotSeenReleased;
         }
+        let returning = self.returns.returning(facts.left);
+        if !returning.is_empty() {
+            step = Step::ComesBack;
+        }
+        open.splice(0..0, returning.into_iter().map(Open::Returning));
         open.extend(not_released.into_iter().map(Open::NotReleased));
         (step, open)
     }
@@ -453,7 +469,8 @@ fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a Devic
 }
 
 /// Whether the rule's condition is about the rule as it is now, whatever it says.
-fn is_observed(rule: &DeviceTaintRule) -> bool {
+#[must_use]
+pub fn is_observed(rule: &DeviceTaintRule) -> bool {
     let condition = rule.condition.as_ref();
     condition.is_some_and(|condition| condition.observed_generation == rule.generation)
 }

@@ -26,7 +26,7 @@ pub struct Glance {
     pub pods: usize,
     /// How many of them are still there, as far as was seen.
     pub pods_left: usize,
-    /// What remains; only when the time is over.
+    /// What remains; only when the wait ends with that.
     pub left: Vec<Left>,
     /// The pods that were deleted by force, by name.
     pub not_released: Vec<NotReleased>,
@@ -49,7 +49,7 @@ impl Glance {
             (None, None) => state.clone(),
         };
         let left = match seen.step {
-            Step::TimedOut | Step::NotSeenReleased => {
+            Step::TimedOut | Step::ComesBack | Step::NotSeenReleased => {
                 seen.open.iter().map(|open| Left::new(open, now)).collect()
             }
             Step::Met | Step::WaitUntil(_) | Step::ReadAgain | Step::Never(_) => Vec::new(),
@@ -97,6 +97,7 @@ impl Glance {
             Step::Never(_) => false,
             Step::Met
             | Step::TimedOut
+            | Step::ComesBack
             | Step::NotSeenReleased
             | Step::WaitUntil(_)
             | Step::ReadAgain => true,
@@ -108,6 +109,7 @@ fn not_released(open: &[Open<'_>]) -> Vec<NotReleased> {
     let found = open.iter().filter_map(|open| match open {
         Open::NotReleased(pod) => Some(pod.clone()),
         Open::Pod(_)
+        | Open::Returning(_)
         | Open::Unsettled { .. }
         | Open::Unobserved(_)
         | Open::Present(_)

@@ -16,6 +16,7 @@ use crate::engine::hindrance::Hindrance;
 use crate::engine::holders::Holder;
 use crate::engine::life::{Evicting, Obstacle, Remaining};
 use crate::engine::pulling::Objection;
+use crate::engine::returns::Returning;
 use crate::engine::settle::{Goal, Open};
 use crate::model::{DeviceId, DeviceTaintRule, NodeHealth};
 use crate::naming::phrase::few;
@@ -64,9 +65,9 @@ pub struct WaitReport {
 pub struct Left {
     /// What it is, as a code.
     pub reason: LeftReason,
-    /// Namespace of the pod; null when it is no pod.
+    /// Namespace of the pod or the workload; null when it is neither.
     pub namespace: Option<String>,
-    /// Name of the pod or the rule; null when it is neither.
+    /// Name of the pod, the workload or the rule; null when it is none of them.
     pub name: Option<String>,
     /// The pod's node; null when it has none.
     pub node: Option<String>,
@@ -85,6 +86,8 @@ pub enum LeftReason {
     Controller,
     /// The pod tolerates the taint until the given time.
     Tolerates,
+    /// The workload's pods are created again on devices from which they are evicted; namespace and name are its own.
+    ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,
     /// The pod's containers have ended, and its driver has not given back its devices.
@@ -127,6 +130,7 @@ impl Left {
     #[must_use]
     pub fn new(open: &Open<'_>, now: Timestamp) -> Self {
         match open {
+            Open::Returning(returning) => Self::returning(returning),
             Open::Pod(left) => Self::pod(left, now),
             Open::Unsettled { rule, evicting } => {
                 Self::rule(LeftReason::Condition, rule, unsettled(rule, *evicting))
@@ -240,6 +244,26 @@ impl Left {
                 pod.pod
             ),
             node,
+        }
+    }
+
+    /// A workload whose pods come back each time.
+    fn returning(returning: &Returning) -> Self {
+        let Returning {
+            kind,
+            name,
+            evicted,
+        } = returning;
+        Self {
+            reason: LeftReason::ComesBack,
+            namespace: Some(name.namespace.to_string()),
+            name: Some(name.name.to_string()),
+            node: None,
+            time: None,
+            message: format!(
+                "{kind}/{} of {} comes back each time ({evicted} evicted); its claim needs a toleration with effect NoExecute",
+                name.name, name.namespace
+            ),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::report::glance::Glance;
 use crate::report::happening::Happening;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::staying::StayingPod;
-use crate::report::wait::{Left, WaitReport, goal_name};
+use crate::report::wait::{Left, LeftReason, WaitReport, goal_name};
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {
@@ -42,7 +42,7 @@ pub(crate) struct Wait<'a> {
 pub(crate) enum Ending {
     /// What was waited for is the case.
     Met,
-    /// The time is over; what remains.
+    /// The time is over, or more time would change nothing; what remains.
     TimedOut(Vec<Left>),
     /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
     /// release what they held.
@@ -167,7 +167,9 @@ impl Wait<'_> {
             };
             match glance.step {
                 Step::Met => return Ok(over(Ending::Met)),
-                Step::TimedOut => return Ok(over(Ending::TimedOut(glance.left.clone()))),
+                Step::TimedOut | Step::ComesBack => {
+                    return Ok(over(Ending::TimedOut(glance.left.clone())));
+                }
                 Step::NotSeenReleased => {
                     return Ok(over(Ending::NotReleased(glance.left.clone())));
                 }
@@ -212,12 +214,15 @@ impl Wait<'_> {
     }
 }
 
-/// The time is over, and this is left.
+/// The time is over, or more time would change nothing, and this is left.
 pub(crate) fn timed_out(timeout: Duration, left: &[Left]) -> Failure {
-    let failure = Failure::new(
-        ExitStatus::TimedOut,
-        format!("timed out after {}s", timeout.as_secs_f64()),
-    );
+    let comes_back = |left: &Left| left.reason == LeftReason::ComesBack;
+    let text = if left.iter().any(comes_back) {
+        "evicted pods are replaced and evicted again: waiting longer does not help".to_owned()
+    } else {
+        format!("timed out after {}s", timeout.as_secs_f64())
+    };
+    let failure = Failure::new(ExitStatus::TimedOut, text);
     left.iter().fold(failure, |failure, left| {
         failure.hint(format!("left: {}", left.message))
     })

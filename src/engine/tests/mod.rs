@@ -10,6 +10,7 @@ mod hindrance;
 mod kubelet_node;
 mod life;
 mod pulling;
+mod returns;
 mod rules_and_pools;
 mod settle;
 mod times;

@@ -551,6 +551,7 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (Step, Vec<NotReleased>) {
     let not_released = open.filter_map(|open| match open {
         Open::NotReleased(pod) => Some(pod),
         Open::Pod(_)
+        | Open::Returning(_)
         | Open::Unsettled { .. }
         | Open::Unobserved(_)
         | Open::Present(_)
@@ -640,4 +641,3 @@ fn whoever_has_ended_is_not_one_who_is_let_off() {
     };
     let seen = wait.observe(&facts, Duration::from_secs(1));
     assert_eq!((seen.all, seen.spared, seen.ended), (1, 0, 1));
-}
