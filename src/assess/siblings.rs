@@ -65,7 +65,9 @@ impl Sibling {
         }
     }
 
-    fn is_shared(&self) -> bool {
+    /// Whether it is a selected device itself, of which others have shares.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
         self.beside == [self.device.as_str()]
     }
 

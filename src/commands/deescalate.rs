@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use futures::future::join;
+use jiff::Timestamp;
+use tokio::time::{Instant, sleep};
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
@@ -17,7 +19,7 @@ use super::work::accounts::accounted;
 use super::work::changer::{Changer, stopped};
 use super::work::connect::{Live, connect_client, failed};
 use super::work::look::Look;
-use super::work::meant::meant;
+use super::work::meant::{by_name, meant};
 use super::work::rules_on::chosen_in;
 use super::work::scene::Scene;
 use crate::cluster::{ApiClient, Rules, Served, discover, user_name};
@@ -25,12 +27,13 @@ use crate::decide::broad::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::ending::of_parts;
 use crate::decide::{Chooser, Meant, RulePatch, RulesTyped, Version};
+use crate::engine::settle::is_observed;
 use crate::engine::{ConsideredTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::change::ChangeOutcome;
-use crate::report::life::{Braked, braked_line};
+use crate::report::life::{BrakeSeen, Braked, braked_line};
 
 /// Let rules do less, at once: no report, no guard, no question
 ///
@@ -87,8 +90,10 @@ impl From<Lower> for Effect {
     }
 }
 
-/// How long the brake waits for a note on who pulls it.
+/// How long the brake waits for a note on who pulls it, and for the controller's word once it is pulled.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the controller's word is looked for.
+const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A server whose rules can be changed, whatever else it has.
 struct Reached {
@@ -263,6 +268,7 @@ impl DeescalateArgs {
         let to = Effect::from(self.to);
         let context = changer.context();
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
+        let pulled = reached.client.server_time();
         let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
         let mut braked = Vec::new();
         for rule in found {
@@ -274,7 +280,8 @@ impl DeescalateArgs {
             changer.note(line);
         }
         if self.change.change().dry_run.is_real() {
-            tell_cancelled(reached, braked, self.version.version(), changer).await;
+            let brake = Pulled { braked, at: pulled };
+            tell_cancelled(reached, brake, self.version.version(), changer).await;
         }
         Ok(())
     }
@@ -291,22 +298,54 @@ impl DeescalateArgs {
     }
 }
 
+/// Rules whose effect was taken back, as they were before.
+struct Pulled {
+    braked: Vec<DeviceTaintRule>,
+    /// The server's clock before the first of them was changed.
+    at: Option<Timestamp>,
+}
+
+/// Whether the controller judges the rules as they are by now, once it had some time for that: what it has
+/// not heard of it may still carry out.
+async fn is_confirmed(braked: &[DeviceTaintRule], rules: &Rules) -> bool {
+    let names: Vec<String> = braked.iter().map(|rule| rule.name.to_string()).collect();
+    let began = Instant::now();
+    loop {
+        let Ok(found) = by_name(&names, rules).await else {
+            return false;
+        };
+        // A rule that is gone evicts nobody any more.
+        if found.iter().all(is_observed) {
+            return true;
+        }
+        if began.elapsed() >= PATIENCE {
+            return false;
+        }
+        sleep(INTERVAL).await;
+    }
+}
+
 /// Says how many evictions were pending when the brake was pulled; it worked whether that can be
 /// found out or not.
 async fn tell_cancelled(
     reached: &Reached,
-    before: Vec<DeviceTaintRule>,
+    brake: Pulled,
     version: Version,
     changer: &mut Changer<'_>,
 ) {
-    let evicting: Vec<DeviceTaintRule> = before
+    let evicting: Vec<DeviceTaintRule> = brake
+        .braked
         .into_iter()
         .filter(|rule| rule.taint.effect == Effect::NoExecute)
         .collect();
     if evicting.is_empty() {
         return;
     }
-    match pending(reached, &evicting, version).await {
+    let brake = Pulled {
+        braked: evicting,
+        ..brake
+    };
+    match pending(reached, &brake, version).await {
         Ok(line) => changer.note(line),
         Err(failure) => changer.context().printer.warn(&format!(
             "the brake worked, but how many evictions were pending is not known: {failure}"
@@ -314,11 +353,9 @@ async fn tell_cancelled(
     }
 }
 
-async fn pending(
-    reached: &Reached,
-    evicting: &[DeviceTaintRule],
-    version: Version,
-) -> Result<String, String> {
+async fn pending(reached: &Reached, brake: &Pulled, version: Version) -> Result<String, String> {
+    let evicting = &brake.braked;
+    let confirmed = is_confirmed(evicting, &reached.rules).await;
     let scene = Scene::of(reached.live()?, version)
         .await
         .map_err(|failure| failure.to_string())?;
@@ -330,6 +367,11 @@ async fn pending(
     let look = look.map_err(|failure| failure.to_string())?;
     let impact = look.impact(&considered);
     let gaps = look.reading.gaps.iter().chain(&impact.gaps);
-    let braked = Braked::of(&impact, gaps, &look.semantics, look.now);
+    let seen = BrakeSeen {
+        pulled: brake.at,
+        confirmed,
+        now: look.now,
+    };
+    let braked = Braked::of(&impact, gaps, &look.semantics, &seen);
     Ok(braked_line(&braked))
 }

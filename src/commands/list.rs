@@ -19,9 +19,10 @@ use crate::assess::{Basis, Knowledge};
 use crate::decide::choice::rule_names;
 use crate::decide::identity::{self, Noted};
 use crate::decide::released;
-use crate::engine::{self, ConsideredTaint};
+use crate::engine::placement::users_beside;
+use crate::engine::{self, ConsideredTaint, Impact, selected_of};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Effect};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, NamespacedName, ObjectName};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
@@ -149,6 +150,33 @@ fn considered(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint>
         .collect()
 }
 
+/// How many pods use the hardware of each rule's devices through other devices, by the rule's name.
+fn pods_beside(
+    considered: &[ConsideredTaint],
+    impact: &Impact<'_>,
+    basis: &Basis<'_>,
+) -> BTreeMap<ObjectName, usize> {
+    let snapshot = &basis.reading.snapshot;
+    let devices = impact.devices.iter().map(|device| &device.id).collect();
+    let users = users_beside(snapshot, &devices);
+    if users.is_empty() {
+        return BTreeMap::new();
+    }
+    let selected = selected_of(
+        snapshot,
+        considered,
+        basis.semantics,
+        &users.keys().collect(),
+    );
+    let rules = considered.iter().zip(selected);
+    let counts = rules.filter_map(|(taint, devices)| {
+        let pods = devices.iter().filter_map(|device| users.get(device));
+        let pods: BTreeSet<&NamespacedName> = pods.flatten().collect();
+        Some((taint.rule.clone()?, pods.len()))
+    });
+    counts.collect()
+}
+
 /// What those of the rules do that evict.
 fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ConsideredTaint> {
     let rules = rules.iter();
@@ -190,7 +218,8 @@ impl Question for Listed<'_> {
         };
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let knowledge = Knowledge::new(gaps, basis.semantics);
-        let rows = rows(shown.clone(), &impact, &knowledge);
+        let beside = pods_beside(&considered, &impact, basis);
+        let rows = rows(shown.clone(), &impact, &beside, &knowledge);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         let list = if self.args.output.output == Format::Html {
             let as_they_are = evicting(&shown, basis.now);

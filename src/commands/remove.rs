@@ -271,7 +271,10 @@ impl RemoveArgs {
             return Ok(());
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
-        let scene = Scene::of(live.clone(), self.version.version()).await;
+        let scene = match Scene::of(live.clone(), self.version.version()).await {
+            Ok(scene) => scene.with_places().await,
+            Err(failure) => Err(failure),
+        };
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
@@ -347,7 +350,7 @@ fn tell_released(
         .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
     let impact = scene.look.impact(&considered);
-    for line in release_lines(&release(&impact)) {
+    for line in release_lines(&release(&impact, &scene.look.reading)) {
         changer.note(line);
     }
 }

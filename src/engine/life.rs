@@ -4,13 +4,17 @@
 //! why, and which devices can be allocated again once it is gone? Takes rules and the answer of a
 //! preview, and decides nothing that the controller decides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::hindrance::{Hindrance, Publishers, hindrance};
+use super::placement::{kept_back, users_beside};
 use super::{DeviceTaint, Impact, PodImpact, Verdict};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, NodeHealth, NodeName, Pod, ResourceClaim};
+use crate::model::{
+    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, NodeHealth, NodeName, Pod,
+    Reading, ResourceClaim,
+};
 
 /// What the condition `EvictionInProgress` of a rule is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,12 +197,45 @@ pub struct Release<'a> {
     /// The claims that hold it, those with administrative access left aside: pods on their way out, or
     /// that tolerate the taint, keep a device that nothing taints any more.
     pub claims: Vec<&'a ResourceClaim>,
+    /// The pods that use parts of it as devices of their own.
+    pub partition_pods: BTreeSet<NamespacedName>,
+    /// Whether the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
+    pub is_kept_back: bool,
+    /// The node that it is local to.
+    pub node: Option<ReleaseNode>,
+}
+
+/// A node on which a device is untainted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseNode {
+    /// Its name.
+    pub name: NodeName,
+    /// Whether pods are placed there.
+    pub placing: Placing,
+}
+
+/// Whether the scheduler places pods on a node, the node's own taints aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placing {
+    /// It does.
+    Open,
+    /// The node is cordoned.
+    Cordoned,
+    /// The node is not ready.
+    NotReady,
+    /// There is no such node.
+    Gone,
+    /// Nodes could not be read.
+    Unknown,
 }
 
 /// What becomes of the published devices of `impact` when its considered taints, which block
 /// allocation, are gone.
 #[must_use]
-pub fn release<'a>(impact: &Impact<'a>) -> Vec<Release<'a>> {
+pub fn release<'a>(impact: &Impact<'a>, reading: &Reading) -> Vec<Release<'a>> {
+    let devices = impact.devices.iter().map(|device| &device.id).collect();
+    let beside = users_beside(&reading.snapshot, &devices);
+    let kept_back = kept_back(&reading.snapshot);
     let published = impact.devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -212,9 +249,28 @@ pub fn release<'a>(impact: &Impact<'a>) -> Vec<Release<'a>> {
                     .copied()
                     .filter(|claim| takes(claim, &device.id))
                     .collect(),
+                partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
+                is_kept_back: kept_back.contains(&device.id),
+                node: device.node.map(|node| ReleaseNode {
+                    name: node.clone(),
+                    placing: placing(node, reading),
+                }),
             }
         })
         .collect()
+}
+
+fn placing(name: &NodeName, reading: &Reading) -> Placing {
+    let mut nodes = reading.snapshot.nodes.iter();
+    match nodes.find(|node| node.name == *name) {
+        Some(node) if node.unschedulable => Placing::Cordoned,
+        Some(node) => match node.health() {
+            NodeHealth::Ready => Placing::Open,
+            NodeHealth::NotReady | NodeHealth::Gone => Placing::NotReady,
+        },
+        None if reading.known.contains(&Kind::Node) => Placing::Gone,
+        None => Placing::Unknown,
+    }
 }
 
 /// Whether the claim has the device to work with, and not beside its users to look after it.

@@ -83,7 +83,7 @@ pub use inventory::{Consumer, DeviceState, Inventory, devices};
 pub use pick::{Pick, Wanted, pick, with_siblings};
 pub use preview::preview;
 pub use reach::Reach;
-pub use selection::{Selection, selection};
+pub use selection::{Selection, selected_of, selection};
 pub use semantics::Semantics;
 pub use usage::{Usage, drivers_of, usage};
 pub use workloads::{WorkloadImpact, Workloads, workloads};

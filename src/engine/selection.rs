@@ -22,6 +22,27 @@ pub struct Selection {
     pub gaps: Vec<Gap>,
 }
 
+/// Those of `devices` that each of the `considered` taints selects, in the order of the question.
+#[must_use]
+pub fn selected_of(
+    snapshot: &Snapshot,
+    considered: &[ConsideredTaint],
+    semantics: &Semantics,
+    devices: &BTreeSet<&DeviceId>,
+) -> Vec<BTreeSet<DeviceId>> {
+    let wanted = considered_rules(considered).collect();
+    let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let mut selected = vec![BTreeSet::new(); considered.len()];
+    for entry in &table.entries {
+        let id = entry.id();
+        for place in entry.rules.iter().filter(|_| devices.contains(&id)) {
+            selected[*place as usize].insert(id.clone());
+        }
+    }
+    selected
+}
+
 /// The devices of `snapshot` that any of the `considered` taints selects.
 ///
 /// Costs O(considered + devices + claims).

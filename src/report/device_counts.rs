@@ -1,13 +1,13 @@
 //! How many devices are there, and how many of them are allocated and tainted?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::assess::{Knowledge, Subject};
 use crate::engine::DeviceState;
-use crate::model::Count;
+use crate::model::{Count, DeviceId, NamespacedName};
 use crate::naming::phrase::counted;
 use crate::report::bounds::Bounds;
 
@@ -19,6 +19,9 @@ pub struct DeviceCounts {
     pub devices: usize,
     /// Those that a claim holds, other than for administration only: they are not free.
     pub allocated: usize,
+    /// Those that no claim holds, and that pods use through parts of them, such as partitions: they are not free.
+    #[serde(default)]
+    pub in_use_through_parts: usize,
     /// Those with a taint, of whatever effect.
     pub tainted: usize,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
@@ -51,11 +54,17 @@ pub struct NodeCounts {
     pub counts: DeviceCounts,
 }
 
+/// The pods that use devices through parts of them, by device.
+pub(super) type Parts = BTreeMap<DeviceId, BTreeSet<NamespacedName>>;
+
 impl DeviceCounts {
-    fn of(devices: &[&DeviceState<'_>], knowledge: &Knowledge<'_>) -> Self {
+    fn of(devices: &[&DeviceState<'_>], parts: &Parts, knowledge: &Knowledge<'_>) -> Self {
         let number = |wanted: fn(&DeviceState<'_>) -> bool| {
             devices.iter().filter(|state| wanted(state)).count()
         };
+        let in_parts = devices
+            .iter()
+            .filter(|state| state.is_free() && parts.contains_key(&state.id));
         let allocated = number(|state| !state.is_free());
         let tainted = number(|state| !state.taints.is_empty());
         let known = Known {
@@ -66,6 +75,7 @@ impl DeviceCounts {
         Self {
             devices: known.devices.counted(),
             allocated: known.allocated.counted(),
+            in_use_through_parts: in_parts.count(),
             tainted: known.tainted.counted(),
             bounds: Bounds::of(&[
                 ("devices", known.devices),
@@ -102,8 +112,12 @@ impl DeviceCounts {
             Some(number) => counted(number, "device"),
             None => format!("at least {}", counted(devices.least(), "device")),
         };
+        let in_parts = match self.in_use_through_parts {
+            0 => String::new(),
+            some => format!(", {some} in use through partitions"),
+        };
         format!(
-            "{devices}, {} allocated, {} tainted",
+            "{devices}, {} allocated{in_parts}, {} tainted",
             words(allocated),
             words(tainted)
         )
@@ -141,6 +155,7 @@ impl NodeCounts {
 /// All of `devices` together, and node by node: by name, those that are local to none last.
 pub(super) fn counts(
     devices: &[&DeviceState<'_>],
+    parts: &Parts,
     knowledge: &Knowledge<'_>,
 ) -> (DeviceCounts, Vec<NodeCounts>) {
     let inventory = knowledge.is_complete(Subject::Inventory);
@@ -156,9 +171,9 @@ pub(super) fn counts(
         .map(|((_, node, known), devices)| NodeCounts {
             node,
             known,
-            counts: DeviceCounts::of(&devices, knowledge),
+            counts: DeviceCounts::of(&devices, parts, knowledge),
         });
-    (DeviceCounts::of(devices, knowledge), nodes.collect())
+    (DeviceCounts::of(devices, parts, knowledge), nodes.collect())
 }
 
 #[cfg(test)]
@@ -169,7 +184,7 @@ mod tests {
 
     /// The nodes' titles, of a device that somebody holds, one that nobody does, and one that is not
     /// published any more.
-    fn titles(missing: &[Kind]) -> Vec<String> {
+    fn titles(missing: &[Kind], parts: &Parts) -> Vec<String> {
         let (one, two) = (NodeName::from("node-1"), NodeName::from("node-2"));
         let state = |name, node, allocations| DeviceState {
             id: testing::device(name),
@@ -193,7 +208,7 @@ mod tests {
             .map(|kind| Gap::of(*kind, "denied"))
             .collect();
         let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
-        let (summary, nodes) = counts(&states.iter().collect::<Vec<_>>(), &knowledge);
+        let (summary, nodes) = counts(&states.iter().collect::<Vec<_>>(), parts, &knowledge);
         let nodes = nodes.iter().map(NodeCounts::title);
         nodes.chain([summary.in_words()]).collect()
     }
@@ -201,7 +216,7 @@ mod tests {
     #[test]
     fn nodes_come_by_name_and_what_is_on_none_last() {
         assert_eq!(
-            titles(&[]),
+            titles(&[], &Parts::new()),
             [
                 "node-1: 1 device, 1 allocated, 0 tainted",
                 "node-2: 1 device, 0 allocated, 0 tainted",
@@ -212,17 +227,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_use_through_its_parts_does_not_look_unused() {
+        let pods = || [testing::pod("team-a", "train-0").name].into();
+        let parts = Parts::from([
+            (testing::device("gpu-1"), pods()),
+            (testing::device("gpu-0"), pods()),
+        ]);
+        assert_eq!(
+            titles(&[], &parts)[..2],
+            [
+                "node-1: 1 device, 1 allocated, 0 tainted",
+                "node-2: 1 device, 0 allocated, 1 in use through partitions, 0 tainted",
+            ]
+        );
+    }
+
+    #[test]
     fn what_is_not_known_is_not_counted_as_none() {
         assert_eq!(
-            titles(&[Kind::ResourceClaim, Kind::DeviceTaintRule])[1],
+            titles(&[Kind::ResourceClaim, Kind::DeviceTaintRule], &Parts::new())[1],
             "node-2: 1 device, unknown how many allocated, unknown how many tainted"
         );
         assert_eq!(
-            titles(&[Kind::ResourceClaim])[0],
+            titles(&[Kind::ResourceClaim], &Parts::new())[0],
             "node-1: 1 device, at least 1 allocated, 0 tainted"
         );
         assert_eq!(
-            titles(&[Kind::ResourceSlice])[2],
+            titles(&[Kind::ResourceSlice], &Parts::new())[2],
             "on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted"
         );
     }

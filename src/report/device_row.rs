@@ -38,6 +38,10 @@ pub struct DeviceRow {
     /// The pods that those claims are reserved for, as NAMESPACE/NAME; a whole PodGroup as
     /// podgroups:NAMESPACE/NAME.
     pub pods: Option<Vec<String>>,
+    /// The pods that use its hardware through other devices, such as partitions of it, as NAMESPACE/NAME; absent
+    /// where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partition_pods: Vec<String>,
     /// Those of the pods that use it for administration only, such as monitors.
     pub admin_pods: Vec<String>,
     /// Its attributes by name, as its driver writes them: a name without a domain is the driver's. Absent

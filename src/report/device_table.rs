@@ -136,6 +136,7 @@ fn allocated(row: &DeviceRow) -> String {
     let more: Vec<String> = [
         (working > 1).then(|| working.to_string()),
         (admin > 0).then(|| format!("+{admin} admin")),
+        by_partitions(row),
     ]
     .into_iter()
     .flatten()
@@ -146,6 +147,12 @@ fn allocated(row: &DeviceRow) -> String {
     } else {
         format!("{answer} ({})", more.join(", "))
     }
+}
+
+/// Who uses the device through its partitions.
+fn by_partitions(row: &DeviceRow) -> Option<String> {
+    let pods = row.partition_pods.len();
+    (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
 }
 
 /// The users of a device: in short, and all of them.
@@ -272,6 +279,7 @@ mod tests {
             admin_claims: Vec::new(),
             pods: None,
             admin_pods: Vec::new(),
+            partition_pods: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -16,6 +16,7 @@ use super::table::{Section, Shown, View};
 use super::taint::PresentTaint;
 use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::away::away;
+use crate::engine::placement::{kept_back, users_beside};
 use crate::engine::{Consumer, DeviceState};
 use crate::model::{self, Device, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
@@ -110,14 +111,28 @@ impl DeviceReport {
         let read = basis.reading.gaps.iter();
         let read = read.filter(|gap| gap.kind() != Some(Kind::Pod));
         let knowledge = Knowledge::new(read.chain(gaps), basis.semantics);
-        let (summary, nodes) = counts(&devices, &knowledge);
+        let snapshot = &basis.reading.snapshot;
+        let listed = devices.iter().map(|device| &device.id).collect();
+        let parts = users_beside(snapshot, &listed);
+        let kept_back = kept_back(snapshot);
+        let (summary, nodes) = counts(&devices, &parts, &knowledge);
+        let with_parts = |device: &DeviceState<'_>| {
+            let row = row(device, &knowledge);
+            let pods = parts.get(&device.id).into_iter().flatten();
+            let is_kept_back = kept_back.contains(&device.id);
+            DeviceRow {
+                free: if is_kept_back { Some(false) } else { row.free },
+                partition_pods: pods.map(ToString::to_string).collect(),
+                ..row
+            }
+        };
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
             metadata: Metadata::new(basis),
             devices: devices
                 .iter()
-                .map(|device| row(device, &knowledge))
+                .map(|device| with_parts(device))
                 .collect(),
             summary,
             nodes,
@@ -219,6 +234,7 @@ fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
         claims: held.then(|| claims(&device.claims)),
         admin_claims: claims(&device.admin_claims),
         pods: held.then(|| pods(|_| true)),
+        partition_pods: Vec::new(),
         admin_pods: pods(|consumer| consumer.admin),
         attributes: None,
         capacity: None,

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use super::taint::{owner, source_of, spelled};
 use crate::engine::hindrance::{Hindrance, Holder, Presence, Publishers};
-use crate::engine::life::{Obstacle, Release, Remaining, Surroundings, remaining};
+use crate::engine::life::{Obstacle, Placing, Release, Remaining, Surroundings, remaining};
 use crate::engine::settle::Observation;
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
-use crate::model::{Affects, Effect, Gap, NodeHealth};
+use crate::model::{Affects, Effect, Gap, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
@@ -146,11 +146,30 @@ pub fn slowest<'r, 'a>(remaining: &'r [Remaining<'a>]) -> Option<&'r Remaining<'
 pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     let untainted = || released.iter().filter(|device| device.remaining.is_empty());
-    let free = untainted().filter(|device| device.claims.is_empty());
-    let free: Vec<String> = free.map(|device| device.device.to_string()).collect();
+    let (free, kept): (Vec<_>, Vec<_>) = untainted()
+        .filter(|device| device.claims.is_empty())
+        .partition(|device| not_free(device).is_none());
+    let names = |devices: &[&Release<'_>]| -> Vec<String> {
+        devices
+            .iter()
+            .map(|device| device.device.to_string())
+            .collect()
+    };
     if !free.is_empty() {
         let count = counted(free.len(), "device");
-        lines.push(format!("{count} schedulable again: {}", few(&free)));
+        lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
+    }
+    let mut reasons: BTreeMap<String, Vec<&Release<'_>>> = BTreeMap::new();
+    for device in kept {
+        let why = not_free(device).unwrap_or_default();
+        reasons.entry(why).or_default().push(device);
+    }
+    for (why, devices) in reasons {
+        let count = counted(devices.len(), "device");
+        lines.push(format!(
+            "{count} untainted, {why}: {}",
+            few(&names(&devices))
+        ));
     }
     let held = untainted().filter_map(|device| {
         let claim = device.claims.first()?;
@@ -175,6 +194,26 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
     lines
 }
 
+/// What else keeps a device from being allocated that no claim holds and nothing taints.
+fn not_free(device: &Release<'_>) -> Option<String> {
+    if !device.partition_pods.is_empty() {
+        let pods = counted(device.partition_pods.len(), "pod");
+        return Some(format!("still in use by {pods} on its partitions"));
+    }
+    if device.is_kept_back {
+        return Some("and other devices of the same hardware have its counters".to_owned());
+    }
+    let node = device.node.as_ref()?;
+    let name = &node.name;
+    match node.placing {
+        Placing::Open => None,
+        Placing::Cordoned => Some(format!("and node {name} is cordoned")),
+        Placing::NotReady => Some(format!("and node {name} is not ready")),
+        Placing::Gone => Some(format!("and there is no node {name}")),
+        Placing::Unknown => Some(format!("and how node {name} is, is not known")),
+    }
+}
+
 /// What comes next for `rules`, which are how a command names those that it has added with `effect`.
 #[must_use]
 pub fn after_add(rules: &str, effect: &Effect) -> String {
@@ -196,11 +235,36 @@ pub fn before_eviction(rules: &str) -> String {
     format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
 }
 
+/// What is known of a brake that was pulled.
+#[derive(Clone, Copy, Debug)]
+pub struct BrakeSeen {
+    /// The server's clock before the first rule was changed; nothing where it is not known.
+    pub pulled: Option<Timestamp>,
+    /// Whether the controller has judged the rules as they are since.
+    pub confirmed: bool,
+    /// When it was looked at.
+    pub now: Timestamp,
+}
+
+impl BrakeSeen {
+    /// Whether the pod had its node before the brake was pulled: what the scheduler placed since, on devices
+    /// that the brake made free, was never to be evicted.
+    fn was_there(&self, pod: &Pod) -> bool {
+        let said = pod.scheduling.as_ref().and_then(|it| it.said.as_ref());
+        let placed = said.and_then(|said| said.since);
+        placed
+            .zip(self.pulled)
+            .is_none_or(|(placed, pulled)| placed < pulled)
+    }
+}
+
 /// What the brake has found about the pods of its rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Braked {
     /// Pods that were to be evicted, and are not.
     pub cancelled: usize,
+    /// Whether the controller has judged the rules as they are since.
+    pub confirmed: bool,
     /// Pods that will be evicted all the same, by other taints.
     pub still: usize,
     /// Pods that were evicted already and are terminating, by name.
@@ -217,10 +281,10 @@ impl Braked {
         impact: &Impact<'_>,
         gaps: impl Iterator<Item = &'a Gap>,
         semantics: &Semantics,
-        now: Timestamp,
+        brake: &BrakeSeen,
     ) -> Self {
         let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
-            Verdict::Evicted { .. } => true,
+            Verdict::Evicted { .. } => brake.was_there(pod.pod),
             Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
         });
         let (still, cancelled): (Vec<_>, Vec<_>) = evicted.partition(|pod| pod.has_foreign_cause());
@@ -230,11 +294,12 @@ impl Braked {
             nodes: &BTreeMap::new(),
             publishers: &Publishers::default(),
         };
-        let left = remaining(impact, &around, now);
+        let left = remaining(impact, &around, brake.now);
         let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
         let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
         Self {
             cancelled: cancelled.len(),
+            confirmed: brake.confirmed,
             still: still.len(),
             terminating: terminating.map(|left| left.pod.name.to_string()).collect(),
             unknown: unknown.map(|gap| gap.what.clone()).collect(),
@@ -252,10 +317,21 @@ pub fn braked_line(braked: &Braked) -> String {
         0 if is_known && terminating == 0 => parts.push("no eviction was pending".to_owned()),
         0 if is_known => parts.push("no other eviction was pending".to_owned()),
         0 => {}
-        1 => parts.push("1 eviction was pending and is cancelled".to_owned()),
-        several => parts.push(format!(
+        1 if braked.confirmed => parts.push("1 eviction was pending and is cancelled".to_owned()),
+        several if braked.confirmed => parts.push(format!(
             "{several} evictions were pending and are cancelled"
         )),
+        pending => {
+            let evictions = counted(pending, "eviction");
+            let (was, are) = if pending == 1 {
+                ("was", "it is")
+            } else {
+                ("were", "they are")
+            };
+            parts.push(format!(
+                "{evictions} {was} pending, and the controller has not confirmed yet that {are} cancelled"
+            ));
+        }
     }
     if braked.still > 0 {
         let pods = counted(braked.still, "pod");
@@ -293,9 +369,60 @@ fn whose(taint: &DeviceTaint<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::engine::settle::{Goal, Step};
+    use crate::engine::life::ReleaseNode;
     use crate::report::testing;
+
+    fn seen(pulled: Option<Timestamp>, confirmed: bool) -> BrakeSeen {
+        BrakeSeen {
+            pulled,
+            confirmed,
+            now: testing::now(),
+        }
+    }
+
+    #[test]
+    fn what_the_scheduler_placed_after_the_brake_was_never_to_be_evicted() {
+        let placed = |name: &str, seconds: i64| {
+            let mut pod = testing::pod("team-a", name);
+            pod.scheduling = Some(Box::new(crate::model::Scheduling {
+                said: Some(crate::model::Scheduled {
+                    is_scheduled: true,
+                    since: Some(testing::after(seconds)),
+                    reason: "".into(),
+                    message: "".into(),
+                }),
+                ..crate::model::Scheduling::default()
+            }));
+            pod
+        };
+        let pods = [placed("before", -60), placed("with", 0), placed("after", 1)];
+        let evicted = pods.iter().map(|pod| testing::evicted(pod, 0)).collect();
+        let impact = testing::impact(evicted);
+        let semantics = testing::semantics(37);
+        let braked = |pulled, confirmed| {
+            let seen = seen(pulled, confirmed);
+            Braked::of(&impact, std::iter::empty(), &semantics, &seen)
+        };
+        let pulled = Some(testing::after(0));
+        assert_eq!(braked(pulled, true).cancelled, 1);
+        assert_eq!(
+            braked_line(&braked(pulled, true)),
+            "1 eviction was pending and is cancelled"
+        );
+        // Nobody has seen it cancelled.
+        assert_eq!(
+            braked_line(&braked(pulled, false)),
+            "1 eviction was pending, and the controller has not confirmed yet that it is cancelled"
+        );
+        assert_eq!(
+            braked_line(&braked(None, false)),
+            "3 evictions were pending, and the controller has not confirmed yet that they are cancelled"
+        );
+    }
 
     #[test]
     fn the_brake_says_what_it_cannot_know() {
@@ -304,7 +431,7 @@ mod tests {
         let gap = Gap::of(crate::model::Kind::ResourceSlice, "denied");
         let braked = |minor| {
             let gaps = std::iter::once(&gap);
-            Braked::of(&impact, gaps, &testing::semantics(minor), testing::now())
+            Braked::of(&impact, gaps, &testing::semantics(minor), &seen(None, true))
         };
         assert_eq!(braked(34).unknown, ["resourceslices"]);
         let now = braked(37);
@@ -410,7 +537,47 @@ mod tests {
             device: testing::device(device),
             remaining: Vec::new(),
             claims,
+            partition_pods: BTreeSet::new(),
+            is_kept_back: false,
+            node: None,
         };
+        let on = |placing| Release {
+            node: Some(ReleaseNode {
+                name: "node-7".into(),
+                placing,
+            }),
+            ..release("gpu-2", vec![])
+        };
+        for (placing, told) in [
+            (Placing::Open, "schedulable again"),
+            (Placing::Cordoned, "untainted, and node node-7 is cordoned"),
+            (Placing::NotReady, "untainted, and node node-7 is not ready"),
+            (Placing::Gone, "untainted, and there is no node node-7"),
+            (
+                Placing::Unknown,
+                "untainted, and how node node-7 is, is not known",
+            ),
+        ] {
+            assert_eq!(
+                release_lines(&[on(placing)]),
+                [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
+            );
+        }
+        let spent = Release {
+            is_kept_back: true,
+            ..release("gpu-2", vec![])
+        };
+        let parted = Release {
+            partition_pods: [testing::pod("team-a", "train-0").name].into(),
+            ..release("gpu-3", vec![])
+        };
+        assert_eq!(
+            release_lines(&[spent, parted]),
+            [
+                "1 device untainted, and other devices of the same hardware have its counters: gpu.example.com/node-7/gpu-2",
+                "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
+            ]
+        );
         assert_eq!(
             release_lines(&[release("gpu-0", vec![]), release("gpu-1", vec![&claim])]),
             [
@@ -438,6 +605,7 @@ mod tests {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             braked_line(&Braked {
                 cancelled,
+                confirmed: true,
                 still,
                 terminating: owned(terminating),
                 unknown: owned(unknown),

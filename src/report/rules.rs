@@ -40,6 +40,8 @@ pub struct RuleRow {
     pub terminating: usize,
     /// The pods that use its devices and are not evicted by it.
     pub staying: usize,
+    /// The pods that use the hardware of its devices through other devices, such as partitions.
+    pub beside: usize,
     /// What its condition is worth.
     pub evicting: Evicting,
 }
@@ -240,11 +242,13 @@ impl Answer for RuleList {
     }
 }
 
-/// The rows of `rules`, all of which were considered in `impact`, by name.
+/// The rows of `rules`, all of which were considered in `impact`, by name; so many pods are `beside` the
+/// devices of each.
 #[must_use]
 pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
+    beside: &BTreeMap<ObjectName, usize>,
     knowledge: &Knowledge<'_>,
 ) -> Vec<RuleRow> {
     let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
@@ -272,6 +276,7 @@ pub fn rows(
                 pods,
                 terminating,
                 staying,
+                beside: beside.get(&rule.name).copied().unwrap_or_default(),
                 rule,
             }
         })
@@ -451,7 +456,11 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
 /// Those who are still to be evicted, those who are on their way, and those who stay: a device is not free while
 /// one of them is there.
 fn pods(row: &RuleRow) -> String {
-    let more = [(row.terminating, "terminating"), (row.staying, "staying")];
+    let more = [
+        (row.terminating, "terminating"),
+        (row.staying, "staying"),
+        (row.beside, "on partitions"),
+    ];
     let more = more.into_iter().filter(|(count, _)| *count > 0);
     let more: Vec<String> = more
         .map(|(count, what)| format!("+{count} {what}"))
@@ -573,6 +582,15 @@ mod tests {
     }
 
     fn shown(rule: &DeviceTaintRule, terminating: usize, missing: &[Kind], notes: Notes) -> String {
+        shown_beside(rule, terminating, &BTreeMap::new(), (missing, notes))
+    }
+
+    fn shown_beside(
+        rule: &DeviceTaintRule,
+        terminating: usize,
+        beside: &BTreeMap<ObjectName, usize>,
+        (missing, notes): (&[Kind], Notes),
+    ) -> String {
         let considered = ConsideredTaint::of_rule(rule, testing::now());
         let impact = Impact {
             rules: vec![RuleImpact {
@@ -598,7 +616,7 @@ mod tests {
             })
             .collect();
         let knowledge = Knowledge::new(&gaps, &testing::semantics(37));
-        let rows = rows(vec![rule.clone()], &impact, &knowledge);
+        let rows = rows(vec![rule.clone()], &impact, beside, &knowledge);
         let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
         let page = Page {
             format: Format::Table,
@@ -625,6 +643,14 @@ mod tests {
         NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                 PODS   EVICTING           AGE
         drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2   0 (+1 terminating)   no (terminating)   <unknown>
         ");
+    }
+
+    #[test]
+    fn a_device_in_use_through_its_partitions_does_not_look_unused() {
+        let rule = rule_of(gpu());
+        let beside = BTreeMap::from([(rule.name.clone(), 3)]);
+        let shown = shown_beside(&rule, 0, &beside, (&[], Notes::default()));
+        assert!(shown.contains("0 (+3 on partitions)"), "{shown}");
     }
 
     #[test]
@@ -711,6 +737,7 @@ mod tests {
             pods: Count::known(2),
             terminating: 0,
             staying: 0,
+            beside: 0,
             evicting: Evicting::No,
             rule,
         };

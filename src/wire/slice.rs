@@ -131,7 +131,6 @@ impl ResourceSlice {
                 for device in specs.flat_map(|spec| &mut spec.devices) {
                     device.attributes.clear();
                     device.capacity.clear();
-                    device.consumes_counters.clear();
                     device.node_selector = None;
                     device.all_nodes = None;
                 }

@@ -84,7 +84,7 @@ pub use office::replacement;
 pub use outlook::{Alone, ClaimOutlook, Replacement, RequestOutlook};
 pub use owner::TaintOwner;
 pub use prospect::{Prospect, prospect};
-pub use siblings::{Sibling, siblings};
+pub use siblings::{Sibling, siblings, users_beside};
 pub use sight::{Range, Sight, Unknown};
 pub use suitors::{Suitor, suitors};
 pub use survey::{ChoiceProspect, Exclusion};

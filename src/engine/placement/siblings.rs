@@ -26,16 +26,7 @@ impl Sibling<'_> {
     /// The pods for which the claims are reserved, by name.
     #[must_use]
     pub fn pods(&self) -> BTreeSet<NamespacedName> {
-        let reserved = self.claims.iter().flat_map(|claim| {
-            let pods = claim
-                .reserved_for
-                .iter()
-                .filter(|one| &*one.resource == "pods");
-            pods.map(|pod| NamespacedName {
-                namespace: claim.name.namespace.clone(),
-                name: pod.name.clone(),
-            })
-        });
+        let reserved = self.claims.iter().flat_map(|claim| reserved_for(claim));
         reserved.collect()
     }
 }
@@ -88,6 +79,95 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
         });
     }
     siblings
+}
+
+/// The pods that use a part of each of `devices` as a device of its own, such as a partition, by name; devices
+/// of which no part is in use so are left out.
+#[must_use]
+pub fn users_beside(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<NamespacedName>> {
+    let mut holders: BTreeMap<&DeviceId, Vec<&ResourceClaim>> = BTreeMap::new();
+    for claim in &snapshot.claims {
+        for result in claim.allocation.iter().flat_map(|found| &found.results) {
+            holders.entry(&result.device).or_default().push(claim);
+        }
+    }
+    let taken = taken(snapshot, |id| {
+        holders.contains_key(id) || devices.contains(id)
+    });
+    let mut by_counter: BTreeMap<CounterKey<'_>, Vec<&DeviceId>> = BTreeMap::new();
+    for (id, taken) in taken.iter().filter(|(id, _)| devices.contains(id)) {
+        for (set, name) in taken.keys() {
+            let counter = (id.driver.as_str(), id.pool.as_str(), *set, *name);
+            by_counter.entry(counter).or_default().push(id);
+        }
+    }
+    let mut users: BTreeMap<DeviceId, BTreeSet<NamespacedName>> = BTreeMap::new();
+    for (part, claims) in holders {
+        // What has the same first counter as a part has all of them if it is the whole.
+        let Some((taken_by_part, (set, name))) = taken
+            .get(part)
+            .and_then(|taken| Some((taken, taken.keys().next()?)))
+        else {
+            continue;
+        };
+        let counter = (part.driver.as_str(), part.pool.as_str(), *set, *name);
+        for whole in by_counter.get(&counter).into_iter().flatten() {
+            if taken.get(*whole).is_some_and(|all| is_part(taken_by_part, all)) {
+                let pods = users.entry((*whole).clone()).or_default();
+                pods.extend(claims.iter().flat_map(|claim| reserved_for(claim)));
+            }
+        }
+    }
+    users.retain(|_, pods| !pods.is_empty());
+    users
+}
+
+/// What a device takes of each counter of its pool, by set and name; nothing where the amount cannot be read.
+type Taken<'a> = BTreeMap<(&'a str, &'a str), Option<i128>>;
+
+/// What the devices that are `meant` take.
+fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<DeviceId, Taken<'_>> {
+    let slices = newest(&snapshot.slices);
+    let devices =
+        slices.flat_map(|slice| slice.devices.iter().map(move |one| (slice.id_of(one), one)));
+    let meant = devices.filter(|(id, _)| meant(id));
+    let taken = meant.map(|(id, device)| {
+        let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
+        let counters = consumes.flat_map(|taken| {
+            let counters = taken.counters.iter();
+            let counters = counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
+            // An amount that cannot be read may be some.
+            counters.filter(|(_, amount)| *amount != Some(0))
+        });
+        (id, counters.collect())
+    });
+    taken.collect()
+}
+
+/// Whether what `part` takes is less than what `whole` takes, and all of it is of the same: an amount that
+/// cannot be read may be less.
+fn is_part(part: &Taken<'_>, whole: &Taken<'_>) -> bool {
+    let is_within = part
+        .iter()
+        .all(|(counter, less)| match (less, whole.get(counter)) {
+            (Some(less), Some(Some(more))) => less <= more,
+            (None, Some(_)) | (Some(_), Some(None)) => true,
+            (_, None) => false,
+        });
+    is_within && part != whole
+}
+
+/// The pods that the claim is reserved for.
+fn reserved_for(claim: &ResourceClaim) -> impl Iterator<Item = NamespacedName> {
+    let pods = claim.reserved_for.iter();
+    let pods = pods.filter(|one| &*one.resource == "pods");
+    pods.map(|pod| NamespacedName {
+        namespace: claim.name.namespace.clone(),
+        name: pod.name.clone(),
+    })
 }
 
 /// The claims with a pod of such a verdict.
@@ -158,4 +238,53 @@ fn newest(slices: &[ResourceSlice]) -> impl Iterator<Item = &ResourceSlice> {
 
 fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::placement::tests::{asks, id, name, terms, world};
+    use crate::model::{CounterUse, DeviceTerms};
+
+    /// The world, with what devices 0 and 1 of pool a take of a counter.
+    fn parted(takes: [&str; 2]) -> Snapshot {
+        let mut snapshot = world();
+        for (device, amount) in snapshot.slices[0].devices.iter_mut().zip(takes) {
+            device.terms = Some(Box::new(DeviceTerms {
+                consumes: vec![CounterUse {
+                    set: "gpu".into(),
+                    counters: [("memory".into(), amount.into())].into(),
+                    has_groups: false,
+                }],
+                ..DeviceTerms::default()
+            }));
+        }
+        snapshot
+    }
+
+    fn beside(snapshot: &Snapshot, device: &str) -> Vec<String> {
+        let device = id(device);
+        let users = users_beside(snapshot, &[&device].into());
+        let pods = users.into_values().flatten();
+        pods.map(|pod| pod.to_string()).collect()
+    }
+
+    #[test]
+    fn a_device_is_in_use_through_its_parts_and_not_the_reverse() {
+        let held = |takes| parted(takes).with_claim("part", &["1"], asks(terms(1)));
+        assert_eq!(
+            beside(&held(["80Gi", "10Gi"]), "0"),
+            [name("part").to_string()]
+        );
+        // Partitions of one size are beside each other, and none is a part of the other.
+        assert!(beside(&held(["10Gi", "10Gi"]), "0").is_empty());
+        assert!(beside(&held(["10Gi", "80Gi"]), "0").is_empty());
+        // An amount that cannot be read may be less.
+        assert_eq!(beside(&held(["80Gi", "much"]), "0").len(), 1);
+        assert!(beside(&parted(["80Gi", "10Gi"]), "0").is_empty());
+        // Whether the part was asked about too changes nothing.
+        let both = [id("0"), id("1")];
+        let users = users_beside(&held(["80Gi", "10Gi"]), &both.iter().collect());
+        assert_eq!(users.keys().collect::<Vec<_>>(), [&both[0]]);
+    }
 }

@@ -641,3 +641,4 @@ fn whoever_has_ended_is_not_one_who_is_let_off() {
     };
     let seen = wait.observe(&facts, Duration::from_secs(1));
     assert_eq!((seen.all, seen.spared, seen.ended), (1, 0, 1));
+}

@@ -1,5 +1,7 @@
 //! What is the answer in one line?
 
+use std::collections::BTreeSet;
+
 use super::view::{ImpactReport, Reach};
 use crate::assess::Totals;
 use crate::naming::age::human_duration;
@@ -15,6 +17,7 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
     sentences.extend(unplaceable(&report.assessment.totals));
     sentences.extend(perhaps_worse(report));
     sentences.extend(others(&report.assessment.totals));
+    sentences.extend(beside(report));
     let tripped = report
         .assessment
         .guards
@@ -108,6 +111,21 @@ fn unplaceable(totals: &Totals) -> Option<String> {
         };
         let claims = counted(claims.least(), "claim");
         format!("{least}{claims} could not be placed again: no other devices fit.")
+    })
+}
+
+/// Who uses the same hardware through other devices, and stays: a device in use through its partitions
+/// looks unused.
+fn beside(report: &ImpactReport) -> Option<String> {
+    let siblings = report.assessment.siblings.iter();
+    let apart = siblings.filter(|sibling| !sibling.is_shared());
+    let pods: BTreeSet<&String> = apart.flat_map(|sibling| &sibling.pods).collect();
+    (!pods.is_empty()).then(|| {
+        let (use_, stay) = if pods.len() == 1 { ("uses", "stays") } else { ("use", "stay") };
+        format!(
+            "{} {use_} other partitions of this hardware and {stay}; add --with-partitions to choose those too.",
+            counted(pods.len(), "pod")
+        )
     })
 }
 
