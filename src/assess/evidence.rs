@@ -8,7 +8,7 @@ use super::siblings::beside;
 use super::stakes::Stakes;
 use crate::engine::disruption::Answer;
 use crate::engine::hindrance::{Presence, Publishers};
-use crate::engine::workloads::{Gang, JobFate, gangs, job_fates};
+use crate::engine::workloads::{Gang, JobFailure, JobFate, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{Controller, DeviceId, Kind, Node, NodeHealth, NodeName, Pod, Reading, Uid};
 use crate::naming::age::human_duration;
@@ -38,7 +38,6 @@ fn as_meant(holds: bool) -> Option<Why> {
 pub(super) struct Evidence<'a> {
     reading: &'a Reading,
     gangs: BTreeMap<&'a Uid, Gang>,
-    fates: BTreeMap<&'a Uid, JobFate>,
     stakes: &'a Stakes<'a>,
     answers: BTreeMap<&'a Uid, Vec<(&'a str, Answer, String)>>,
     nodes: BTreeMap<&'a NodeName, &'a Node>,
@@ -84,7 +83,6 @@ impl<'a> Evidence<'a> {
             published: published.map(|device| &device.id).collect(),
             reading,
             gangs: gangs(impact, reading),
-            fates: job_fates(impact, reading),
             stakes,
             answers,
             nodes: nodes.map(|node| (&node.name, node)).collect(),
@@ -108,16 +106,11 @@ impl<'a> Evidence<'a> {
     fn is_made_again(&self, pod: &Pod) -> bool {
         let owner = pod.controller.as_ref();
         owner.is_some_and(|owner| !self.is_gone(owner))
-            && match self.fates.get(&pod.uid) {
-                Some(JobFate::Fails | JobFate::IndexFails) => false,
-                Some(
-                    JobFate::StartsAgain
-                    | JobFate::Counts { .. }
-                    | JobFate::Depends(_)
-                    | JobFate::Unknown,
-                )
-                | None => true,
-            }
+            && !self
+                .stakes
+                .jobs
+                .get(&pod.uid)
+                .is_some_and(JobFate::is_for_good)
     }
 
     /// Whether a pod's controller is known not to be there. Another one of the same name makes its own.
@@ -173,22 +166,43 @@ impl<'a> Evidence<'a> {
         )))
     }
 
+    /// What the pod's Job does about its loss, with what the Job is called.
+    fn job_fate(&self, impact: &PodImpact<'_>) -> Option<(&JobFate, String)> {
+        let fate = self.stakes.jobs.get(&impact.pod.uid)?;
+        let owner = impact.pod.controller.as_ref()?;
+        Some((fate, format!("Job {}", owner.name)))
+    }
+
+    pub(super) fn job_fails(&self, impact: &PodImpact<'_>) -> Option<Why> {
+        let (fate, job) = self.job_fate(impact)?;
+        Some(Why::Since(match fate {
+            JobFate::Fails(JobFailure::Policy) => {
+                format!("{job} fails for good: its podFailurePolicy says so")
+            }
+            JobFate::Fails(JobFailure::Backoff { failures, limit }) => format!(
+                "{job} fails for good: failure {failures} exceeds its backoffLimit of {limit}"
+            ),
+            JobFate::IndexFails => format!(
+                "{job} gives up the index of this pod, and fails for good when the others have ended"
+            ),
+            JobFate::StartsAgain
+            | JobFate::Counts { .. }
+            | JobFate::Depends(_)
+            | JobFate::Ended
+            | JobFate::Unknown => return None,
+        }))
+    }
+
     pub(super) fn job_restart(&self, impact: &PodImpact<'_>) -> Option<Why> {
-        let pod = impact.pod;
-        let job = pod
-            .controller
-            .as_ref()
-            .map(|job| format!("Job {}", job.name));
-        let job = job.unwrap_or_default();
-        Some(Why::Since(match self.fates.get(&pod.uid)? {
+        let (fate, job) = self.job_fate(impact)?;
+        Some(Why::Since(match fate {
             JobFate::StartsAgain => {
                 format!("{job} starts it again: its podFailurePolicy ignores disruptions")
             }
             JobFate::Counts { failures, limit } => {
                 format!("{job} starts it again and counts failure {failures} of {limit}")
             }
-            JobFate::Fails => format!("{job} fails"),
-            JobFate::IndexFails => format!("{job} gives its index up"),
+            JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
                 "{job}: what its podFailurePolicy does depends on how the containers end: {}",
                 actions.join(" or ")
@@ -350,8 +364,9 @@ mod tests {
     use crate::assess::hazard::{Finding, findings, severity_of};
     use crate::assess::replacements::Replacements;
     use crate::assess::severity::Severity;
+    use crate::engine::workloads::{job_fates, recovering};
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
-    use crate::model::{NodeCondition, Phase, PodGroup, ReplicaSet};
+    use crate::model::{NodeCondition, Phase, PodGroup, ReplicaSet, Workload};
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
@@ -359,6 +374,8 @@ mod tests {
         let stakes = Stakes {
             disruption: disruption(&impact, &reading.snapshot.budgets, testing::now()),
             workloads: crate::engine::workloads(&impact, reading),
+            jobs: job_fates(&impact, reading),
+            recovering: recovering(&impact, reading),
             replacements: Replacements::default(),
             siblings: Vec::new(),
             gaps: Vec::new(),
@@ -603,6 +620,43 @@ mod tests {
             ..pod()
         };
         assert_eq!(of(testing::evicted(&unready, 0), &reading), []);
+    }
+
+    #[test]
+    fn a_job_that_fails_for_good_is_another_hazard_than_one_that_starts_again() {
+        let mut reading = calm();
+        let pod = Pod {
+            controller: Some(Controller {
+                api_version: "batch/v1".into(),
+                ..testing::controller("Job", "sweep")
+            }),
+            ..pod()
+        };
+        for (limit, code, message) in [
+            (
+                0,
+                "job-fails",
+                "Job sweep fails for good: failure 1 exceeds its backoffLimit of 0",
+            ),
+            (
+                1,
+                "job-restart",
+                "Job sweep starts it again and counts failure 1 of 1",
+            ),
+        ] {
+            reading.snapshot.jobs = vec![crate::model::Job(Workload {
+                failure: Some(testing::failure_policy(limit)),
+                ..workload("sweep", 1)
+            })];
+            let found = found(testing::evicted(&pod, 0), &reading);
+            let told: Vec<_> = found
+                .iter()
+                .map(|one| (one.hazard.code(), &*one.message))
+                .collect();
+            assert_eq!(told, [(code, message)]);
+            assert_eq!(found[0].hazard.is_for_good(), limit == 0);
+            assert_eq!(severity_of(&found) == Severity::Danger, limit == 0);
+        }
     }
 
     #[test]

@@ -19,12 +19,22 @@ enum Of {
     All,
 }
 
+/// Whether the pod is there again after the eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    /// Something creates it again, as far as this hazard goes.
+    MadeAgain,
+    /// Nothing creates it again.
+    Lost,
+}
+
 /// All there is to say about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
     rank: u8,
     of: Of,
+    after: After,
     reads: &'static [Subject],
     meaning: &'static str,
     find: fn(&Evidence<'_>, &PodImpact<'_>) -> Option<Why>,
@@ -39,6 +49,7 @@ macro_rules! hazards {
             severity: $severity:ident,
             rank: $rank:literal,
             of: $of:ident,
+            after: $after:ident,
             reads: [$($subject:ident),+],
             meaning: $meaning:literal,
             find: $find:path,
@@ -63,6 +74,7 @@ macro_rules! hazards {
                         severity: Severity::$severity,
                         rank: $rank,
                         of: Of::$of,
+                        after: After::$after,
                         reads: &[$(Subject::$subject),+],
                         meaning: $meaning,
                         find: |evidence, impact| $find(evidence, impact),
@@ -85,6 +97,7 @@ hazards! {
         severity: Danger,
         rank: 10,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Budgets],
         meaning: "a disruption budget says that it has to stay, and taints do not ask",
         find: Evidence::refused,
@@ -95,6 +108,7 @@ hazards! {
         severity: Danger,
         rank: 20,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Budgets],
         meaning: "two or more disruption budgets are about it: the eviction API refuses to say",
         find: Evidence::ambiguous,
@@ -105,6 +119,7 @@ hazards! {
         severity: Danger,
         rank: 30,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Workloads],
         meaning: "the last ready pod of its workload, or one of the last",
         find: Evidence::last_replica,
@@ -115,6 +130,7 @@ hazards! {
         severity: Danger,
         rank: 40,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Workloads],
         meaning: "its group of pods is of no use without it, or starts again as a whole",
         find: Evidence::gang,
@@ -125,18 +141,31 @@ hazards! {
         severity: Warning,
         rank: 50,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Replacements],
         meaning: "a claim of it could not be placed again: no other devices fit it",
         find: Evidence::no_replacement,
     }
-    /// Its Job counts it as a failure, or fails.
+    /// Its Job fails for good.
+    JobFails {
+        code: "job-fails",
+        severity: Danger,
+        rank: 45,
+        of: EvictedRunning,
+        after: Lost,
+        reads: [Workloads],
+        meaning: "its Job fails for good by the eviction: nothing creates it again",
+        find: Evidence::job_fails,
+    }
+    /// Its Job counts it as a failure, or may fail.
     JobRestart {
         code: "job-restart",
         severity: Warning,
         rank: 70,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Workloads],
-        meaning: "its Job counts it as a failure, starts it again, or fails",
+        meaning: "its Job starts it again or counts it as a failure, or may fail",
         find: Evidence::job_restart,
     }
     /// Its owner asked that it be left alone.
@@ -145,6 +174,7 @@ hazards! {
         severity: Warning,
         rank: 80,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "its owner asked by an annotation that it be left alone",
         find: Evidence::asks_to_stay,
@@ -155,6 +185,7 @@ hazards! {
         severity: Warning,
         rank: 90,
         of: Evicted,
+        after: MadeAgain,
         reads: [Nodes],
         meaning: "its node cannot end it: it would hang in Terminating",
         find: Evidence::node_not_ready,
@@ -165,6 +196,7 @@ hazards! {
         severity: Warning,
         rank: 100,
         of: Evicted,
+        after: MadeAgain,
         reads: [Nodes, Inventory],
         meaning: "its device's driver is away: it would hang in Terminating",
         find: Evidence::driver_down,
@@ -175,6 +207,7 @@ hazards! {
         severity: Notice,
         rank: 140,
         of: Evicted,
+        after: MadeAgain,
         reads: [Nodes],
         meaning: "its node is cordoned, or a maintenance of it is under way",
         find: Evidence::node_maintenance,
@@ -185,6 +218,7 @@ hazards! {
         severity: Warning,
         rank: 60,
         of: EvictedRunning,
+        after: Lost,
         reads: [Workloads],
         meaning: "has no controller: nothing creates it again",
         find: Evidence::unmanaged,
@@ -195,6 +229,7 @@ hazards! {
         severity: Notice,
         rank: 150,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "its DaemonSet creates it again on the same node",
         find: evidence::daemon_set,
@@ -205,6 +240,7 @@ hazards! {
         severity: Danger,
         rank: 0,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "is critical to the system: priority 2000000000 or more",
         find: evidence::critical,
@@ -215,6 +251,7 @@ hazards! {
         severity: Notice,
         rank: 120,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "has data in emptyDir volumes, which are gone with it",
         find: evidence::local_data,
@@ -225,6 +262,7 @@ hazards! {
         severity: Notice,
         rank: 130,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "has more than 10s to stop, and holds the device meanwhile",
         find: evidence::long_grace,
@@ -235,6 +273,7 @@ hazards! {
         severity: Notice,
         rank: 190,
         of: All,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "uses the device through an extended resource: not evicted up to 1.37.1",
         find: evidence::extended_resource,
@@ -245,6 +284,7 @@ hazards! {
         severity: Notice,
         rank: 170,
         of: Evicted,
+        after: MadeAgain,
         reads: [Holders],
         meaning: "others stay on the hardware that it leaves: partitions or shares of it",
         find: Evidence::sibling_in_use,
@@ -255,6 +295,7 @@ hazards! {
         severity: Notice,
         rank: 180,
         of: All,
+        after: MadeAgain,
         reads: [Pods],
         meaning: "has ended already, and still holds the device",
         find: evidence::terminal_still_reserved,
@@ -265,6 +306,7 @@ hazards! {
         severity: Warning,
         rank: 110,
         of: EvictedRunning,
+        after: MadeAgain,
         reads: [Workloads],
         meaning: "its toleration is good for the scheduler alone: scheduled and evicted, forever",
         find: Evidence::tolerates_schedule_only,
@@ -275,6 +317,7 @@ hazards! {
         severity: Notice,
         rank: 160,
         of: All,
+        after: MadeAgain,
         reads: [Taints],
         meaning: "is also evicted by another rule or by a taint of the driver",
         find: evidence::foreign_taint,
@@ -285,7 +328,10 @@ impl Hazard {
     /// Whether nothing creates the pod again.
     #[must_use]
     pub const fn is_for_good(self) -> bool {
-        matches!(self, Self::Unmanaged)
+        match self.row().after {
+            After::Lost => true,
+            After::MadeAgain => false,
+        }
     }
 
     /// The stable code.

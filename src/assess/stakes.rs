@@ -1,11 +1,14 @@
 //! What evictions do to others, and what the evicted find afterwards.
 
+use std::collections::BTreeMap;
+
 use super::basis::Basis;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use crate::engine::disruption::Disruption;
+use crate::engine::workloads::{JobFate, Recovering, job_fates, recovering};
 use crate::engine::{self, Impact, Workloads};
-use crate::model::{Gap, Kind, Reading};
+use crate::model::{Gap, Kind, Reading, Uid};
 
 /// All that is looked at beyond a pod itself, to say how badly its eviction hurts.
 pub struct Stakes<'a> {
@@ -13,6 +16,10 @@ pub struct Stakes<'a> {
     pub disruption: Disruption<'a>,
     /// What becomes of workloads.
     pub workloads: Workloads<'a>,
+    /// What Jobs do about each of their pods that they lose.
+    pub jobs: BTreeMap<&'a Uid, JobFate>,
+    /// Workloads that have not recovered from something else, and lose pods.
+    pub recovering: Recovering,
     /// Whether claims could be placed again.
     pub replacements: Replacements,
     /// Who stays on the same hardware, by device.
@@ -30,6 +37,8 @@ impl<'a> Stakes<'a> {
         Self {
             disruption: engine::disruption(impact, &reading.snapshot.budgets, basis.now),
             workloads: engine::workloads(impact, reading),
+            jobs: job_fates(impact, reading),
+            recovering: recovering(impact, reading),
             siblings: Sibling::of(impact, basis),
             gaps: unread(impact, reading)
                 .into_iter()

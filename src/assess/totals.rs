@@ -13,6 +13,7 @@ use super::severity::Severity;
 use super::stakes::Stakes;
 use crate::engine::Impact;
 use crate::engine::disruption::Answer;
+use crate::engine::workloads::Recovering;
 use crate::model::Count;
 
 /// Counts over all considered taints together.
@@ -110,11 +111,58 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.of(Subject::Pods, number)
     }
 
-    /// The pods that would be evicted and have that hazard.
+    /// The pods that would be evicted and have that hazard: where something was not read in which it is found, any
+    /// of them may have it.
     #[must_use]
     pub fn with_hazard(&self, hazard: Hazard) -> Count {
         let has = |pod: &&PodAssessment<'_>| pod.has(hazard);
-        self.of_evicted(self.evicted().filter(has).count())
+        let found = self.evicted().filter(has).count();
+        let known = self.of_evicted(found);
+        let mut reads = hazard.reads().iter();
+        if reads.all(|subject| self.of(*subject, found).most().is_some()) {
+            return known;
+        }
+        match self.of_evicted(self.evicted().count()).most() {
+            Some(most) => Count::between(known.least(), most).having_counted(found),
+            None => known.or_more(),
+        }
+    }
+
+    /// The Jobs that fail for good since pods of them would be evicted; one of which that is not known may.
+    #[must_use]
+    pub fn jobs_failed(&self) -> Count {
+        let (mut fails, mut may_fail) = (BTreeSet::new(), BTreeSet::new());
+        for pod in self.evicted().map(|pod| pod.impact.pod) {
+            let (Some(owner), Some(fate)) = (&pod.controller, self.stakes.jobs.get(&pod.uid))
+            else {
+                continue;
+            };
+            if fate.is_for_good() {
+                fails.insert(&owner.uid);
+            } else if !fate.is_known() {
+                may_fail.insert(&owner.uid);
+            }
+        }
+        let unknown = may_fail.difference(&fails).count();
+        self.perhaps_more(fails.len(), unknown)
+    }
+
+    /// The workloads that would lose pods, and have fewer ready ones than they want already.
+    #[must_use]
+    pub fn workloads_recovering(&self) -> Count {
+        let Recovering { workloads, unknown } = self.stakes.recovering;
+        self.perhaps_more(workloads, unknown)
+    }
+
+    /// So many workloads, and perhaps so many of which it is not known.
+    fn perhaps_more(&self, known: usize, unknown: usize) -> Count {
+        let count = self.of(Subject::Workloads, known);
+        match count.most() {
+            Some(most) => {
+                Count::between(count.least(), most.saturating_add(unknown)).having_counted(known)
+            }
+            None => count,
+        }
     }
 
     /// What `number` says about a `subject` of which there is nothing where nothing evicts.

@@ -202,6 +202,7 @@ mod tests {
             Job(Workload {
                 failure: Some(FailurePolicy {
                     backoff_limit: 0,
+                    limit_per_index: None,
                     failed: 1,
                     disruption: DisruptionAction::Count,
                     ended: Some(ended),

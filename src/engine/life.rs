@@ -12,8 +12,8 @@ use super::hindrance::{Hindrance, Publishers, hindrance};
 use super::placement::{kept_back, users_beside};
 use super::{DeviceTaint, Impact, PodImpact, Verdict};
 use crate::model::{
-    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, NodeHealth, NodeName, Pod,
-    Reading, ResourceClaim,
+    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, NodeHealth, NodeName, Pod, Reading,
+    ResourceClaim,
 };
 
 /// What the condition `EvictionInProgress` of a rule is worth.

@@ -64,15 +64,68 @@ pub enum JobFate {
         /// `backoffLimit`.
         limit: i32,
     },
-    /// The Job fails, by a rule of its policy or by one failure too many.
-    Fails,
-    /// The pod's index fails, and the others go on.
+    /// The Job fails.
+    Fails(JobFailure),
+    /// The pod's index fails, the others go on, and the Job fails when they have ended.
     IndexFails,
     /// What the policy says depends on how the containers end, or is a word of a newer API; the
     /// actions that are possible.
     Depends(Vec<String>),
+    /// The Job has ended before, and makes no pods.
+    Ended,
     /// The Job was not read.
     Unknown,
+}
+
+/// Why a Job fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobFailure {
+    /// A rule of its policy says so.
+    Policy,
+    /// It is one failure too many.
+    Backoff {
+        /// With those of this question.
+        failures: i32,
+        /// `backoffLimit`.
+        limit: i32,
+    },
+}
+
+impl JobFate {
+    /// Whether the pod is not made again.
+    #[must_use]
+    pub fn is_for_good(&self) -> bool {
+        match self {
+            Self::Fails(_) | Self::IndexFails => true,
+            Self::StartsAgain
+            | Self::Counts { .. }
+            | Self::Depends(_)
+            | Self::Ended
+            | Self::Unknown => false,
+        }
+    }
+
+    /// Whether it is known.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        match self {
+            Self::Depends(_) | Self::Unknown => false,
+            Self::StartsAgain
+            | Self::Counts { .. }
+            | Self::Fails(_)
+            | Self::IndexFails
+            | Self::Ended => true,
+        }
+    }
+}
+
+/// How many workloads lose pods that have not recovered from something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovering {
+    /// Those that have fewer ready pods than they want.
+    pub workloads: usize,
+    /// Those of which that is not known.
+    pub unknown: usize,
 }
 
 /// Follows owners up, of one snapshot.
@@ -144,6 +197,29 @@ impl<'a> Owners<'a> {
                 }
             }
         }
+    }
+
+    /// The workloads above a pod that were read, the nearest first.
+    fn above(&self, pod: &'a Pod) -> Vec<&'a Workload> {
+        let mut above: Vec<&'a Workload> = Vec::new();
+        let mut owner = pod.controller.as_ref();
+        while let Some((_, workload)) = owner.and_then(|owner| self.by_uid.get(&owner.uid)) {
+            if above.iter().any(|known| known.uid == workload.uid) {
+                break;
+            }
+            above.push(workload);
+            owner = workload.controller.as_ref();
+        }
+        above
+    }
+
+    /// Whether what made the pod is certainly not there.
+    fn is_gone(&self, pod: &Pod) -> bool {
+        pod.controller.as_ref().is_some_and(|owner| {
+            let kind = owner.workload_kind();
+            kind.is_some_and(|kind| self.reading.known.contains(&kind))
+                && !self.by_uid.contains_key(&owner.uid)
+        })
     }
 
     /// The LeaderWorkerSet that the pod says it is of.
@@ -278,6 +354,33 @@ impl WorkloadImpact<'_> {
             Some(_) => self.left().map(|left| left <= 0),
             None => None,
         }
+    }
+}
+
+/// The workloads that lose pods and have fewer ready pods than they want before that: of each pod the topmost
+/// owner counts that says how many it wants and has.
+#[must_use]
+pub fn recovering(impact: &Impact<'_>, reading: &Reading) -> Recovering {
+    let owners = Owners::new(reading);
+    let mut states: BTreeMap<&Uid, Option<bool>> = BTreeMap::new();
+    for pod in evicted(impact).filter(|pod| !owners.is_gone(pod)) {
+        let Some(owner) = &pod.controller else {
+            continue;
+        };
+        let above = owners.above(pod);
+        let mut telling = above
+            .iter()
+            .rev()
+            .filter_map(|above| Some((&above.uid, above.has_recovered()?)));
+        match telling.next() {
+            Some((uid, recovered)) => states.insert(uid, Some(recovered)),
+            None => states.insert(&owner.uid, None),
+        };
+    }
+    let count = |wanted| states.values().filter(|state| **state == wanted).count();
+    Recovering {
+        workloads: count(Some(false)),
+        unknown: count(None),
     }
 }
 
@@ -420,7 +523,9 @@ impl Gang {
 pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, JobFate> {
     let of_job = |pod: &&Pod| {
         let controller = pod.controller.as_ref();
-        controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
+        // One that has ended was counted when it did.
+        !pod.phase.is_terminal()
+            && controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
     };
     let jobs = reading.snapshot.jobs.iter().map(|job| (&job.uid, job));
     let jobs: BTreeMap<&Uid, &Workload> = jobs.map(|(uid, job)| (uid, &**job)).collect();
@@ -436,33 +541,52 @@ pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a 
         let owner = &pod.controller.as_ref()?.uid;
         let failure = jobs.get(owner).and_then(|job| job.failure.as_ref());
         let lost = lost.get(owner).copied().unwrap_or_default();
-        let fate = failure.map_or(JobFate::Unknown, |failure| failure.fate(lost));
+        let fate = failure.map_or(JobFate::Unknown, |failure| failure.fate(pod, lost));
         Some((&pod.uid, fate))
     };
     evicted(impact).filter(of_job).filter_map(fate).collect()
 }
 
 impl FailurePolicy {
-    /// What becomes of each of so many pods that are lost.
-    fn fate(&self, lost: i32) -> JobFate {
+    /// What becomes of a pod, one of so many that are lost.
+    fn fate(&self, pod: &Pod, lost: i32) -> JobFate {
+        if self.ended.is_some() {
+            return JobFate::Ended;
+        }
         match &self.disruption {
             DisruptionAction::Ignore => JobFate::StartsAgain,
-            DisruptionAction::FailJob => JobFate::Fails,
+            DisruptionAction::FailJob => JobFate::Fails(JobFailure::Policy),
             DisruptionAction::FailIndex => JobFate::IndexFails,
             DisruptionAction::Depends(actions) => JobFate::Depends(actions.clone()),
             DisruptionAction::Unknown(action) => JobFate::Depends(vec![action.clone()]),
             DisruptionAction::Count => {
                 let failures = self.failed.saturating_add(lost);
-                if failures > self.backoff_limit {
-                    JobFate::Fails
+                let limit = self.backoff_limit;
+                if failures > limit {
+                    JobFate::Fails(JobFailure::Backoff { failures, limit })
                 } else {
-                    JobFate::Counts {
-                        failures,
-                        limit: self.backoff_limit,
-                    }
+                    self.fate_of_index(pod)
+                        .unwrap_or(JobFate::Counts { failures, limit })
                 }
             }
         }
+    }
+}
+
+impl FailurePolicy {
+    /// What becomes of the pod's index, where failures are counted so.
+    ///
+    /// Upstream: `isIndexFailed` and `getIndexFailureCount` in `pkg/controller/job/indexed_job_utils.go`.
+    fn fate_of_index(&self, pod: &Pod) -> Option<JobFate> {
+        let limit = self.limit_per_index?;
+        let before = pod.annotation(Pod::INDEX_FAILURES);
+        let before: i32 = before.and_then(|text| text.parse().ok()).unwrap_or(0);
+        let failures = before.saturating_add(1);
+        Some(if failures > limit {
+            JobFate::IndexFails
+        } else {
+            JobFate::Counts { failures, limit }
+        })
     }
 }
 
@@ -724,9 +848,20 @@ mod tests {
         for (disruption, failed, expected) in [
             (DisruptionAction::Count, 0, counts(1)),
             (DisruptionAction::Count, 1, counts(2)),
-            (DisruptionAction::Count, 2, JobFate::Fails),
+            (
+                DisruptionAction::Count,
+                2,
+                JobFate::Fails(JobFailure::Backoff {
+                    failures: 3,
+                    limit: 2,
+                }),
+            ),
             (DisruptionAction::Ignore, 2, JobFate::StartsAgain),
-            (DisruptionAction::FailJob, 0, JobFate::Fails),
+            (
+                DisruptionAction::FailJob,
+                0,
+                JobFate::Fails(JobFailure::Policy),
+            ),
             (DisruptionAction::FailIndex, 0, JobFate::IndexFails),
             (
                 DisruptionAction::Unknown("Wait".to_owned()),
@@ -735,10 +870,9 @@ mod tests {
             ),
         ] {
             let failure = Some(FailurePolicy {
-                backoff_limit: 2,
                 failed,
                 disruption,
-                ended: None,
+                ..testing::failure_policy(2)
             });
             reading.snapshot.jobs = vec![Job(Workload {
                 failure,
@@ -748,5 +882,107 @@ mod tests {
         }
         let other = [testing::pod("team-a", "train-0")];
         assert!(job_fates(&impact(&other), &reading).is_empty());
+    }
+
+    fn of_job(name: &str, change: impl FnOnce(&mut Pod)) -> Pod {
+        let mut pod = testing::pod("team-a", name);
+        pod.controller = Some(Controller {
+            api_version: "batch/v1".into(),
+            ..testing::controller("Job", "sweep")
+        });
+        change(&mut pod);
+        pod
+    }
+
+    fn job(failure: FailurePolicy) -> Job {
+        Job(Workload {
+            failure: Some(failure),
+            ..workload("sweep", 1)
+        })
+    }
+
+    #[test]
+    fn what_has_ended_is_no_failure_of_its_job_any_more_and_a_job_that_has_ended_makes_nothing() {
+        let pods = [
+            of_job("sweep-0", |_| {}),
+            of_job("sweep-1", |pod| pod.phase = crate::model::Phase::Failed),
+        ];
+        let lost = impact(&pods);
+        let mut reading = testing::reading();
+        reading.snapshot.jobs = vec![job(testing::failure_policy(1))];
+        let fates = job_fates(&lost, &reading);
+        let counts = JobFate::Counts {
+            failures: 1,
+            limit: 1,
+        };
+        assert_eq!(fates.get(&pods[0].uid), Some(&counts));
+        assert_eq!(fates.get(&pods[1].uid), None);
+        reading.snapshot.jobs = vec![job(FailurePolicy {
+            ended: Some(crate::model::JobEnd::Complete),
+            ..testing::failure_policy(0)
+        })];
+        let fates = job_fates(&lost, &reading);
+        assert_eq!(fates.get(&pods[0].uid), Some(&JobFate::Ended));
+    }
+
+    #[test]
+    fn a_job_that_counts_failures_by_index_gives_up_the_index_that_has_too_many() {
+        let noted = |count: &'static str| {
+            of_job("sweep-0", move |pod| {
+                pod.annotations = vec![(Pod::INDEX_FAILURES.into(), count.into())];
+            })
+        };
+        let mut reading = testing::reading();
+        reading.snapshot.jobs = vec![job(FailurePolicy {
+            limit_per_index: Some(1),
+            ..testing::failure_policy(i32::MAX)
+        })];
+        for (pod, fate) in [
+            (
+                of_job("sweep-0", |_| {}),
+                JobFate::Counts {
+                    failures: 1,
+                    limit: 1,
+                },
+            ),
+            (noted("1"), JobFate::IndexFails),
+        ] {
+            let pods = [pod];
+            let lost = impact(&pods);
+            assert_eq!(job_fates(&lost, &reading).get(&pods[0].uid), Some(&fate));
+        }
+    }
+
+    #[test]
+    fn a_workload_recovers_while_fewer_of_its_pods_are_ready_than_it_wants() {
+        let pods = [
+            testing::pod("team-a", "train-0"),
+            testing::pod("team-a", "train-1"),
+        ];
+        let lost = impact(&pods);
+        let mut reading = testing::reading();
+        let recovering = |reading: &Reading| {
+            let found = recovering(&lost, reading);
+            (found.workloads, found.unknown)
+        };
+        let wants = |ready: i32| Workload {
+            replicas: Some(3),
+            ..workload("train-6d", ready)
+        };
+        for (ready, expected) in [(2, (1, 0)), (3, (0, 0))] {
+            reading.snapshot.replica_sets = vec![ReplicaSet(wants(ready))];
+            assert_eq!(recovering(&reading), expected);
+        }
+        // What is above it and says how many it wants is right.
+        reading.snapshot.replica_sets = vec![ReplicaSet(below(wants(3), "Deployment", "train"))];
+        reading.snapshot.deployments = vec![Deployment(Workload {
+            replicas: Some(9),
+            ..workload("train", 3)
+        })];
+        assert_eq!(recovering(&reading), (1, 0));
+        reading.snapshot.replica_sets.clear();
+        assert_eq!(recovering(&reading), (0, 0), "it is gone");
+        reading.known.remove(&Kind::ReplicaSet);
+        assert_eq!(recovering(&reading), (0, 1), "not known");
     }
 }

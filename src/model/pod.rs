@@ -52,14 +52,19 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// The annotations that say something about whether it may be evicted; others are not kept.
-    pub const ANNOTATIONS: [&str; 4] = [
+    /// The annotations that say something about its eviction; others are not kept.
+    pub const ANNOTATIONS: [&str; 5] = [
+        Self::INDEX_FAILURES,
         "cluster-autoscaler.kubernetes.io/safe-to-evict",
         "descheduler.alpha.kubernetes.io/prefer-no-eviction",
         "karpenter.sh/do-not-disrupt",
         "scheduler.alpha.kubernetes.io/critical-pod",
     ];
 
+    /// The annotation in which a Job notes how often the pod's index has failed before.
+    ///
+    /// Upstream: `JobIndexFailureCountAnnotation` in `k8s.io/api/batch/v1`.
+    pub const INDEX_FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
     /// The label with the LeaderWorkerSet that a pod is of.
     ///
     /// Upstream: `SetNameLabelKey` in `api/leaderworkerset/v1/leaderworkerset_types.go` of kubernetes-sigs/lws.

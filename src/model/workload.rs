@@ -28,11 +28,25 @@ pub struct Workload {
     pub failure: Option<FailurePolicy>,
 }
 
+impl Workload {
+    /// Whether as many of its pods are ready as it wants, or it wants none any more; absent where it does not say.
+    #[must_use]
+    pub fn has_recovered(&self) -> Option<bool> {
+        let ended = self.failure.as_ref().and_then(|job| job.ended.as_ref());
+        if ended.is_some() {
+            return Some(true);
+        }
+        Some(self.ready? >= self.replicas?)
+    }
+}
+
 /// What a Job does about pods that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailurePolicy {
     /// How many failures it puts up with.
     pub backoff_limit: i32,
+    /// How many failures it puts up with of each index, for a Job that counts them so.
+    pub limit_per_index: Option<i32>,
     /// How many there were.
     pub failed: i32,
     /// What it does about a pod with condition DisruptionTarget.

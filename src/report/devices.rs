@@ -130,10 +130,7 @@ impl DeviceReport {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
             metadata: Metadata::new(basis),
-            devices: devices
-                .iter()
-                .map(|device| with_parts(device))
-                .collect(),
+            devices: devices.iter().map(|device| with_parts(device)).collect(),
             summary,
             nodes,
             warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),

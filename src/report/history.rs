@@ -533,6 +533,7 @@ mod tests {
             min_members: None,
             failure: ended.map(|ended| FailurePolicy {
                 backoff_limit: 0,
+                limit_per_index: None,
                 failed: 1,
                 disruption: DisruptionAction::Count,
                 ended: Some(ended),

@@ -372,8 +372,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::engine::settle::{Goal, Step};
     use crate::engine::life::ReleaseNode;
+    use crate::engine::settle::{Goal, Step};
     use crate::report::testing;
 
     fn seen(pulled: Option<Timestamp>, confirmed: bool) -> BrakeSeen {

@@ -13,9 +13,10 @@ use crate::engine::{
 };
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
-    Deletion, Device, DeviceId, DeviceSelector, Effect, Kind, Minor, NamespacedName, Node,
-    NodeCondition, ObjectName, Phase, Pool, QosClass, Reading, ReplicaSet, ResourceClaim,
-    ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
+    Deletion, Device, DeviceId, DeviceSelector, DisruptionAction, Effect, FailurePolicy, Kind,
+    Minor, NamespacedName, Node, NodeCondition, ObjectName, Phase, Pool, QosClass, Reading,
+    ReplicaSet, ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint,
+    Workload,
 };
 use crate::report::ImpactReport;
 
@@ -127,6 +128,17 @@ pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
     PodImpact {
         causes: vec![cause(Origin::Considered(0), seconds)],
         ..with_verdict(pod, Verdict::Evicted { at: after(seconds) })
+    }
+}
+
+/// What a Job does that puts up with so many failures, and has had none.
+pub fn failure_policy(limit: i32) -> FailurePolicy {
+    FailurePolicy {
+        backoff_limit: limit,
+        limit_per_index: None,
+        failed: 0,
+        disruption: DisruptionAction::Count,
+        ended: None,
     }
 }
 

@@ -48,7 +48,10 @@ pub(super) struct Spec {
     replicas: Option<i32>,
     // Of a Job.
     parallelism: Option<i32>,
+    completions: Option<i32>,
+    suspend: Option<bool>,
     backoff_limit: Option<i32>,
+    backoff_limit_per_index: Option<i32>,
     pod_failure_policy: Option<PodFailurePolicy>,
     // Of a LeaderWorkerSet.
     leader_worker_template: Option<LeaderWorkerTemplate>,
@@ -102,6 +105,8 @@ pub(super) struct Status {
     number_ready: Option<i32>,
     // Of a Job.
     ready: Option<i32>,
+    active: Option<i32>,
+    succeeded: Option<i32>,
     failed: Option<i32>,
     conditions: Option<Vec<StatusCondition>>,
 }
@@ -158,15 +163,36 @@ fn daemon(_: &Spec, status: &Status, workload: &mut model::Workload) {
 }
 
 fn job(spec: &Spec, status: &Status, workload: &mut model::Workload) {
-    workload.replicas = Some(spec.parallelism.unwrap_or(ONE));
+    workload.replicas = Some(active_wanted(spec, status));
     // Since 1.24; a Job that has none ready may leave it out.
     workload.ready = Some(status.ready.unwrap_or_default());
+    // As the server fills it in.
+    let default_limit = match spec.backoff_limit_per_index {
+        Some(_) => i32::MAX,
+        None => DEFAULT_BACKOFF_LIMIT,
+    };
     workload.failure = Some(FailurePolicy {
-        backoff_limit: spec.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT),
+        backoff_limit: spec.backoff_limit.unwrap_or(default_limit),
+        limit_per_index: spec.backoff_limit_per_index,
         failed: status.failed.unwrap_or_default(),
         disruption: disruption(spec.pod_failure_policy.as_ref()),
         ended: ended(status.conditions.as_deref().unwrap_or_default()),
     });
+}
+
+/// How many pods a Job wants at work: no more than have to succeed still, and none while it is suspended.
+///
+/// Upstream: `manageJob` in `pkg/controller/job/job_controller.go`.
+fn active_wanted(spec: &Spec, status: &Status) -> i32 {
+    let parallelism = spec.parallelism.unwrap_or(ONE);
+    let succeeded = status.succeeded.unwrap_or_default();
+    match spec.completions {
+        _ if spec.suspend == Some(true) => 0,
+        Some(completions) => completions.saturating_sub(succeeded).clamp(0, parallelism),
+        // Once one of them has succeeded, no new ones are made.
+        None if succeeded > 0 => status.active.unwrap_or_default(),
+        None => parallelism,
+    }
 }
 
 /// How a Job ended, by its conditions.
@@ -184,10 +210,11 @@ fn ended(conditions: &[StatusCondition]) -> Option<JobEnd> {
 }
 
 /// Its groups have one leader and as many workers as make up their size.
-fn leader_workers(spec: &Spec, _: &Status, workload: &mut model::Workload) {
+fn leader_workers(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     let template = spec.leader_worker_template.as_ref();
     let size = template.and_then(|template| template.size).unwrap_or(ONE);
     workload.replicas = spec.replicas.unwrap_or(ONE).checked_mul(size);
+    workload.ready = status.ready_replicas.unwrap_or_default().checked_mul(size);
     workload.min_members = Some(size);
 }
 
@@ -353,6 +380,32 @@ mod tests {
     }
 
     #[test]
+    fn a_job_wants_no_more_pods_than_have_to_succeed_still() {
+        for (spec, status, wants) in [
+            (json!({"parallelism": 3}), json!({}), 3),
+            (
+                json!({"parallelism": 3, "completions": 4}),
+                json!({"succeeded": 2}),
+                2,
+            ),
+            (
+                json!({"parallelism": 3, "completions": 9}),
+                json!({"succeeded": 2}),
+                3,
+            ),
+            (
+                json!({"parallelism": 3}),
+                json!({"succeeded": 1, "active": 2}),
+                2,
+            ),
+            (json!({"parallelism": 3, "suspend": true}), json!({}), 0),
+        ] {
+            let job = read(&object(Kind::Job, &spec, &status));
+            assert_eq!(job.jobs[0].replicas, Some(wants), "{spec} {status}");
+        }
+    }
+
+    #[test]
     fn metadata_alone_say_nothing_of_numbers() {
         let mut set = object(Kind::ReplicaSet, &json!(null), &json!(null));
         let fields = set.as_object_mut().expect("an object");
@@ -406,5 +459,10 @@ mod tests {
             assert_eq!((failure.backoff_limit, failure.failed), (6, 1));
             assert_eq!(failure.disruption, expected, "{rules}");
         }
+        let indexed = json!({"completions": 2, "backoffLimitPerIndex": 1});
+        let indexed = &read(&object(Kind::Job, &indexed, &json!({}))).jobs[0];
+        let failure = indexed.failure.as_ref().expect("a Job");
+        assert_eq!(failure.limit_per_index, Some(1));
+        assert_eq!(failure.backoff_limit, i32::MAX, "the server says so");
     }
 }

@@ -102,8 +102,10 @@ fn unknown_without(signal: Signal, knowledge: &Knowledge<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Basis, Stakes};
-    use crate::model::{Gap, Kind};
+    use crate::assess::{Basis, Hazard, Stakes};
+    use crate::model::{
+        Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, ReplicaSet, Workload,
+    };
     use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
 
@@ -212,7 +214,10 @@ mod tests {
 
     #[test]
     fn a_signal_that_nobody_has_counted_trips() {
-        for signal in Signal::ALL {
+        // These count what is at stake themselves.
+        let by_itself = [Signal::JobsFailed, Signal::WorkloadsRecovering];
+        let signals = Signal::ALL.into_iter();
+        for signal in signals.filter(|signal| !by_itself.contains(signal)) {
             let guard = format!("{signal}>1000000");
             let found = outcome(&guard, &Totals::default(), &Wholes::default());
             assert!(found.tripped && found.value.is_unknown(), "{guard}");
@@ -224,6 +229,7 @@ mod tests {
         let no_pods = [missing(Kind::Pod)];
         let no_slices = [missing(Kind::ResourceSlice)];
         let no_rules = [missing(Kind::DeviceTaintRule)];
+        let no_sets = [missing(Kind::ReplicaSet)];
         let unevaluable = [Gap {
             what: "devices of the considered taint".to_owned(),
             ..missing(Kind::Pod)
@@ -290,6 +296,31 @@ mod tests {
                 true,
                 "the value is not known, it is 0 to 1 (missing: devices of the considered taint)",
             ),
+            (
+                &no_sets,
+                "pods.unmanaged>1",
+                true,
+                "the value is not known, it is 1 to 3 (missing: replicasets)",
+            ),
+            (
+                &no_sets,
+                "pods.unmanaged>3",
+                false,
+                "the value is not known, it is 1 to 3 (missing: replicasets)",
+            ),
+            (&no_sets, "pods.critical>0", false, "the value is 0"),
+            (
+                &no_sets,
+                "jobs.failed>0",
+                true,
+                "the value is not known (missing: replicasets)",
+            ),
+            (
+                &no_sets,
+                "workloads.recovering>0",
+                true,
+                "the value is not known (missing: replicasets)",
+            ),
             (&no_pods, "devices.selected>1", false, "the value is 1"),
             (&no_pods, "devices.selected>0", true, "the value is 1"),
             (&no_slices, "pods.evicted>3", false, "the value is 3"),
@@ -327,6 +358,90 @@ mod tests {
             let result = result_of(guard, gaps);
             assert_eq!(result.tripped, tripped, "{guard} without {}", gaps[0].what);
             assert_eq!(result.value_in_words(), said, "{guard}");
+        }
+    }
+
+    #[test]
+    fn a_job_counts_once_and_one_of_which_it_is_not_known_may_fail() {
+        let mut example = Example::new();
+        let of_job = |name: &str| Controller {
+            api_version: "batch/v1".into(),
+            ..testing::controller("Job", name)
+        };
+        let job = |name: &str, failure| {
+            Job(Workload {
+                failure: Some(failure),
+                ..testing::workload(name, 1)
+            })
+        };
+        example.pods[0].controller = Some(of_job("other"));
+        example.pods[1].controller = Some(of_job("sweep"));
+        example.pods[2].controller = Some(of_job("sweep"));
+        let sweep = || job("sweep", testing::failure_policy(0));
+        for (other, guard, tripped, said) in [
+            (
+                DisruptionAction::Ignore,
+                "jobs.failed>0",
+                true,
+                "the value is 1",
+            ),
+            (
+                DisruptionAction::Ignore,
+                "jobs.failed>1",
+                false,
+                "the value is 1",
+            ),
+            (
+                DisruptionAction::Depends(vec!["FailJob".to_owned()]),
+                "jobs.failed>1",
+                true,
+                "the value is not known, it is 1 to 2 (missing: what Jobs do about lost pods)",
+            ),
+        ] {
+            let other = FailurePolicy {
+                disruption: other,
+                ..testing::failure_policy(0)
+            };
+            example.reading.snapshot.jobs = vec![sweep(), job("other", other)];
+            let guards = [guard.parse().unwrap()];
+            let limits = Limits {
+                guards: &guards,
+                ..Limits::default()
+            };
+            let result = example.report_within(&limits).assessment.guards.remove(0);
+            assert_eq!(result.tripped, tripped, "{guard}");
+            assert_eq!(result.value_in_words(), said, "{guard}");
+        }
+    }
+
+    #[test]
+    fn a_guard_stops_while_workloads_recover() {
+        let mut example = Example::new();
+        let mut set = testing::workload("train-6d", 5);
+        for (wanted, tripped) in [(6, true), (5, false)] {
+            set.replicas = Some(wanted);
+            example.reading.snapshot.replica_sets = vec![ReplicaSet(set.clone())];
+            let guards = ["workloads.recovering>0".parse().unwrap()];
+            let limits = Limits {
+                guards: &guards,
+                ..Limits::default()
+            };
+            let report = example.report_within(&limits);
+            assert_eq!(report.assessment.guards[0].tripped, tripped, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_signal_that_counts_pods_with_a_hazard_reads_what_the_hazard_reads() {
+        for (signal, hazard) in [
+            (Signal::PodsUnmanaged, Hazard::Unmanaged),
+            (Signal::PodsCritical, Hazard::Critical),
+        ] {
+            let mut reads = hazard.reads().iter();
+            assert!(
+                reads.all(|subject| signal.reads().contains(subject)),
+                "{signal}"
+            );
         }
     }
 

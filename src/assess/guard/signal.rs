@@ -104,10 +104,19 @@ signals! {
     PodsUnmanaged {
         name: "pods.unmanaged",
         whole: Some(Whole::Pods),
-        reads: [Pods],
+        reads: [Pods, Workloads],
         unsaid: "some of it",
         meaning: "evicted pods that nothing creates again; % of the same pods",
         count: |_, totals| totals.pods_unmanaged,
+    }
+    /// Jobs that fail for good since pods of them would be evicted.
+    JobsFailed {
+        name: "jobs.failed",
+        whole: None,
+        reads: [Workloads],
+        unsaid: "what Jobs do about lost pods",
+        meaning: "Jobs that fail for good since pods of them are evicted",
+        count: |tally, _| tally.jobs_failed(),
     }
     /// Pods that would be evicted, and whose eviction breaks something for others.
     PodsSeverityDanger {
@@ -135,6 +144,15 @@ signals! {
         unsaid: "replicas of workloads",
         meaning: "workloads of which no ready pod would be left",
         count: |_, totals| totals.workloads_down,
+    }
+    /// Workloads that would lose pods while they recover.
+    WorkloadsRecovering {
+        name: "workloads.recovering",
+        whole: None,
+        reads: [Workloads],
+        unsaid: "replicas of workloads",
+        meaning: "workloads that lose pods and have fewer ready pods than they want already",
+        count: |tally, _| tally.workloads_recovering(),
     }
     /// Namespaces of the pods that would be evicted.
     NamespacesAffected {

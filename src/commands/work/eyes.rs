@@ -276,7 +276,11 @@ impl Eyes {
                 };
                 self.watched = watching(&self.live, &semantics, reading);
             }
-            Step::Met | Step::TimedOut | Step::ComesBack | Step::NotSeenReleased | Step::Never(_) => {}
+            Step::Met
+            | Step::TimedOut
+            | Step::ComesBack
+            | Step::NotSeenReleased
+            | Step::Never(_) => {}
         }
         self.pods = Some(look);
         Ok(glance)

@@ -115,7 +115,10 @@ pub fn users_beside(
         };
         let counter = (part.driver.as_str(), part.pool.as_str(), *set, *name);
         for whole in by_counter.get(&counter).into_iter().flatten() {
-            if taken.get(*whole).is_some_and(|all| is_part(taken_by_part, all)) {
+            if taken
+                .get(*whole)
+                .is_some_and(|all| is_part(taken_by_part, all))
+            {
                 let pods = users.entry((*whole).clone()).or_default();
                 pods.extend(claims.iter().flat_map(|claim| reserved_for(claim)));
             }
@@ -138,7 +141,8 @@ fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<Dev
         let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
         let counters = consumes.flat_map(|taken| {
             let counters = taken.counters.iter();
-            let counters = counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
+            let counters =
+                counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
             // An amount that cannot be read may be some.
             counters.filter(|(_, amount)| *amount != Some(0))
         });

@@ -73,12 +73,9 @@ fn after(looks: &[Look]) -> (Step, Vec<String>) {
     let mut last = (Step::Met, Vec::new());
     for (second, look) in (0..).zip(looks) {
         let world = world_of(*look);
-        let impact = world.preview(&[considered(GPU_0, TAINT)]);
-        let left = remaining(
-            &impact,
-            &around(&world.snapshot, &BTreeMap::new()),
-            at(NOW),
-        );
+        let taints = [considered(GPU_0, TAINT)];
+        let impact = world.preview(&taints);
+        let left = remaining(&impact, &around(&world.snapshot, &BTreeMap::new()), at(NOW));
         let facts = Facts {
             rules: &rules,
             left: &left,
