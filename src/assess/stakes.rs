@@ -6,7 +6,8 @@ use super::basis::Basis;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use crate::engine::disruption::Disruption;
-use crate::engine::workloads::{JobFate, Recovering, job_fates, recovering};
+use crate::engine::job_fate::{JobFate, job_fates};
+use crate::engine::workloads::{Recovering, recovering};
 use crate::engine::{self, Impact, Workloads};
 use crate::model::{Gap, Kind, Reading, Uid};
 

@@ -49,6 +49,7 @@ pub mod holders;
 pub mod holding;
 pub mod impact;
 pub mod inventory;
+pub mod job_fate;
 pub mod kubelet_node;
 pub mod life;
 mod objection;

@@ -6,6 +6,7 @@
 
 mod budgets;
 mod case;
+mod jobs;
 mod pending;
 mod scheduled;
 mod verdicts;
