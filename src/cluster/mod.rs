@@ -56,8 +56,8 @@ pub use purpose::Purpose;
 pub use read::{
     PodsFound, PodsMeant, Saved, SavedList, Told, eviction_events, find_pods, node_health,
     read_attributes, read_devices, read_devices_with_objects, read_everything, read_for_preview,
-    read_names, read_optional, read_places, read_pods, read_pods_and_stakes, read_remembered,
-    rule_events, slices_of_nodes,
+    read_names, read_nodes, read_optional, read_places, read_pods, read_pods_and_stakes,
+    read_remembered, rule_events, slices_of_nodes,
 };
 pub use role::{Role, cluster_role_for};
 pub use rules::{Rules, StoredRule};

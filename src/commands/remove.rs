@@ -1,5 +1,6 @@
 //! `remove`: take rules away.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::context::Context;
@@ -17,7 +18,7 @@ use super::work::look::Look;
 use super::work::rules_on::meant_on;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::user_name;
+use crate::cluster::{read_nodes, user_name};
 use crate::decide::broad::{Agreed, set_back};
 use crate::decide::chooser::Absence;
 use crate::decide::identity::Noted;
@@ -30,7 +31,7 @@ use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::parse_batch;
 use crate::render::Format;
@@ -271,10 +272,7 @@ impl RemoveArgs {
             return Ok(());
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
-        let scene = match Scene::of(live.clone(), self.version.version()).await {
-            Ok(scene) => scene.with_places().await,
-            Err(failure) => Err(failure),
-        };
+        let scene = Scene::of(live.clone(), self.version.version()).await;
         changer.plan(found.iter().map(|rule| rule.name.to_string()));
         let mut gone = Vec::new();
         for rule in found {
@@ -287,7 +285,7 @@ impl RemoveArgs {
             }
         }
         if !gone.is_empty() {
-            tell_released(&gone, scene, changer);
+            tell_released(&gone, scene, changer).await;
         }
         if self.wait && self.change.change().dry_run.is_real() {
             self.wait(found, &live, changer).await?;
@@ -331,7 +329,7 @@ impl RemoveArgs {
 }
 
 /// Says what the rules set free, and what still keeps their devices from being allocated.
-fn tell_released(
+async fn tell_released(
     removed: &[DeviceTaintRule],
     scene: Result<Scene, Failure>,
     changer: &mut Changer<'_>,
@@ -350,7 +348,12 @@ fn tell_released(
         .map(|rule| ConsideredTaint::of_rule(rule, scene.look.now))
         .collect();
     let impact = scene.look.impact(&considered);
-    for line in release_lines(&release(&impact, &scene.look.reading)) {
+    let nodes = impact.devices.iter().filter_map(|device| device.node);
+    let nodes: BTreeSet<NodeName> = nodes.cloned().collect();
+    let Live { client, served } = &scene.live;
+    let nodes = read_nodes(client, served, &nodes).await;
+    let nodes = nodes.as_deref().ok();
+    for line in release_lines(&release(&impact, scene.look.snapshot(), nodes)) {
         changer.note(line);
     }
 }

@@ -12,8 +12,8 @@ use super::hindrance::{Hindrance, Publishers, hindrance};
 use super::placement::{kept_back, users_beside};
 use super::{DeviceTaint, Impact, PodImpact, Verdict};
 use crate::model::{
-    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, NodeHealth, NodeName, Pod, Reading,
-    ResourceClaim,
+    DeviceId, DeviceTaintRule, Effect, NamespacedName, Node, NodeHealth, NodeName, Pod,
+    ResourceClaim, Snapshot,
 };
 
 /// What the condition `EvictionInProgress` of a rule is worth.
@@ -230,12 +230,16 @@ pub enum Placing {
 }
 
 /// What becomes of the published devices of `impact` when its considered taints, which block
-/// allocation, are gone.
+/// allocation, are gone; `nodes` are theirs, where they could be read.
 #[must_use]
-pub fn release<'a>(impact: &Impact<'a>, reading: &Reading) -> Vec<Release<'a>> {
+pub fn release<'a>(
+    impact: &Impact<'a>,
+    snapshot: &Snapshot,
+    nodes: Option<&[Node]>,
+) -> Vec<Release<'a>> {
     let devices = impact.devices.iter().map(|device| &device.id).collect();
-    let beside = users_beside(&reading.snapshot, &devices);
-    let kept_back = kept_back(&reading.snapshot);
+    let beside = users_beside(snapshot, &devices);
+    let kept_back = kept_back(snapshot);
     let published = impact.devices.iter().filter(|device| device.published);
     published
         .map(|device| {
@@ -253,23 +257,24 @@ pub fn release<'a>(impact: &Impact<'a>, reading: &Reading) -> Vec<Release<'a>> {
                 is_kept_back: kept_back.contains(&device.id),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
-                    placing: placing(node, reading),
+                    placing: placing(node, nodes),
                 }),
             }
         })
         .collect()
 }
 
-fn placing(name: &NodeName, reading: &Reading) -> Placing {
-    let mut nodes = reading.snapshot.nodes.iter();
-    match nodes.find(|node| node.name == *name) {
+fn placing(name: &NodeName, nodes: Option<&[Node]>) -> Placing {
+    let Some(nodes) = nodes else {
+        return Placing::Unknown;
+    };
+    match nodes.iter().find(|node| node.name == *name) {
         Some(node) if node.unschedulable => Placing::Cordoned,
         Some(node) => match node.health() {
             NodeHealth::Ready => Placing::Open,
             NodeHealth::NotReady | NodeHealth::Gone => Placing::NotReady,
         },
-        None if reading.known.contains(&Kind::Node) => Placing::Gone,
-        None => Placing::Unknown,
+        None => Placing::Gone,
     }
 }
 

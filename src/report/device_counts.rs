@@ -37,6 +37,7 @@ pub struct DeviceCounts {
 struct Known {
     devices: Count,
     allocated: Count,
+    in_parts: Count,
     tainted: Count,
 }
 
@@ -70,16 +71,18 @@ impl DeviceCounts {
         let known = Known {
             devices: knowledge.count(Subject::Inventory, devices.len()),
             allocated: knowledge.count(Subject::Holders, allocated),
+            in_parts: knowledge.count(Subject::Holders, in_parts.count()),
             tainted: knowledge.count(Subject::Taints, tainted),
         };
         Self {
             devices: known.devices.counted(),
             allocated: known.allocated.counted(),
-            in_use_through_parts: in_parts.count(),
+            in_use_through_parts: known.in_parts.counted(),
             tainted: known.tainted.counted(),
             bounds: Bounds::of(&[
                 ("devices", known.devices),
                 ("allocated", known.allocated),
+                ("inUseThroughParts", known.in_parts),
                 ("tainted", known.tainted),
             ]),
             known,
@@ -92,6 +95,7 @@ impl DeviceCounts {
             devices,
             allocated,
             tainted,
+            ..
         } = self.known;
         [devices, allocated, tainted]
     }
@@ -101,6 +105,7 @@ impl DeviceCounts {
         let Known {
             devices,
             allocated,
+            in_parts,
             tainted,
         } = self.known;
         let words = |count: Count| match count.exact() {
@@ -112,9 +117,10 @@ impl DeviceCounts {
             Some(number) => counted(number, "device"),
             None => format!("at least {}", counted(devices.least(), "device")),
         };
-        let in_parts = match self.in_use_through_parts {
+        // What is not known is said of those that are allocated.
+        let in_parts = match in_parts.counted() {
             0 => String::new(),
-            some => format!(", {some} in use through partitions"),
+            _ => format!(", {} in use through partitions", words(in_parts)),
         };
         format!(
             "{devices}, {} allocated{in_parts}, {} tainted",

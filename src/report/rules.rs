@@ -311,6 +311,8 @@ struct RuleCounts {
     pods_terminating: Option<usize>,
     /// Pods that use its devices and are not evicted by it; null where pods are not known.
     pods_staying: Option<usize>,
+    /// Pods that use the hardware of its devices through partitions of them; null where pods are not known.
+    pods_on_partitions: Option<usize>,
     /// What the controller says of its evictions.
     evicting: EvictingCode,
     /// What is known of the counts that are null.
@@ -354,6 +356,7 @@ impl RuleCounts {
             pods,
             pods_terminating: pods.map(|_| row.terminating),
             pods_staying: pods.map(|_| row.staying),
+            pods_on_partitions: pods.map(|_| row.beside),
             evicting: row.evicting.into(),
             bounds: Bounds::of(&[("devices", row.devices), ("pods", row.pods)]),
         }
@@ -705,6 +708,7 @@ mod tests {
             pods,
             terminating: 1,
             staying: 0,
+            beside: 0,
             evicting,
         };
         let of = |row| {

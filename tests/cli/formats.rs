@@ -522,6 +522,7 @@ fn devices_as_json() {
       "summary": {
         "devices": 2,
         "allocated": 1,
+        "inUseThroughParts": 0,
         "tainted": 1
       },
       "nodes": [
@@ -530,6 +531,7 @@ fn devices_as_json() {
           "known": true,
           "devices": 2,
           "allocated": 1,
+          "inUseThroughParts": 0,
           "tainted": 1
         }
       ],
@@ -587,12 +589,14 @@ fn devices_as_yaml() {
     summary:
       devices: 2
       allocated: 1
+      inUseThroughParts: 0
       tainted: 1
     nodes:
     - node: node-9
       known: true
       devices: 2
       allocated: 1
+      inUseThroughParts: 0
       tainted: 1
     warnings: []
     incomplete: []

@@ -31,7 +31,7 @@ pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
 pub use named::{PodsFound, PodsMeant, find_pods, read_places};
 pub use names::read_names;
-pub use nodes::{node_health, slices_of_nodes};
+pub use nodes::{node_health, read_nodes, slices_of_nodes};
 pub use optional::read_optional;
 pub use pods::read_pods;
 pub use remembered::read_remembered;

@@ -38,6 +38,19 @@ pub async fn node_health(
 /// # Errors
 ///
 /// As any read.
+pub async fn read_nodes(
+    client: &ApiClient,
+    served: &Served,
+    names: &BTreeSet<NodeName>,
+) -> Result<Vec<Node>, ClusterError> {
+    Ok(nodes(client, served, names).await?.items)
+}
+
+/// [`read_nodes`] with what is odd about them.
+///
+/// # Errors
+///
+/// As any read.
 pub(super) async fn nodes(
     client: &ApiClient,
     served: &Served,

@@ -72,14 +72,6 @@ impl Scene {
         })
     }
 
-    /// With how the nodes are on which devices could be used.
-    pub(crate) async fn with_places(self) -> Result<Self, Failure> {
-        Ok(Self {
-            look: self.look.with_places().await?,
-            ..self
-        })
-    }
-
     /// With what devices are beside their names, if one of `rules` notes what its device was.
     pub(crate) async fn with_identities_of(
         self,

@@ -7,8 +7,8 @@ use crate::engine::ConsideredTaint;
 use crate::engine::hindrance::{Hindrance, Holder, Presence};
 use crate::engine::life::{Evicting, Obstacle, Placing, release, remaining};
 use crate::model::{
-    Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Kind, Node, NodeCondition,
-    NodeHealth, NodeName, Phase, Pod, Reading, Sandbox, Source,
+    Containers, Deletion, DeviceTaintRule, Effect, EvictionCondition, Node, NodeCondition,
+    NodeHealth, NodeName, Phase, Pod, Sandbox,
 };
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
@@ -212,7 +212,7 @@ fn a_device_is_free_again_unless_somebody_else_taints_it() {
         .rule("announced", "gpu.example.com/*/*", "example.com/later:None");
     let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
     let impact = world.preview(&taints);
-    let released: Vec<(String, usize)> = release(&impact, &reading(&world, &[]))
+    let released: Vec<(String, usize)> = release(&impact, &world.snapshot, None)
         .into_iter()
         .map(|device| (device.device.to_string(), device.remaining.len()))
         .collect();
@@ -225,50 +225,36 @@ fn a_device_is_free_again_unless_somebody_else_taints_it() {
     );
 }
 
-/// What was read of the world: nodes too, or all but these.
-fn reading(world: &World, known: &[Kind]) -> Reading {
-    Reading {
-        snapshot: world.snapshot.clone(),
-        source: Source::Files,
-        version: None,
-        observed_at: None,
-        resource_versions: BTreeMap::new(),
-        known: known.iter().copied().collect(),
-        warnings: Vec::new(),
-        gaps: Vec::new(),
-    }
-}
-
 #[test]
 fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
-    let mut world = World::default().slice("gpu.example.com/node-a", &[("gpu-0", &[])]);
+    let world = World::default().slice("gpu.example.com/node-a", &[("gpu-0", &[])]);
     let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
-    let placing = |world: &World, known: &[Kind]| {
-        let reading = reading(world, known);
+    let placing = |nodes: Option<&[Node]>| {
         let impact = world.preview(&taints);
-        let released = release(&impact, &reading);
+        let released = release(&impact, &world.snapshot, nodes);
         released[0].node.as_ref().map(|node| node.placing)
     };
-    assert_eq!(placing(&world, &[]), Some(Placing::Unknown));
-    assert_eq!(placing(&world, &[Kind::Node]), Some(Placing::Gone));
-    world.snapshot.nodes.push(Node {
+    assert_eq!(placing(None), Some(Placing::Unknown));
+    assert_eq!(placing(Some(&[])), Some(Placing::Gone));
+    let mut node = Node {
         name: "node-a".into(),
         labels: BTreeMap::new(),
         unschedulable: false,
         conditions: Vec::new(),
         taints: Vec::new(),
-    });
-    assert_eq!(placing(&world, &[Kind::Node]), Some(Placing::NotReady));
-    world.snapshot.nodes[0].conditions.push(NodeCondition {
+    };
+    let placing_on = |node: &Node| placing(Some(std::slice::from_ref(node)));
+    assert_eq!(placing_on(&node), Some(Placing::NotReady));
+    node.conditions.push(NodeCondition {
         kind: "Ready".to_owned(),
         status: "True".to_owned(),
         reason: String::new(),
         last_transition: None,
         last_heartbeat: None,
     });
-    assert_eq!(placing(&world, &[Kind::Node]), Some(Placing::Open));
-    world.snapshot.nodes[0].unschedulable = true;
-    assert_eq!(placing(&world, &[]), Some(Placing::Cordoned));
+    assert_eq!(placing_on(&node), Some(Placing::Open));
+    node.unschedulable = true;
+    assert_eq!(placing_on(&node), Some(Placing::Cordoned));
 }
 
 #[test]
@@ -283,7 +269,7 @@ fn who_works_with_a_device_keeps_it_and_who_looks_after_it_does_not() {
         });
     let taints = [considered("gpu.example.com/*/*", MAINTENANCE)];
     let impact = world.preview(&taints);
-    let held: Vec<usize> = release(&impact, &reading(&world, &[]))
+    let held: Vec<usize> = release(&impact, &world.snapshot, None)
         .iter()
         .map(|it| it.claims.len())
         .collect();

@@ -1,0 +1,98 @@
+//! A card that is in use through its partitions alone.
+
+use serde_json::{Value, json};
+
+use super::support::{KEY, World};
+use crate::harness::objects::{class, node, slice};
+use crate::harness::{ControlPlane, Reference, block_on, driver_name, random_suffix};
+
+/// A node with a card in two halves, and a pod on the first of them.
+async fn world(plane: &ControlPlane) -> World<'_> {
+    let mut world = World::bare(plane, driver_name(), format!("node-{}", random_suffix()));
+    world.namespace = plane.namespace().await;
+    let (driver, name) = (world.driver.as_str(), world.node.as_str());
+    let names = ["card", "half-0", "half-1"];
+    let mut devices = slice(driver, name, &names);
+    devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    for (place, memory) in ["80Gi", "40Gi", "40Gi"].into_iter().enumerate() {
+        devices["spec"]["devices"][place]["consumesCounters"] =
+            json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
+    }
+    let mut sets = slice(driver, name, &[]);
+    sets["metadata"]["name"] = json!(format!("{name}-{driver}-sets"));
+    sets["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    let spec = sets["spec"].as_object_mut().expect("an object");
+    spec.remove("devices");
+    spec.insert(
+        "sharedCounters".to_owned(),
+        json!([{"name": "card", "counters": {"memory": {"value": "80Gi"}}}]),
+    );
+    plane
+        .create(&[class(driver), node(name), sets, devices])
+        .await;
+    world.pod("train", "half-0").await;
+    world
+}
+
+#[test]
+fn a_card_in_use_through_its_partitions_does_not_look_unused() {
+    let world = block_on(world(ControlPlane::shared()));
+    let card = world.device("card");
+    let pod = format!("{}/train", world.namespace);
+    let shown = world.run(&format!("devices {card}")).ended(0).stdout;
+    for said in [
+        "no (1 pod on partitions)",
+        "1 device, 0 allocated, 1 in use through partitions, 0 tainted",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    let listed = world.run(&format!("devices --node {} -o json", world.node));
+    let listed: Value = serde_json::from_str(&listed.ended(0).stdout).expect("JSON");
+    let card_row = &listed["devices"][0];
+    assert_eq!(card_row["free"], false, "{listed}");
+    assert_eq!(card_row["partitionPods"], json!([pod]), "{listed}");
+    assert_eq!(listed["devices"][2]["free"], true, "{listed}");
+
+    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; add --with-partitions to choose those too.";
+    let name = format!("card-{}", world.node);
+    world
+        .run(&format!("add {card} {KEY}:None --yes --name {name}"))
+        .ended(0);
+    world
+        .run(&format!("add {card} {KEY}:NoExecute --dry-run=client"))
+        .ended(0)
+        .saying(STAYS);
+    world
+        .run(&format!("escalate {name} --to NoExecute --yes"))
+        .ended(0)
+        .saying(STAYS);
+    let listed = world.run(&format!("list {name}")).ended(0).stdout;
+    assert!(listed.contains("0 (+1 on partitions)"), "{listed}");
+    world
+        .run(&format!("remove {name}"))
+        .ended(0)
+        .saying("1 device untainted, still in use by 1 pod on its partitions");
+}
+
+#[test]
+fn a_partition_of_a_card_that_is_held_whole_is_not_schedulable_again() {
+    let world = block_on(world(ControlPlane::shared()));
+    block_on(async {
+        world
+            .plane
+            .force_delete_pod(&world.namespace, "train")
+            .await;
+        let claim = Reference::claim(&world.namespace, "train");
+        world.plane.delete(&claim).await;
+        world.pod("whole", "card").await;
+    });
+    let half = world.device("half-1");
+    let name = format!("half-{}", world.node);
+    world
+        .run(&format!("add {half} {KEY}:NoSchedule --yes --name {name}"))
+        .ended(0);
+    world
+        .run(&format!("remove {name}"))
+        .ended(0)
+        .saying("1 device untainted, and other devices of the same hardware have its counters");
+}
