@@ -37,6 +37,8 @@ pub enum Purpose {
     DebugPod,
     /// Both.
     DebugPodResources,
+    /// Waiting for what rules do, and for a kubelet that is asked through pods.
+    DebugWait,
     /// Saving everything that a preview needs.
     Snapshot,
 }
@@ -125,7 +127,8 @@ impl Purpose {
             | Self::Remove
             | Self::Wait
             | Self::DebugPod
-            | Self::DebugPodResources => false,
+            | Self::DebugPodResources
+            | Self::DebugWait => false,
         }
     }
 
@@ -147,6 +150,7 @@ impl Purpose {
             | Self::Wait
             | Self::DebugPod
             | Self::DebugPodResources
+            | Self::DebugWait
             | Self::Snapshot => false,
         }
     }
@@ -180,6 +184,7 @@ impl Purpose {
             Self::PodResources => ("podresources", &[FACTS, PODS, TEMPLATES]),
             Self::DebugPod => ("podresources-via-debug", &[DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
             Self::DebugPodResources => ("podresources-check-via-debug", &[FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
+            Self::DebugWait => ("wait-via-debug", &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES, DEBUG_POD, DEBUG_LOG]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
         }
     }
@@ -249,7 +254,11 @@ mod tests {
 
     #[test]
     fn who_makes_a_pod_on_a_node_may_remove_it_and_read_what_it_says() {
-        for purpose in [Purpose::DebugPod, Purpose::DebugPodResources] {
+        for purpose in [
+            Purpose::DebugPod,
+            Purpose::DebugPodResources,
+            Purpose::DebugWait,
+        ] {
             let permissions = purpose.permissions();
             let may = |verb: &str, resource: &str| {
                 let mut found = permissions.iter();

@@ -219,6 +219,7 @@ impl Command {
         match self {
             Self::Preview(args) => args.publishes(),
             Self::PodResources(args) => args.makes_a_pod(),
+            Self::Wait(args) => args.makes_a_pod(),
             Self::Add(_)
             | Self::Escalate(_)
             | Self::Deescalate(_)
@@ -226,7 +227,6 @@ impl Command {
             | Self::List(_)
             | Self::Describe(_)
             | Self::Explain(_)
-            | Self::Wait(_)
             | Self::Devices(_)
             | Self::Snapshot(_)
             | Self::Completion(_)
@@ -250,6 +250,7 @@ impl Command {
             Self::List(_) => Purpose::List,
             Self::Describe(_) => Purpose::Describe,
             Self::Explain(_) => Purpose::Explain,
+            Self::Wait(args) if args.makes_a_pod() => Purpose::DebugWait,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
             Self::PodResources(args) if args.makes_a_pod() && args.compares() => {

@@ -9,8 +9,10 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::events::EventsArgs;
+use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
+use super::signal;
 use super::work::connect::{Live, connect};
 use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{SaidNode, Verifier};
@@ -48,6 +50,9 @@ use crate::report::wait::Left;
 /// by force so that its node was not seen to release its devices, and says what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("via_debug", |node| node
+    .conflicts_with_all(["verify_node", "node"])
+    .help("Ask the kubelet of this node too, as --verify-node does there, through pods that are made and removed")))]
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
     ///
@@ -90,6 +95,9 @@ pub(super) struct WaitArgs {
     #[arg(long, requires = "node")]
     confirm_node: bool,
 
+    #[command(flatten)]
+    debug: DebugPodArgs,
+
     /// It is fine if a rule is not there when the wait begins
     #[arg(long)]
     ignore_not_found: bool,
@@ -116,11 +124,18 @@ Examples:
   # On the node: until all pods are gone, and its kubelet has the devices back
   kubectl devicetaint wait drain-node-7 --for evicted --verify-node
 
+  # The same from afar
+  kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
+    --debug-image registry.example.com/kubectl-devicetaint:0.1.0
+
   # Until what it evicted runs again, also after the rule was removed
   kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m
 
   # Until the controller has said whom a rule with effect None would hit
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
+
+/// The root folder of kubelets, on their nodes.
+const KUBELET: &str = "/var/lib/kubelet";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
@@ -164,15 +179,19 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
     let began = Instant::now();
     let end = began.checked_add(args.timeout).unwrap_or(began);
     let verifier = args.verifier(end, context).await?;
-    let live = connect(context).await?;
     let Some(goal) = args.what.goal() else {
+        let live = connect(context).await?;
         return Box::pin(args.recovered(&typed, live, stdout, context)).await;
     };
-    let found = args.find(&typed, &live, context).await?;
+    let found = async {
+        let live = connect(context).await?;
+        let found = args.find(&typed, &live, context).await?;
+        Ok((live, found))
+    };
+    let (live, found) = args.stoppable(found, context).await?;
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    let mut nodes = None;
     let verifier = match verifier {
         None => None,
         Some(verifier) => Some(args.aimed(verifier, &found, (&live, end, context)).await?),
@@ -184,28 +203,19 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
         patience: args.patience(),
         advice: &|_| again(),
     };
-    let waited = match goal {
-        Goal::Observed | Goal::Deleted => wait.for_rules(&live, context).await?,
-        Goal::Evicted => {
-            let look = Look::of(live.clone(), args.version.version()).await?;
-            nodes = Some(places_of(&found, &look));
-            wait.for_pods(look, context).await?
-        }
-        Goal::Idle => {
-            // Counters and numbers say which devices are the same hardware.
-            let version = args.version.version();
-            let look = Look::of_for(live.clone(), version, Detail::Attributes).await?;
-            nodes = Some(places_of(&found, &look));
-            wait.for_pods(look, context).await?
-        }
-    };
+    let waited = args.stoppable(args.waited(&wait, &live, context), context);
+    let (waited, nodes) = waited.await?;
+    let is_verified = verifier.is_some();
     let waited = match verifier {
-        Some(verifier) => args.verified(waited, &verifier, (began, end)).await?,
+        Some(verifier) => {
+            let verified = args.verified(waited, &verifier, (began, end, context));
+            verified.await?
+        }
         None => waited,
     };
     live.tell(&context.printer);
     let is_met = matches!(waited.ending, Ending::Met) && !args.is_data();
-    let next = nodes.filter(|_| is_met && args.verify_node.is_none());
+    let next = nodes.filter(|_| is_met && !is_verified);
     let status = args.tell(&wait, waited, stdout, context)?;
     // What the API shows as free may be held by its node.
     for line in next.iter().flat_map(Places::next_checks) {
@@ -226,6 +236,44 @@ fn places_of(rules: &[DeviceTaintRule], look: &Look) -> Places {
 }
 
 impl WaitArgs {
+    /// Whether pods are made, and removed in the end.
+    pub(super) fn makes_a_pod(&self) -> bool {
+        self.debug.via_debug.is_some()
+    }
+
+    /// Where pods ask the kubelet, nobody else hears that the program is stopped while there is none.
+    async fn stoppable<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+        context: &Context,
+    ) -> Result<T, Failure> {
+        if self.makes_a_pod() {
+            signal::stoppable(work, context).await
+        } else {
+            work.await
+        }
+    }
+
+    /// Waits as far as the API goes; with the nodes of the devices, where they are looked at.
+    async fn waited(
+        &self,
+        wait: &Wait<'_>,
+        live: &Live,
+        context: &Context,
+    ) -> Result<(Waited, Option<Places>), Failure> {
+        let version = self.version.version();
+        let look = match wait.goal {
+            Goal::Observed | Goal::Deleted => {
+                return Ok((wait.for_rules(live, context).await?, None));
+            }
+            Goal::Evicted => Look::of(live.clone(), version).await?,
+            // Counters and numbers say which devices are the same hardware.
+            Goal::Idle => Look::of_for(live.clone(), version, Detail::Attributes).await?,
+        };
+        let nodes = places_of(wait.rules, &look);
+        Ok((wait.for_pods(look, context).await?, Some(nodes)))
+    }
+
     /// Waits until the workloads have recovered whose pods the rules evicted. A rule that is gone is known by its
     /// name alone: what was evicted in the last hour may have been its doing.
     async fn recovered(
@@ -279,19 +327,40 @@ impl WaitArgs {
 
     /// The kubelet whose word counts too, if so.
     async fn verifier(&self, end: Instant, context: &Context) -> Result<Option<Verifier>, Failure> {
-        let Some(socket) = &self.verify_node else {
+        let plan = self.debug.plan(KUBELET);
+        if self.verify_node.is_none() && plan.is_none() {
             return Ok(None);
-        };
-        if !self.what.goal().is_some_and(Goal::is_about_pods) {
-            return Err(Failure::usage(
-                "--verify-node goes with --for evicted and --for idle only",
-            ));
         }
-        Verifier::at(socket, end, context).await.map(Some)
+        if !self.what.goal().is_some_and(Goal::is_about_pods) {
+            let flag = match plan {
+                Some(_) => "--via-debug",
+                None => "--verify-node",
+            };
+            return Err(Failure::usage(format!(
+                "{flag} goes with --for evicted and --for idle only"
+            )));
+        }
+        Ok(match (plan, &self.verify_node) {
+            (Some(plan), _) => Some(Verifier::through(plan, || {
+                Box::pin(signal::Signals::listen().received())
+            })),
+            (None, Some(socket)) => Some(Verifier::at(socket, end, context).await?),
+            (None, None) => None,
+        })
     }
 
     /// The kubelet with what it has to give back; who holds that and stays is said at once.
     async fn aimed(
+        &self,
+        verifier: Verifier,
+        rules: &[DeviceTaintRule],
+        (live, end, context): (&Live, Instant, &Context),
+    ) -> Result<Verifier, Failure> {
+        let aimed = self.aimed_at(verifier, rules, (live, end, context));
+        self.stoppable(aimed, context).await
+    }
+
+    async fn aimed_at(
         &self,
         verifier: Verifier,
         rules: &[DeviceTaintRule],
@@ -327,14 +396,14 @@ impl WaitArgs {
         &self,
         waited: Waited,
         verifier: &Verifier,
-        (began, end): (Instant, Instant),
+        (began, end, context): (Instant, Instant, &Context),
     ) -> Result<Waited, Failure> {
         let not_released = match &waited.ending {
             Ending::TimedOut(_) => return Ok(waited),
             Ending::Met => Vec::new(),
             Ending::NotReleased(left) => left.clone(),
         };
-        let left = verifier.settled(end).await?;
+        let left = verifier.settled(end, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
         let is_elsewhere =
             |left: &Left| left.node.as_deref() != verifier.node().map(NodeName::as_str);

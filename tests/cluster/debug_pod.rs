@@ -11,7 +11,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::harness::{
-    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Reference, Reply, block_on, objects::node,
+    At, ControlPlane, DEADLINE, Fault, PLUGIN, Proxy, Reference, Reply, block_on, driver_name,
+    objects::{self, node, slice},
     random_suffix, text, wait_for,
 };
 
@@ -173,6 +174,73 @@ fn what_a_kubelet_says_from_afar_is_compared_with_the_cluster() {
         ["in-use", "in-use-and-free", "driver-down", "not-tainted"]
     );
     assert_eq!(stage.pods(), [] as [Value; 0]);
+}
+
+/// A wait asks a kubelet from afar as it asks the one of its own node.
+#[test]
+fn a_wait_asks_a_kubelet_from_afar() {
+    let stage = Stage::new();
+    let (plane, node) = (stage.plane, stage.node.as_str());
+    let rule = format!("rule-{node}");
+    let driver = driver_name();
+    block_on(plane.create(&[
+        slice(&driver, node, &["gpu-0"]),
+        objects::rule(&rule, &driver, "NoExecute"),
+    ]));
+    let observed = ["wait", &rule, "--for", "observed", "--timeout", "30s"];
+    assert!(plane.plugin(&observed).status.success());
+    let held = printed().replace(
+        "gpu.example.com/node-7/gpu-0",
+        &format!("{driver}/{node}/gpu-0"),
+    );
+    let mut free: Value = serde_json::from_str(&printed()).expect("JSON");
+    free["pods"] = json!([]);
+    let free = free.to_string();
+    for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["held"])] {
+        let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", stage.namespace);
+        let harm = [Fault::Late(LATE), log(printed)].into_iter().zip(1..);
+        stage
+            .proxy
+            .plan(harm.map(|(fault, number)| (At::Path(prefix.clone(), number), fault)));
+        let mut command = plane.command(PLUGIN);
+        command
+            .args([
+                "wait", &rule, "--for", "evicted", "--settle", "0s", "-o", "json",
+            ])
+            .args(["--timeout", "3s", "--via-debug", node])
+            .args(["--debug-image", "example.com/plugin:1"])
+            .args(["--debug-namespace", &stage.namespace])
+            .args(stage.proxy.flags())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the plugin can be run");
+        block_on(wait_for("the pod is made", DEADLINE, async || {
+            let is_over = child.try_wait().expect("a process").is_some();
+            (is_over || !stage.pods().is_empty()).then_some(())
+        }));
+        if !stage.pods().is_empty() {
+            let pod = stage.pod_is(&json!({"phase": "Succeeded"}));
+            assert_eq!(pod["spec"]["nodeName"], *node);
+        }
+        let (status, stdout, stderr) = ended(child);
+        assert_eq!(status, Some(code), "{stderr}");
+        let told: Value = serde_json::from_str(&stdout).expect("JSON");
+        let left = told["left"].as_array().expect("what is left").iter();
+        let found: Vec<&str> = left.filter_map(|left| left["reason"].as_str()).collect();
+        assert_eq!(found, reasons, "{told}");
+        assert_eq!(stage.pods(), [] as [Value; 0]);
+    }
+    let refused = plane.plugin(&[
+        "wait",
+        &rule,
+        "--for",
+        "deleted",
+        "--via-debug",
+        node,
+        "--debug-image",
+        "example.com/plugin:1",
+    ]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]

@@ -35,6 +35,14 @@ pub(crate) struct DebugPodPlan {
 }
 
 impl DebugPodPlan {
+    /// The plan of a pod that has no more than the `rest` of a wait.
+    pub(crate) fn within(&self, rest: Duration) -> Self {
+        Self {
+            timeout: Some(self.patience().min(rest)),
+            ..self.clone()
+        }
+    }
+
     fn patience(&self) -> Duration {
         self.timeout.unwrap_or(PATIENCE)
     }

@@ -1,10 +1,12 @@
 //! What the kubelet of this node says, and how long until it has given devices back.
 
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::debug_pod::{self, DebugPodPlan};
 use super::kubelet_node::{AskedKubelet, Trust, shown_node};
 use super::look::Look;
 use crate::commands::context::Context;
@@ -14,12 +16,14 @@ use crate::engine::holding::{Wanted, still_held};
 use crate::engine::kubelet_node::KubeletNode;
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::{KubeletError, Lister, notes_beside};
+use crate::kubelet::{KubeletError, Lister, SOCKET, notes_beside};
 use crate::model::{DeviceTaintRule, Dialect, InUse, NodeName, PreparedClaim, Warning};
 use crate::report::wait::Left;
 
 /// How often a kubelet is asked that has not given everything back.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// How often a kubelet is asked by pods that are made for it.
+const POD_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The kubelet behind a socket; without a limit of the user's it has a day, and a connection that says
 /// nothing for so long says nothing at all.
@@ -56,10 +60,53 @@ pub(crate) fn refused(error: KubeletError) -> Failure {
 
 /// The kubelet whose word a wait takes too.
 pub(crate) struct Verifier {
-    socket: PathBuf,
-    lister: Lister,
+    way: Way,
     wanted: Wanted,
     node: Option<NodeName>,
+}
+
+/// Somebody stops the program; each call hears of it from then on.
+pub(crate) type Stop = fn() -> Pin<Box<dyn Future<Output = ExitStatus>>>;
+
+/// How a kubelet is asked.
+enum Way {
+    /// By its socket, on its node.
+    Socket { socket: PathBuf, lister: Lister },
+    /// By a pod on its node, each time.
+    Pod { plan: DebugPodPlan, stop: Stop },
+}
+
+impl Way {
+    /// How often a kubelet is asked that has not given everything back.
+    fn interval(&self) -> Duration {
+        match self {
+            Self::Socket { .. } => INTERVAL,
+            Self::Pod { .. } => POD_INTERVAL,
+        }
+    }
+
+    /// Its socket, on its own node.
+    fn socket(&self) -> &Path {
+        match self {
+            Self::Socket { socket, .. } => socket,
+            Self::Pod { .. } => Path::new(SOCKET),
+        }
+    }
+
+    /// Waits before the kubelet is asked again. While there is no pod, nobody else hears that the program is
+    /// stopped.
+    async fn rest(&self) -> Result<(), Failure> {
+        match self {
+            Self::Socket { .. } => {
+                sleep(self.interval()).await;
+                Ok(())
+            }
+            Self::Pod { stop, .. } => tokio::select! {
+                () = sleep(self.interval()) => Ok(()),
+                status = stop() => Err(Failure::new(status, "interrupted")),
+            },
+        }
+    }
 }
 
 /// Of which node the user says that a kubelet is.
@@ -83,14 +130,26 @@ impl Verifier {
         end: Instant,
         context: &Context,
     ) -> Result<Self, Failure> {
-        let verifier = Self {
+        let way = Way::Socket {
             socket: socket.to_owned(),
             lister: lister(socket, context),
+        };
+        let verifier = Self {
+            way,
             wanted: Wanted::default(),
             node: None,
         };
-        verifier.ask(end).await?;
+        verifier.ask(end, context).await?;
         Ok(verifier)
+    }
+
+    /// The kubelet of another node, which pods ask that are made there.
+    pub(crate) fn through(plan: DebugPodPlan, stop: Stop) -> Self {
+        Self {
+            node: Some(NodeName::from(plan.node.as_str())),
+            way: Way::Pod { plan, stop },
+            wanted: Wanted::default(),
+        }
     }
 
     /// Whose kubelet it is.
@@ -110,18 +169,7 @@ impl Verifier {
         (look, said): (&Look, SaidNode<'_>),
         (end, context): (Instant, &Context),
     ) -> Result<Self, Failure> {
-        let (in_use, prepared) = self.ask(end).await?;
-        let kubelet = AskedKubelet {
-            socket: &self.socket,
-            in_use: &in_use,
-            prepared: &prepared,
-            wanted: said.name,
-            trust: said.trust,
-        };
-        let node = match shown_node(&kubelet, look, context).await? {
-            KubeletNode::Shown(node, _) => node,
-            KubeletNode::NotShown => return Err(not_shown(&self.socket, said.name)),
-        };
+        let node = self.whose((look, said), (end, context)).await?;
         let considered: Vec<ConsideredTaint> = rules
             .iter()
             .map(|rule| ConsideredTaint::of_rule(rule, look.now))
@@ -129,7 +177,7 @@ impl Verifier {
         let selected = look.selected(&considered).devices;
         let inventory = engine::devices(look.snapshot(), &look.semantics).devices;
         let places = Places::of(&inventory, &selected, &look.snapshot().pods);
-        places.refuse_elsewhere(&node, &self.socket)?;
+        places.refuse_elsewhere(&node, self.way.socket())?;
         if let Some(line) = places.beside(&node) {
             context.printer.warn(&line);
         }
@@ -141,14 +189,42 @@ impl Verifier {
         })
     }
 
+    /// Of which node the kubelet is. A pod that was made on a node asks the kubelet there.
+    async fn whose(
+        &self,
+        (look, said): (&Look, SaidNode<'_>),
+        (end, context): (Instant, &Context),
+    ) -> Result<NodeName, Failure> {
+        let socket = match &self.way {
+            Way::Socket { socket, .. } => socket,
+            Way::Pod { plan, .. } => return Ok(NodeName::from(plan.node.as_str())),
+        };
+        let (in_use, prepared) = self.ask(end, context).await?;
+        let kubelet = AskedKubelet {
+            socket,
+            in_use: &in_use,
+            prepared: &prepared,
+            wanted: said.name,
+            trust: said.trust,
+        };
+        match shown_node(&kubelet, look, context).await? {
+            KubeletNode::Shown(node, _) => Ok(node),
+            KubeletNode::NotShown => Err(not_shown(socket, said.name)),
+        }
+    }
+
     /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then.
     ///
     /// # Errors
     ///
     /// When the kubelet cannot be asked any more, for another reason than that it begins anew.
-    pub(crate) async fn settled(&self, end: Instant) -> Result<Vec<Left>, Failure> {
+    pub(crate) async fn settled(
+        &self,
+        end: Instant,
+        context: &Context,
+    ) -> Result<Vec<Left>, Failure> {
         loop {
-            let left = match self.left(end).await {
+            let left = match self.left(end, context).await {
                 Ok(left) if left.is_empty() => return Ok(left),
                 Ok(left) => left,
                 Err(failure) if failure.status() == ExitStatus::TryAgain => {
@@ -159,12 +235,12 @@ impl Verifier {
             if Instant::now() >= end {
                 return Ok(left);
             }
-            sleep(INTERVAL).await;
+            self.way.rest().await?;
         }
     }
 
-    async fn left(&self, end: Instant) -> Result<Vec<Left>, Failure> {
-        let (in_use, prepared) = self.ask(end).await?;
+    async fn left(&self, end: Instant, context: &Context) -> Result<Vec<Left>, Failure> {
+        let (in_use, prepared) = self.ask(end, context).await?;
         let held = still_held(&self.wanted, &in_use, &prepared).into_iter();
         Ok(held
             .map(|(device, objection)| Left::held(&device, &objection))
@@ -172,12 +248,34 @@ impl Verifier {
     }
 
     /// Asked once, also where the time is over by now.
-    async fn ask(&self, end: Instant) -> Result<(InUse, Vec<PreparedClaim>), Failure> {
+    async fn ask(
+        &self,
+        end: Instant,
+        context: &Context,
+    ) -> Result<(InUse, Vec<PreparedClaim>), Failure> {
         let rest = end.saturating_duration_since(Instant::now());
-        let lister = self.lister.within(rest.max(INTERVAL));
-        let in_use = lister.list().await.map_err(refused)?;
-        let prepared = notes_beside(&self.socket)
-            .map_err(|why| Failure::new(ExitStatus::Failed, why).hint(NOTES))?;
+        let (in_use, prepared) = match &self.way {
+            Way::Socket { socket, lister } => {
+                let lister = lister.within(rest.max(INTERVAL));
+                let in_use = lister.list().await.map_err(refused)?;
+                (in_use, notes_beside(socket))
+            }
+            Way::Pod { plan, stop } => {
+                let plan = plan.within(rest.max(POD_INTERVAL));
+                let own = ["podresources", "list", "--quiet", "-o", "json"];
+                let report = debug_pod::ask(&plan, &own, (stop(), context)).await?;
+                let (in_use, prepared) = report.facts();
+                let unread = report
+                    .warnings
+                    .into_iter()
+                    .map(|found| found.message)
+                    .next();
+                let why =
+                    || unread.unwrap_or_else(|| "the kubelet's notes were not read".to_owned());
+                (in_use, prepared.ok_or_else(why))
+            }
+        };
+        let prepared = prepared.map_err(|why| Failure::new(ExitStatus::Failed, why).hint(NOTES))?;
         match in_use.dialect {
             Dialect::V1 => Ok((in_use, prepared)),
             Dialect::V1Alpha1 => Err(Failure::new(
