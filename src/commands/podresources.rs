@@ -131,7 +131,7 @@ struct AllocatableArgs {
 struct CheckArgs {
     /// Devices, as DRIVER/POOL/DEVICE with * for any, or by what they are; default: all of the node
     ///
-    /// Also hardware by its number, such as uuid=GPU-18db… or pciBusID=0000:17:00.0.
+    /// Also hardware by its number: a UUID, serial number or PCI address, such as uuid=GPU-18db… or 0000:17:00.0.
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
 
@@ -308,6 +308,7 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
 /// Which devices are asked about.
 struct Chosen {
     shown: Shown,
+    picks: Picks,
     picker: Option<Picker>,
 }
 
@@ -315,6 +316,21 @@ impl Chosen {
     /// Whether it is about all devices of the node.
     fn is_all(&self) -> bool {
         self.picker.is_none() && self.shown.names().iter().all(|names| names.is_empty())
+    }
+
+    /// What was chosen, with the words as hardware that are its numbers in `look`.
+    async fn with_numbers(&self, look: Look) -> Result<(Look, Self), Failure> {
+        let (look, numbers) = look.numbers_among(&self.shown).await?;
+        let shown = self.shown.clone().without(&numbers);
+        let mut picks = self.picks.clone();
+        picks.identities.extend(numbers);
+        let picker = Picker::parse(&picks)?;
+        let found = Self {
+            shown,
+            picks,
+            picker,
+        };
+        Ok((look, found))
     }
 
     /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
@@ -367,6 +383,7 @@ impl CheckArgs {
                 ..Typed::default()
             })?,
             picker: Picker::parse(&picks)?,
+            picks,
         })
     }
 
@@ -406,6 +423,8 @@ impl CheckArgs {
         let (in_use, prepared) = listed.facts();
         let look = Look::open_for(&self.source.source(), context, Detail::Terms).await?;
         let look = look.with_attributes(&[Kind::DeviceClass]).await?;
+        let look = look.identifying(&self.picks.identity_attributes);
+        let (look, chosen) = chosen.with_numbers(look).await?;
         let look = look.with_templates().await?;
         let look = look.with_pods(|_| true).await?;
         let kubelet = AskedKubelet {

@@ -400,29 +400,31 @@ fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
     let mut cluster = cluster("node-0");
     let device = &mut cluster["items"][0]["spec"]["devices"][3];
     device["attributes"] = json!({
-        "uuid": {"string": "GPU-3"}, "serial": {"string": "S3"}, "slot": {"int": 7},
+        "uuid": {"string": "GPU-3"}, "serial": {"string": "1423022041312"}, "slot": {"int": 7},
         "resource.kubernetes.io/pciBusID": {"string": "0000:17:00.0"},
     });
     let file = server.folder.path().join("cluster.json");
     fs::write(&file, cluster.to_string()).expect("a file");
     let file = file.to_str().expect("a path of ASCII");
-    let output = server.asked(&[
-        "check",
-        "uuid=GPU-3",
-        "--node",
-        "node-0",
-        "--settle",
-        "0s",
-        "--from",
-        file,
-        "--now",
-        "2026-11-21T01:00:00Z",
-    ]);
+    let check = |number: &str| {
+        let question = ["check", number, "--node", "node-0", "--settle", "0s"];
+        let time = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
+        server.asked(&[&question[..], &time].concat())
+    };
+    let output = check("uuid=GPU-3");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
+    for alone in ["GPU-3", "1423022041312", "0000:17:00.0", "17:00.0"] {
+        let same = check(alone);
+        let same = String::from_utf8_lossy(&same.stdout).into_owned();
+        assert_eq!(same, said, "{alone}");
+    }
+    let nobody = check("1423022041313");
+    let stderr = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert_eq!(nobody.status.code(), Some(1), "{stderr}");
     for line in [
         "gpu.example.com/node-0/gpu-3",
-        "Serial:       S3",
+        "Serial:       1423022041312",
         "UUID:         GPU-3",
         "PCI address:  0000:17:00.0",
         "Slot:         7",
@@ -434,6 +436,42 @@ fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
         assert!(said.contains(line), "{line}: {said}");
     }
     assert!(!said.contains("gpu-4"), "{said}");
+}
+
+#[test]
+fn a_check_tells_hardware_that_was_exchanged_under_its_rule() {
+    let server = Said::start("well", &everything(), &json!({}));
+    server.note();
+    let mut cluster = cluster("node-0");
+    let device = &mut cluster["items"][0]["spec"]["devices"][3];
+    device["attributes"] = json!({"uuid": {"string": "GPU-NEW"}});
+    let rule = |uuid: &str| {
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+            "metadata": {"name": "pulled", "uid": "r", "annotations": {
+                "kubectl-devicetaint/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
+            }},
+            "spec": {
+                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-0", "device": "gpu-3"},
+                "taint": {"key": "example.com/pull", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+            },
+        })
+    };
+    let file = server.folder.path().join("cluster.json");
+    let path = file.to_str().expect("a path of ASCII");
+    for (uuid, is_told) in [("GPU-OLD", true), ("GPU-NEW", false)] {
+        let mut noted = cluster.clone();
+        let items = noted["items"].as_array_mut().expect("items");
+        items.push(rule(uuid));
+        fs::write(&file, noted.to_string()).expect("a file");
+        let question = [
+            "check", "--node", "node-0", "--settle", "0s", "--from", path,
+        ];
+        let output = server.asked(&[&question[..], &["--now", "2026-11-21T01:00:00Z"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let told = "was GPU-OLD and is GPU-NEW";
+        assert_eq!(said.contains(told), is_told, "{uuid}: {said}");
+    }
 }
 
 /// A driver that is away publishes nothing, and what it has is not guessed.
