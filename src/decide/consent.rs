@@ -13,6 +13,7 @@ use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::Count;
 use crate::naming::device;
+use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::report::ImpactReport;
 use crate::report::impact::{ExpectedReport, Objection, Pod, UnreadableReport};
@@ -132,8 +133,16 @@ pub fn consent(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<Consented, 
         Consent::Nothing | Consent::Yes if agreement.yes => Ok(Consented::Proceed),
         Consent::Nothing if wish.concerns.is_empty() => Ok(Consented::Proceed),
         Consent::Nothing | Consent::Yes => Ok(Consented::Ask(Question::Yes {
-            deed: wish.deed.to_owned(),
+            deed: with_pods(wish),
         })),
+    }
+}
+
+/// The deed with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
+fn with_pods(wish: &Wish<'_>) -> String {
+    match wish.report.assessment.totals.pods.exact() {
+        None | Some(0) => wish.deed.to_owned(),
+        Some(pods) => format!("{} and evict {}", wish.deed, counted(pods, "pod")),
     }
 }
 
@@ -439,7 +448,7 @@ mod tests {
         let asked = consent(&Agreement::default(), &wish(&report)).unwrap();
         assert_eq!(
             prompt(asked),
-            "Give effect NoExecute to rule drain in prod-eu?"
+            "Give effect NoExecute to rule drain and evict 3 pods in prod-eu?"
         );
         assert_eq!(consent(&YES, &wish(&report)).unwrap(), Consented::Proceed);
     }

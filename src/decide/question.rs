@@ -51,9 +51,10 @@ impl Question {
     pub fn prompt(&self, cluster: &str) -> String {
         match self {
             Self::Yes { deed } | Self::Others { deed, .. } => format!("{deed} in {cluster}?"),
-            Self::PodCount { deed, why, .. } => {
-                format!("{deed} in {cluster}? Type how many pods will be evicted, because {why}")
-            }
+            // What has to be typed stands at the end, which a small terminal shows.
+            Self::PodCount { deed, pods, why } => format!(
+                "{deed} in {cluster}? Type how many pods will be evicted, because {why}; in all {pods} evicted"
+            ),
             Self::Unknown { deed } => format!(
                 "{deed} in {cluster}? Type {UNKNOWN} if it is to be done although it is not known whom it hits"
             ),
@@ -206,6 +207,19 @@ mod tests {
             assert!(prompt.starts_with("Delete 2 rules in prod-eu"), "{prompt}");
             assert!(prompt.contains('?'), "{prompt}");
         }
+    }
+
+    #[test]
+    fn the_number_that_has_to_be_typed_ends_the_question() {
+        let question = Question::PodCount {
+            deed: "Add rule a".to_owned(),
+            pods: 15,
+            why: "pods in 2 namespaces are evicted".to_owned(),
+        };
+        assert_eq!(
+            question.prompt("prod-eu"),
+            "Add rule a in prod-eu? Type how many pods will be evicted, because pods in 2 namespaces are evicted; in all 15 evicted"
+        );
     }
 
     #[test]
