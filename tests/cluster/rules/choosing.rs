@@ -325,6 +325,10 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
         .ended(0)
         .saying("identity-changed");
     assert_eq!(effect(block_on(world.rule(&name))), "NoExecute");
+    world
+        .run(&format!("remove {name}"))
+        .ended(0)
+        .saying("identity-changed");
 }
 
 /// What was chosen by its number is other hardware by the time somebody has answered.

@@ -10,15 +10,19 @@ mod choosing;
 mod describing;
 mod events;
 mod every_step;
+#[cfg(unix)]
+mod fitting;
 mod harm;
 mod interrupted;
 mod looking;
 mod meanwhile;
 mod middlebox;
+mod partitions;
 mod races;
 mod recovery;
 mod runbook;
 pub mod support;
 mod versions;
+mod waited;
 #[cfg(unix)]
 mod watching;

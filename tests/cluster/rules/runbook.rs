@@ -55,6 +55,9 @@ fn the_runbook_drains_a_device_and_gives_it_back() {
             world.plane.get(&pod).await.is_none().then_some(())
         })
         .await;
+        // The scheduler, which gives claims back, has not allocated this one.
+        let claim = Reference::claim(&world.namespace, "train");
+        world.plane.delete(&claim).await;
     });
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
     for word in ["created", "configured", "deleted"] {
@@ -105,6 +108,34 @@ fn the_runbook_evicts_nobody_where_the_time_is_too_short() {
         .saying("TIMEOUT is too short");
     let rules = block_on(world.rules());
     assert_eq!(rules[0]["spec"]["taint"]["effect"], "None", "{rules:?}");
+}
+
+/// Without TIMEOUT it waits for as long as the report says that it takes.
+#[test]
+fn the_runbook_waits_for_as_long_as_its_report_says() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 900));
+    let child = command(&world, "pods.evicted>5", "")
+        .env_remove("TIMEOUT")
+        .spawn()
+        .expect("bash can be run");
+    // The waits of 60s above, and the 5m of `escalate`, are over before.
+    block_on(async {
+        wait_for("the rule evicts", DEADLINE, async || {
+            let rules = world.rules().await;
+            let effect = rules.first()?["spec"]["taint"]["effect"].as_str()?;
+            (effect == "NoExecute").then_some(())
+        })
+        .await;
+        world
+            .plane
+            .force_delete_pod(&world.namespace, "patient")
+            .await;
+        let claim = Reference::claim(&world.namespace, "patient");
+        world.plane.delete(&claim).await;
+    });
+    let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
+    assert!(run.stdout.contains("deleted"), "{run:?}");
 }
 
 #[test]
