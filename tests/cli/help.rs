@@ -177,7 +177,8 @@ fn exit_codes_are_explained() {
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed
-      5  timed out waiting; the change was applied, and what remains is printed
+      5  timed out waiting, or evicted pods come back each time; the change was
+         applied, and what remains is printed
       6  the answer is incomplete or contradicted, only with --strict or --publish;
          or one of several clusters gave none
      75  try again: the network, a busy or broken server, or somebody who was first
@@ -201,8 +202,10 @@ fn hazards_are_explained() {
                              again as a whole
     no-replacement           a claim of it could not be placed again: no other
                              devices fit it
-    job-restart              its Job counts it as a failure, starts it again, or
-                             fails
+    job-fails                its Job fails for good by the eviction: nothing creates
+                             it again
+    job-restart              its Job starts it again or counts it as a failure, or
+                             may fail
     do-not-disrupt           its owner asked by an annotation that it be left alone
     node-not-ready           its node cannot end it: it would hang in Terminating
     driver-down              its device's driver is away: it would hang in
@@ -243,9 +246,12 @@ fn guards_are_explained() {
       pods.critical         evicted pods that the system needs; % of the same pods
       pods.unmanaged        evicted pods that nothing creates again; % of the same
                             pods
+      jobs.failed           Jobs that fail for good since pods of them are evicted
       pods.severity.danger  evicted pods of severity danger; % of the same pods
       workloads.affected    owners of the evicted pods; a pod without one is its own
       workloads.down        workloads of which no ready pod would be left
+      workloads.recovering  workloads that lose pods and have fewer ready pods than
+                            they want already
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
       budgets.violated      disruption budgets that the evictions would overdraw

@@ -367,11 +367,11 @@ fn several_rules_are_one_question() {
     The last one is gone after about 20m, if it takes all of its grace period; of the 8 devices 5 are free then; not free: 2 (a pod stays), 1 (a pod returns).
 
     What hurts most:
-      warning   Job/fold of research: Job fold fails
+      danger    Job/fold of research: Job fold fails for good: failure 2 exceeds its backoffLimit of 1
       warning   Deployment/chat of serving: its toleration is good for the scheduler alone: scheduled and evicted, forever
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       WHY-IT-HURTS
-    warning    +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-restart (+1)
+    danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails (+1)
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only (+1)
 
     Timeline:
@@ -628,13 +628,13 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evictd>1").shown(), @r#"
     [stderr]
     error: unknown signal "pods.evictd"
-    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, claims.unplaceable.together, devices.available
+    hint: did you mean pods.evicted? known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, jobs.failed, pods.severity.danger, workloads.affected, workloads.down, workloads.recovering, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, claims.unplaceable.together, devices.available
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if load>1").shown(), @r#"
     [stderr]
     error: unknown signal "load"
-    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, pods.severity.danger, workloads.affected, workloads.down, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, claims.unplaceable.together, devices.available
+    hint: known signals: pods.evicted, pods.evicted.now, pods.critical, pods.unmanaged, jobs.failed, pods.severity.danger, workloads.affected, workloads.down, workloads.recovering, namespaces.affected, devices.selected, budgets.violated, claims.unplaceable, claims.unplaceable.together, devices.available
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --abort-if pods.evicted").shown(), @r#"
