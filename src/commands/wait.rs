@@ -52,7 +52,11 @@ use crate::report::wait::Left;
 #[command(after_help = EXAMPLES)]
 #[command(mut_arg("via_debug", |node| node
     .conflicts_with_all(["verify_node", "node"])
-    .help("Ask the kubelet of this node too, as --verify-node does there, through pods that are made and removed")))]
+    .help("Ask the kubelet of this node too, as --verify-node does there, through pods that are made and removed")
+    .hide_short_help(true)))]
+#[command(mut_arg("debug_image", |image| image.hide_short_help(true)))]
+#[command(mut_arg("debug_namespace", |namespace| namespace.hide_short_help(true)))]
+#[command(mut_arg("debug_timeout", |timeout| timeout.hide_short_help(true)))]
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
     ///
