@@ -131,24 +131,24 @@ pub fn users_beside(
 /// What a device takes of each counter of its pool, by set and name; nothing where the amount cannot be read.
 type Taken<'a> = BTreeMap<(&'a str, &'a str), Option<i128>>;
 
-/// What the devices that are `meant` take.
+/// What the devices that are `meant` take, of those that take anything: most devices have no parts.
 fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<DeviceId, Taken<'_>> {
-    let slices = newest(&snapshot.slices);
-    let devices =
-        slices.flat_map(|slice| slice.devices.iter().map(move |one| (slice.id_of(one), one)));
-    let meant = devices.filter(|(id, _)| meant(id));
-    let taken = meant.map(|(id, device)| {
-        let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
-        let counters = consumes.flat_map(|taken| {
+    let devices = newest(&snapshot.slices).flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(move |device| Some((slice, device, device.terms.as_deref()?)))
+    });
+    let taking = devices.filter(|(_, _, terms)| !terms.consumes.is_empty());
+    let taken = taking.map(|(slice, device, terms)| {
+        let counters = terms.consumes.iter().flat_map(|taken| {
             let counters = taken.counters.iter();
             let counters =
                 counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
             // An amount that cannot be read may be some.
             counters.filter(|(_, amount)| *amount != Some(0))
         });
-        (id, counters.collect())
+        (slice.id_of(device), counters.collect())
     });
-    taken.collect()
+    taken.filter(|(id, _)| meant(id)).collect()
 }
 
 /// Whether what `part` takes is less than what `whole` takes, and all of it is of the same: an amount that
