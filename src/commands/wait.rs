@@ -50,13 +50,6 @@ use crate::report::wait::Left;
 /// by force so that its node was not seen to release its devices, and says what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[command(mut_arg("via_debug", |node| node
-    .conflicts_with_all(["verify_node", "node"])
-    .help("Ask the kubelet of this node too, as --verify-node does there, through pods that are made and removed")
-    .hide_short_help(true)))]
-#[command(mut_arg("debug_image", |image| image.hide_short_help(true)))]
-#[command(mut_arg("debug_namespace", |namespace| namespace.hide_short_help(true)))]
-#[command(mut_arg("debug_timeout", |timeout| timeout.hide_short_help(true)))]
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
     ///
@@ -88,7 +81,7 @@ pub(super) struct WaitArgs {
     ///
     /// Runs on the node as root. The API does not know of pods that were deleted by force; the kubelet
     /// does. Refused where the rules select no device of the kubelet's node.
-    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET)]
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 
     /// The node whose kubelet that is, as the API calls it; default: what the kubelet shows
@@ -169,6 +162,11 @@ impl What {
 }
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    // On the heap: it is long, and stands beside the other commands on the stack.
+    Box::pin(wait(args, context)).await
+}
+
+async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let typed = args.typed();
     typed.chooser()?;
     let again = || vec!["run the same command again to wait on".to_owned()];

@@ -19,7 +19,8 @@ pub(crate) struct DebugPodArgs {
         value_name = "NODE",
         value_parser = NonEmptyStringValueParser::new(),
         requires = "debug_image",
-        help_heading = "Kubelet"
+        help_heading = "Kubelet",
+        hide_short_help = true
     )]
     pub(crate) via_debug: Option<String>,
 
@@ -29,7 +30,8 @@ pub(crate) struct DebugPodArgs {
         value_name = "IMAGE",
         value_parser = NonEmptyStringValueParser::new(),
         requires = "via_debug",
-        help_heading = "Kubelet"
+        help_heading = "Kubelet",
+        hide_short_help = true
     )]
     pub(crate) debug_image: Option<String>,
 
@@ -39,12 +41,13 @@ pub(crate) struct DebugPodArgs {
         value_name = "NAME",
         default_value = "default",
         value_parser = NonEmptyStringValueParser::new(),
-        help_heading = "Kubelet"
+        help_heading = "Kubelet",
+        hide_short_help = true
     )]
     pub(crate) debug_namespace: String,
 
     /// How long that pod may take, with its image to be pulled [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet", hide_short_help = true)]
     pub(crate) debug_timeout: Option<Duration>,
 }
 
