@@ -717,7 +717,7 @@ mod tests {
         };
         assert_eq!(
             of(row(Count::known(2), Count::known(0), Evicting::Leftover)),
-            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "evicting": "YesStale"})
+            json!({"name": "drain", "devices": 2, "pods": 0, "podsTerminating": 1, "podsStaying": 0, "podsOnPartitions": 0, "evicting": "YesStale"})
         );
         assert_eq!(
             of(row(
@@ -725,7 +725,7 @@ mod tests {
                 Count::at_least(0),
                 Evicting::Unknown
             )),
-            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "evicting": "Unknown",
+            json!({"name": "drain", "devices": null, "pods": null, "podsTerminating": null, "podsStaying": null, "podsOnPartitions": null, "evicting": "Unknown",
                 "bounds": [{"count": "devices", "atLeast": 2, "atMost": null}, {"count": "pods", "atLeast": 0, "atMost": null}]})
         );
     }
