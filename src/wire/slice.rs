@@ -125,7 +125,6 @@ impl ResourceSlice {
                 if let Some(spec) = &mut self.spec {
                     spec.node_selector = None;
                     spec.all_nodes = None;
-                    spec.shared_counters.clear();
                 }
                 let specs = self.spec.iter_mut();
                 for device in specs.flat_map(|spec| &mut spec.devices) {

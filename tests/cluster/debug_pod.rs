@@ -196,7 +196,7 @@ fn a_wait_asks_a_kubelet_from_afar() {
     let mut free: Value = serde_json::from_str(&printed()).expect("JSON");
     free["pods"] = json!([]);
     let free = free.to_string();
-    for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["held"])] {
+    for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["in-use"])] {
         let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", stage.namespace);
         let harm = [Fault::Late(LATE), log(printed)].into_iter().zip(1..);
         stage
