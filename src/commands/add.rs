@@ -174,7 +174,10 @@ Examples:
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.output.and_then(Printed::report);
     let dry_run = args.change.change().dry_run;
-    accounted(args.add(context, &mut Alone), format, dry_run, context).await
+    // On the heap: it holds much, and the stack would have to hold it several times over.
+    let mut alone = Alone;
+    let work = Box::pin(args.add(context, &mut alone));
+    accounted(work, format, dry_run, context).await
 }
 
 impl AddArgs {
@@ -240,7 +243,8 @@ impl AddArgs {
             Ok(expected) => {
                 let made = match Box::pin(around.before(&scene)).await {
                     Ok(()) => {
-                        let made = self.carry_out(&steps, &terms, &mut changer, &scene).await;
+                        let made = self.carry_out(&steps, &terms, &mut changer, &scene);
+                        let made = Box::pin(made).await;
                         made.and_then(|objects| self.print_rules(objects, around, context))
                     }
                     Err(failure) => Err(failure),

@@ -45,7 +45,7 @@ use crate::report::rules::ObjectList;
 /// Without policies, --policy none makes the taint alone: claims have to tolerate it themselves, and any
 /// claim may.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Refuse what the policy in this file forbids; none makes no admission policies").long_help("Refuse what the policy in this file forbids; none makes no admission policies\n\nGuards, what a rule has to say about itself, and devices that are never tainted, for a whole team; repeatable, and all have to be kept. The word none makes the taint alone: claims have to tolerate it themselves, and claims of every namespace may.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy to keep; none: taint alone").long_help("Refuse what the policy in this file forbids; none makes no admission policies\n\nGuards, what a rule has to say about itself, and devices that are never tainted, for a whole team; repeatable, and all have to be kept. The word none makes the taint alone: claims have to tolerate it themselves, and claims of every namespace may.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     look: Option<Looking>,
@@ -64,7 +64,9 @@ pub(super) struct DedicateArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
-    /// Namespaces whose claims may use the devices; repeatable, or with commas
+    /// Namespaces to let in, with commas
+    ///
+    /// Their claims may use the devices, and get the toleration when they are made. Repeatable.
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -73,18 +75,20 @@ pub(super) struct DedicateArgs {
     )]
     to: Vec<String>,
 
-    /// Namespaces with these labels, in the place of --to
+    /// Namespaces to let in, by labels
     ///
     /// A namespace whose labels change is let in, or no longer, from then on; claims that were made before
     /// keep what they have.
     #[arg(long, value_name = "SELECTOR", help_heading = "Dedication")]
     namespace_selector: Option<LabelSelector>,
 
-    /// Name of the dedication, the value of its taint; default: the namespace
+    /// Name; default: the namespace
+    ///
+    /// It is the value of the taint, and part of the names of the policies.
     #[arg(long, help_heading = "Dedication")]
     name: Option<String>,
 
-    /// Evict pods of others at once (NoExecute)
+    /// Evict pods of others at once
     ///
     /// Asks as `add` does, with all that would be hit. Pods of the namespaces themselves are hit too where
     /// their claims were made before.
@@ -109,14 +113,18 @@ pub(super) struct DedicateArgs {
     allow_admin_access: bool,
 
     /// Change policies and rules of the dedication that are there
-    #[arg(long, help_heading = "Change")]
+    #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
-    /// enforce makes rules and policies; advise prints them, and the lines of a claim
+    /// enforce, or advise, which prints objects
+    ///
+    /// By default rules and policies are made (enforce). With advise they are printed, with the lines of a claim
+    /// that tolerates the taint by itself, and nothing is changed.
     #[arg(
         long,
         value_enum,
         default_value = "enforce",
+        hide_default_value = true,
         hide_possible_values = true,
         value_name = "MODE",
         help_heading = "Change"
@@ -124,7 +132,12 @@ pub(super) struct DedicateArgs {
     mode: Mode,
 
     /// Why the devices are dedicated
-    #[arg(long, value_name = "TEXT", help_heading = "Rule")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
     reason: Option<String>,
 
     /// Ticket or discussion link
@@ -137,7 +150,7 @@ pub(super) struct DedicateArgs {
     ticket: Option<String>,
 
     /// Print the objects: json, yaml or name
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Output")]
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
     output: Option<String>,
 
     #[command(flatten)]
@@ -171,13 +184,9 @@ enum Mode {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Two GPUs for the claims of namespace research; claims that hold them keep them
+  # Two GPUs for the claims of namespace research
   kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 \\
     gpu.example.com/node-8/gpu-3 --to research
-
-  # A node's GPUs for all namespaces of a team, with others evicted
-  kubectl devicetaint dedicate 'gpu.example.com/node-8/*' --name ml \\
-    --namespace-selector team=ml --allow monitoring --evict
 
   # As manifests, to be kept with others
   kubectl devicetaint dedicate 'gpu.example.com/node-8/*' --to research \\

@@ -19,7 +19,7 @@ use crate::naming::phrase::{counted, few};
 use crate::report::dedications::{DedicationList, Extent};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
-/// List dedications: who has which devices, and whether others are kept out
+/// List dedications, and whether they are enforced
 ///
 /// OTHERS are devices of claims that the dedication is not for: they stay until they are released.
 /// ENFORCED is yes where policies, bindings and taints are there as they were made.

@@ -44,7 +44,7 @@ const WRITES: [&str; 6] = [
 /// What a dedicator does; nothing of it lasts.
 const DEDICATES: [&str; 5] = [
     "dedicate GPU0 --to default --name new --evict --yes --dry-run=server",
-    "dedicate GPU1 --to default --name old --allow kube-public --reason other --overwrite --dry-run=server",
+    "dedicate GPU1 --to default --name old --allow kube-public --reason other --overwrite --yes --dry-run=server",
     "undedicate old --yes --others --dry-run=server",
     "dedicate describe old --strict -o json",
     "tolerations KEY:NoSchedule --who --strict",
@@ -134,7 +134,9 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
     let world = block_on(World::new(&plane));
     block_on(prepare(&world));
     let everything: Vec<&str> = READS.into_iter().chain(WRITES).collect();
-    world.run("dedicate GPU1 --to default --name old").ended(0);
+    world
+        .run("dedicate GPU1 --to default --name old --yes")
+        .ended(0);
     let (mut tried, mut done): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
     for (role, commands) in [
         ("reader", &READS[..]),
@@ -249,7 +251,7 @@ fn an_operator_may_not_dedicate_devices_and_nothing_is_tainted() {
     let run = world
         .run(&line)
         .ended(1)
-        .saying("create mutatingadmissionpolicies");
+        .saying("get mutatingadmissionpolicies");
     assert!(run.stdout.is_empty(), "{run:#?}");
     assert_eq!(block_on(world.rules()), Vec::<Value>::new());
 }
