@@ -167,7 +167,18 @@ impl<'a> Knowledge<'a> {
             ) => subject == Subject::Workloads,
             (Some(Kind::Node), _) => subject == Subject::Nodes,
             // Nothing is counted from what answers can do without.
-            (Some(Kind::Event | Kind::ResourceClaimTemplate), _) => false,
+            (
+                Some(
+                    Kind::Event
+                    | Kind::ResourceClaimTemplate
+                    | Kind::MutatingAdmissionPolicy
+                    | Kind::MutatingAdmissionPolicyBinding
+                    | Kind::ValidatingAdmissionPolicy
+                    | Kind::ValidatingAdmissionPolicyBinding
+                    | Kind::NamespaceObject,
+                ),
+                _,
+            ) => false,
             (Some(Kind::DeviceClass) | None, _) => !is(&[Subject::Inventory, Subject::Holders]),
         }
     }

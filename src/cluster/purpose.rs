@@ -41,6 +41,14 @@ pub enum Purpose {
     DebugWait,
     /// Saving everything that a preview needs.
     Snapshot,
+    /// Making a dedication: rules, and the policies that let claims in and keep others out.
+    Dedicate,
+    /// Removing one.
+    Undedicate,
+    /// Looking at dedications.
+    Dedications,
+    /// Who tolerates a taint.
+    Tolerations,
 }
 
 /// Some verbs, and what they are for.
@@ -64,6 +72,8 @@ enum What {
     Workloads,
     Templates,
     PodLogs,
+    Policies,
+    Namespaces,
 }
 
 /// Lists of everything, and pods by their names.
@@ -82,12 +92,14 @@ const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 const TEMPLATES: Need = Need(&["list"], What::Templates);
 /// A pod on a node: made, looked at, and removed whatever happens.
 const DEBUG_POD: Need = Need(&["create", "get", "delete"], What::Pods);
+/// The namespaces that dedications are for.
+const NAMESPACES: Need = Need(&["list"], What::Namespaces);
 const DEBUG_LOG: Need = Need(&["get"], What::PodLogs);
 const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 impl Purpose {
     /// Every purpose that a role of `manifests/` is for.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Preview,
         Self::Publish,
         Self::Add,
@@ -101,6 +113,10 @@ impl Purpose {
         Self::Devices,
         Self::PodResources,
         Self::Snapshot,
+        Self::Dedicate,
+        Self::Undedicate,
+        Self::Dedications,
+        Self::Tolerations,
     ];
 
     /// In one word, which is part of the name of a role.
@@ -119,8 +135,12 @@ impl Purpose {
             | Self::Explain
             | Self::Devices
             | Self::PodResources
-            | Self::Snapshot => true,
-            Self::Publish
+            | Self::Snapshot
+            | Self::Dedications
+            | Self::Tolerations => true,
+            Self::Dedicate
+            | Self::Undedicate
+            | Self::Publish
             | Self::Add
             | Self::Escalate
             | Self::Deescalate
@@ -132,6 +152,26 @@ impl Purpose {
         }
     }
 
+    /// Whether its command makes or removes admission policies, which act on the objects of everybody.
+    #[must_use]
+    pub fn changes_policies(self) -> bool {
+        let mut permissions = self.permissions().into_iter();
+        let group = Kind::MutatingAdmissionPolicy.group();
+        permissions.any(|permission| permission.group == group && !permission.is_read())
+    }
+
+    /// Whether its command makes, removes or looks at dedications, or tells who tolerates their taints.
+    #[must_use]
+    pub fn is_about_dedications(self) -> bool {
+        [
+            Self::Dedicate,
+            Self::Undedicate,
+            Self::Dedications,
+            Self::Tolerations,
+        ]
+        .contains(&self)
+    }
+
     /// Whether its command can answer from a dump instead, and is of use then.
     #[must_use]
     pub fn reads_dumps(self) -> bool {
@@ -141,8 +181,12 @@ impl Purpose {
             | Self::Describe
             | Self::Explain
             | Self::Devices
-            | Self::PodResources => true,
-            Self::Publish
+            | Self::PodResources
+            | Self::Tolerations => true,
+            Self::Dedicate
+            | Self::Undedicate
+            | Self::Dedications
+            | Self::Publish
             | Self::Add
             | Self::Escalate
             | Self::Deescalate
@@ -186,6 +230,10 @@ impl Purpose {
             Self::DebugPodResources => ("podresources-check-via-debug", &[FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
             Self::DebugWait => ("wait-via-debug", &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES, DEBUG_POD, DEBUG_LOG]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
+            Self::Dedicate   => ("dedicate",   &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)]),
+            Self::Undedicate => ("undedicate", &[FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)]),
+            Self::Dedications => ("dedicate-list", &[FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::Policies)]),
+            Self::Tolerations => ("tolerations", &[FACTS, TEMPLATES]),
         }
     }
 }
@@ -214,6 +262,13 @@ impl What {
                 resource: "pods/log".to_owned(),
             }],
             Self::Templates => vec![of(Kind::ResourceClaimTemplate)],
+            Self::Namespaces => vec![of(Kind::NamespaceObject)],
+            Self::Policies => vec![
+                of(Kind::MutatingAdmissionPolicy),
+                of(Kind::MutatingAdmissionPolicyBinding),
+                of(Kind::ValidatingAdmissionPolicy),
+                of(Kind::ValidatingAdmissionPolicyBinding),
+            ],
             Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
@@ -248,6 +303,8 @@ mod tests {
             Purpose::Escalate,
             Purpose::Deescalate,
             Purpose::Remove,
+            Purpose::Dedicate,
+            Purpose::Undedicate,
         ];
         assert_eq!(writers, expected);
     }
@@ -309,6 +366,7 @@ mod tests {
                 Purpose::Explain,
                 Purpose::Wait,
                 Purpose::Snapshot,
+                Purpose::Dedicate,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
             let events = purpose == Purpose::Describe;
@@ -319,6 +377,7 @@ mod tests {
                 Purpose::Add,
                 Purpose::Escalate,
                 Purpose::Snapshot,
+                Purpose::Dedicate,
             ];
             for what in ["poddisruptionbudgets", "deployments", "jobsets"] {
                 let has = resources.contains(what);

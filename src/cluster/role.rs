@@ -9,13 +9,15 @@ use super::{Permission, Purpose};
 pub enum Role {
     /// Looks, waits and takes snapshots, and changes nothing.
     Reader,
-    /// Does everything.
+    /// Does everything with rules, and makes no policies.
     Operator,
+    /// Dedicates devices: makes and removes rules and policies.
+    Dedicator,
 }
 
 impl Role {
     /// Every role, from the one that allows least.
-    pub const ALL: [Self; 2] = [Self::Reader, Self::Operator];
+    pub const ALL: [Self; 3] = [Self::Reader, Self::Operator, Self::Dedicator];
 
     /// In one word, which is part of the name of its `ClusterRole`.
     #[must_use]
@@ -23,6 +25,7 @@ impl Role {
         match self {
             Self::Reader => "reader",
             Self::Operator => "operator",
+            Self::Dedicator => "dedicator",
         }
     }
 
@@ -31,7 +34,8 @@ impl Role {
     pub fn purposes(self) -> Vec<Purpose> {
         let allows = |purpose: &Purpose| match self {
             Self::Reader => purpose.permissions().iter().all(Permission::is_read),
-            Self::Operator => true,
+            Self::Operator => !purpose.changes_policies(),
+            Self::Dedicator => purpose.is_about_dedications(),
         };
         Purpose::ALL.into_iter().filter(allows).collect()
     }
@@ -187,13 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_changes_nothing_and_an_operator_does_everything() {
+    fn a_reader_changes_nothing_and_an_operator_does_everything_but_policies() {
         let reader = Role::Reader.permissions();
         assert!(reader.iter().all(Permission::is_read), "{reader:?}");
         assert!(Role::Reader.purposes().contains(&Purpose::Wait));
-        assert_eq!(Role::Operator.purposes(), Purpose::ALL);
+        let policies = [Purpose::Dedicate, Purpose::Undedicate];
+        let all = Purpose::ALL.into_iter();
+        let all: Vec<Purpose> = all.filter(|one| !policies.contains(one)).collect();
+        assert_eq!(Role::Operator.purposes(), all);
         let operator = Role::Operator.permissions();
-        for purpose in Purpose::ALL {
+        for purpose in Role::Operator.purposes() {
             for permission in purpose.permissions() {
                 assert!(operator.contains(&permission), "{purpose:?}: {permission}");
                 let reads = Role::Reader.purposes().contains(&purpose);

@@ -14,6 +14,7 @@ use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::work::accounts::accounted;
+use super::work::around::{Alone, Around};
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
 use super::work::consent::{Passed, Safety, take_risk};
@@ -57,47 +58,47 @@ pub(super) struct AddArgs {
     /// `*` in the place of driver, pool or device stands for any. Each device becomes a rule of its own.
     /// Without an effect the rule has None.
     #[arg(value_name = "DEVICE|TAINT")]
-    targets: Vec<String>,
+    pub(super) targets: Vec<String>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
+    pub(super) selector: SelectorArgs,
 
     #[command(flatten)]
-    picks: PickArgs,
+    pub(super) picks: PickArgs,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    all_devices: bool,
+    pub(super) all_devices: bool,
 
     /// Manifest of rules; `-` reads stdin; repeatable
     #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
-    filename: Vec<PathBuf>,
+    pub(super) filename: Vec<PathBuf>,
 
     /// Accept names that match no device
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    allow_missing: bool,
+    pub(super) allow_missing: bool,
 
     /// One rule for a pool or driver of which all devices are chosen
     ///
     /// Instead of one for each device, where the chosen ones are exactly those that it has now and all
     /// of it is known. Such a rule also taints devices that are published there later.
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
-    collapse: bool,
+    pub(super) collapse: bool,
 
     /// Name of the rule; default: made from what it taints
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
-    name: Option<String>,
+    pub(super) name: Option<String>,
 
     /// Name of the batch, a label of its rules; default: made from what they taint
     ///
     /// A script names its run with it, and finds with `-l kubectl-devicetaint/batch=NAME` which rules are its
     /// own; `remove --batch` leaves those of other runs alone.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
-    batch: Option<String>,
+    pub(super) batch: Option<String>,
 
     /// Why the devices are tainted
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
 
     /// Where it is talked about
     #[arg(
@@ -106,22 +107,22 @@ pub(super) struct AddArgs {
         help_heading = "Rule",
         hide_short_help = true
     )]
-    ticket: Option<String>,
+    pub(super) ticket: Option<String>,
 
     /// When `remove --expired` takes it away, as 4h or 2d
     ///
     /// After a time such as 4h, 2d or 1w, or at one such as 2026-12-01 or 2026-12-01T18:00:00Z. A rule
     /// that has such a time keeps it, unless --overwrite.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
-    expires: Option<Expiry>,
+    pub(super) expires: Option<Expiry>,
 
     /// Labels of the rule
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
-    labels: Vec<(String, String)>,
+    pub(super) labels: Vec<(String, String)>,
 
     /// Change effect and value of a rule that is there
     #[arg(long, help_heading = "Change", hide_short_help = true)]
-    overwrite: bool,
+    pub(super) overwrite: bool,
 
     /// Print it as data: json, yaml, name or manifest
     ///
@@ -135,19 +136,19 @@ pub(super) struct AddArgs {
         value_name = "FORMAT",
         help_heading = "Output"
     )]
-    output: Option<Printed>,
+    pub(super) output: Option<Printed>,
 
     #[command(flatten)]
-    waiting: WaitingArgs,
+    pub(super) waiting: WaitingArgs,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    pub(super) change: ChangeArgs,
 
     #[command(flatten)]
-    safety: SafetyArgs,
+    pub(super) safety: SafetyArgs,
 
     #[command(flatten)]
-    version: VersionArgs,
+    pub(super) version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -173,11 +174,19 @@ Examples:
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let format = args.output.and_then(Printed::report);
     let dry_run = args.change.change().dry_run;
-    accounted(args.add(context), format, dry_run, context).await
+    // On the heap: it holds much, and the stack would have to hold it several times over.
+    let mut alone = Alone;
+    let work = Box::pin(args.add(context, &mut alone));
+    accounted(work, format, dry_run, context).await
 }
 
 impl AddArgs {
-    async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
+    /// Makes the rules, with what `around` does.
+    pub(super) async fn add(
+        &self,
+        context: &Context,
+        around: &mut impl Around,
+    ) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice(context).await?;
         if self.collapse && choice.picker().is_none() {
             return Err(Failure::usage(
@@ -219,6 +228,8 @@ impl AddArgs {
         for note in steps.iter().flat_map(Step::notes) {
             context.printer.note(&note);
         }
+        // On the heap, as below.
+        Box::pin(around.check(&steps, &scene)).await?;
         let lines = match self.output {
             Some(_) => Lines::Left,
             None => Lines::Printed,
@@ -230,7 +241,14 @@ impl AddArgs {
         let agreed = Box::pin(agreed).await;
         let done = match agreed {
             Ok(expected) => {
-                let made = self.carry_out(&steps, &terms, &mut changer, &scene).await;
+                let made = match Box::pin(around.before(&scene)).await {
+                    Ok(()) => {
+                        let made = self.carry_out(&steps, &terms, &mut changer, &scene);
+                        let made = Box::pin(made).await;
+                        made.and_then(|objects| self.print_rules(objects, around, context))
+                    }
+                    Err(failure) => Err(failure),
+                };
                 match (made, patience) {
                     (Ok(()), Some(patience)) if change.dry_run.is_real() => {
                         let wait = wait_for(&steps, (expected, patience), &scene, &mut changer);
@@ -254,7 +272,8 @@ impl AddArgs {
         look.tell(&context.printer);
         let is_told = self.output.is_none() && patience.is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
-            context.printer.note(&next_line(&steps));
+            let next = around.next().unwrap_or_else(|| next_line(&steps));
+            context.printer.note(&next);
         }
         done.map(|()| status)
     }
@@ -410,7 +429,7 @@ impl AddArgs {
         terms: &Terms<'_>,
         changer: &mut Changer<'_>,
         scene: &Scene,
-    ) -> Result<(), Failure> {
+    ) -> Result<Vec<Value>, Failure> {
         if self.change.change().mode().is_some() {
             changer.set_user(user_name(&scene.live.client).await);
         }
@@ -440,13 +459,25 @@ impl AddArgs {
                 }
             }
         }
+        Ok(objects)
+    }
+
+    /// Prints the rules as objects, where that was asked for.
+    fn print_rules(
+        &self,
+        objects: Vec<Value>,
+        around: &impl Around,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        if let Some(printed) = around.printed(&objects) {
+            return Ok(context.printer.emit(&printed?)?);
+        }
         if let Some(format) = self.output.and_then(Printed::rules) {
             let page = Page {
                 format,
                 width: None,
             };
-            let rules = render(&ObjectList(objects), page)?;
-            changer.context().printer.emit(&rules)?;
+            context.printer.emit(&render(&ObjectList(objects), page)?)?;
         }
         Ok(())
     }

@@ -16,8 +16,9 @@ use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
-    add, built, complete, completion, deescalate, describe, devices, escalate, explain, help, list,
-    podresources, preview, remove, signal, snapshot, version, wait,
+    add, built, complete, completion, dedicate, deescalate, describe, devices, escalate, explain,
+    help, list, podresources, preview, remove, signal, snapshot, tolerations, undedicate, version,
+    wait,
 };
 use crate::cluster::{ConnectionOptions, KubeconfigNames, Purpose};
 use crate::completion::{Known, Request};
@@ -75,6 +76,9 @@ enum Command {
     Explain(explain::ExplainArgs),
     Wait(wait::WaitArgs),
     Devices(devices::DevicesArgs),
+    Dedicate(dedicate::DedicateArgs),
+    Undedicate(undedicate::UndedicateArgs),
+    Tolerations(tolerations::TolerationsArgs),
     #[command(name = "podresources")]
     PodResources(podresources::PodResourcesArgs),
     Snapshot(snapshot::SnapshotArgs),
@@ -141,6 +145,9 @@ impl Cli {
                 "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
             }
             Command::Snapshot(_) => "a snapshot is of the whole cluster",
+            Command::Dedicate(_) | Command::Undedicate(_) => {
+                "the namespaces of a dedication are given with --to"
+            }
             Command::Version(_) => "a server has one version for all namespaces",
             Command::Completion(_) | Command::Options(_) | Command::Help(_) => {
                 "this command asks no cluster"
@@ -151,7 +158,10 @@ impl Cli {
             | Command::Remove(_)
             | Command::List(_)
             | Command::Describe(_)
-            | Command::Wait(_) => "DeviceTaintRules belong to no namespace, and act in every one",
+            | Command::Wait(_)
+            | Command::Tolerations(_) => {
+                "DeviceTaintRules belong to no namespace, and act in every one"
+            }
         };
         let failure =
             Failure::usage("--namespace narrows `devices`, `explain` and `podresources list` only");
@@ -199,13 +209,17 @@ impl Command {
             Self::Devices(args) if args.reads_files() => of_files,
             Self::Devices(args) if args.watches() => of_watch,
             Self::Preview(_) | Self::List(_) | Self::Devices(_) => None,
-            Self::Add(_) | Self::Escalate(_) | Self::Deescalate(_) | Self::Remove(_) => {
-                Some("this command changes rules, of one cluster at a time")
-            }
+            Self::Add(_)
+            | Self::Escalate(_)
+            | Self::Deescalate(_)
+            | Self::Remove(_)
+            | Self::Dedicate(_)
+            | Self::Undedicate(_) => Some("this command changes rules, of one cluster at a time"),
             Self::Describe(_)
             | Self::Explain(_)
             | Self::Wait(_)
             | Self::Snapshot(_)
+            | Self::Tolerations(_)
             | Self::Version(_) => Some("this command is about one cluster"),
             Self::PodResources(_) => Some("a kubelet is of one cluster"),
             Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
@@ -228,6 +242,9 @@ impl Command {
             | Self::Describe(_)
             | Self::Explain(_)
             | Self::Devices(_)
+            | Self::Dedicate(_)
+            | Self::Undedicate(_)
+            | Self::Tolerations(_)
             | Self::Snapshot(_)
             | Self::Completion(_)
             | Self::Version(_)
@@ -253,6 +270,9 @@ impl Command {
             Self::Wait(args) if args.makes_a_pod() => Purpose::DebugWait,
             Self::Wait(_) => Purpose::Wait,
             Self::Devices(_) => Purpose::Devices,
+            Self::Dedicate(args) => args.purpose(),
+            Self::Undedicate(_) => Purpose::Undedicate,
+            Self::Tolerations(_) => Purpose::Tolerations,
             Self::PodResources(args) if args.makes_a_pod() && args.compares() => {
                 Purpose::DebugPodResources
             }
@@ -288,6 +308,9 @@ async fn run_command(command: Command, context: &Context) -> Result<ExitStatus, 
         Command::Explain(args) => Box::pin(explain::run(args, context)).await,
         Command::Wait(args) => Box::pin(wait::run(args, context)).await,
         Command::Devices(args) => Box::pin(devices::run(args, context)).await,
+        Command::Dedicate(args) => Box::pin(dedicate::run(args, context)).await,
+        Command::Undedicate(args) => Box::pin(undedicate::run(args, context)).await,
+        Command::Tolerations(args) => Box::pin(tolerations::run(args, context)).await,
         Command::PodResources(args) => Box::pin(podresources::run(args, context)).await,
         Command::Snapshot(args) => Box::pin(snapshot::run(args, context)).await,
         Command::Completion(args) => completion::run(&args, context),

@@ -16,6 +16,8 @@ mod cli;
 mod complete;
 mod completion;
 mod context;
+mod dedicate;
+mod dedications;
 mod deescalate;
 mod describe;
 mod devices;
@@ -31,6 +33,8 @@ mod signal;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod tolerations;
+mod undedicate;
 mod version;
 mod wait;
 mod work;

@@ -16,6 +16,7 @@ use super::signal::Signals;
 use super::work::clusters;
 use super::work::consent::take_risk;
 use super::work::look::{Aside, Look};
+use super::work::policies::dedications;
 use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication};
@@ -300,6 +301,8 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     look.reading.warnings.extend(identities);
     let asked = asked(&considered, manifests, &look);
     look.reading.warnings.extend(policies.asked_later(&asked));
+    let let_in = Box::pin(dedications(&look, &considered)).await?;
+    look.reading.warnings.extend(let_in);
     let look = look.with_pods_for(&considered, guards).await?;
     let mut report = look.report(&considered, guards);
     report.arrangement = args.arrangement.arrangement();

@@ -134,6 +134,33 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
 }
 
 impl RemoveArgs {
+    /// What takes away rules by name that somebody agreed to already, but for those that others changed.
+    pub(super) fn agreed(
+        names: Vec<String>,
+        others: bool,
+        change: ChangeArgs,
+        version: VersionArgs,
+    ) -> Self {
+        Self {
+            rules: RuleArgs::named(names),
+            picks: PickArgs::default(),
+            expired: false,
+            all: false,
+            yes: true,
+            others,
+            batch: None,
+            uid: Vec::new(),
+            // An earlier run may have been interrupted.
+            ignore_not_found: true,
+            wait: false,
+            timeout: Duration::ZERO,
+            change,
+            report: ReportArgs::default(),
+            events: EventsArgs::default(),
+            version,
+        }
+    }
+
     async fn remove(
         &self,
         format: Option<Format>,

@@ -59,6 +59,8 @@ impl Values {
             ("preview" | "add", "targets") => Self::DevicesThenTaint,
             ("explain", "targets") => Self::Subjects,
             ("remove", "targets") => Self::RulesOrDevicesToRemove,
+            ("dedicate", "targets") => Self::Devices,
+            ("tolerations", "target") => Self::RulesOrDevices,
             (_, "targets") => Self::RulesOrDevices,
             ("list", "names") | ("preview" | "explain", "rule") => Self::Rules,
             ("devices" | "check", "devices") => Self::Devices,
@@ -77,7 +79,7 @@ impl Values {
             (_, "context") => Self::Contexts,
             (_, "cluster") => Self::Clusters,
             (_, "user") => Self::Users,
-            (_, "namespace") => Self::Namespaces,
+            (_, "namespace") | ("dedicate", "to" | "allow") => Self::Namespaces,
             _ => return None,
         })
     }

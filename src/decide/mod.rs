@@ -9,6 +9,7 @@
 //! | Which rules are there? | [`known`] |
 //! | Which rules are meant? | [`chooser`] |
 //! | Which rules are meant by the hardware that they taint? | [`rules_on`] |
+//! | Whom are devices dedicated to, and what keeps others out? | [`dedication`] |
 //! | Which devices are meant? | [`choice`] |
 //! | What is explained? | [`subjects`] |
 //! | Which of them are listed? | [`narrowing`] |
@@ -43,6 +44,7 @@ pub mod chooser;
 pub mod conflict;
 pub mod consent;
 pub mod contexts;
+pub mod dedication;
 pub mod draft;
 pub mod drafts;
 pub mod effect;

@@ -341,7 +341,12 @@ fn is_replicated(kind: Kind) -> bool {
         | Kind::Event
         | Kind::Node
         | Kind::PodDisruptionBudget
-        | Kind::ResourceClaimTemplate => false,
+        | Kind::ResourceClaimTemplate
+        | Kind::MutatingAdmissionPolicy
+        | Kind::MutatingAdmissionPolicyBinding
+        | Kind::ValidatingAdmissionPolicy
+        | Kind::ValidatingAdmissionPolicyBinding
+        | Kind::NamespaceObject => false,
     }
 }
 

@@ -184,6 +184,49 @@ macro_rules! for_each_kind {
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
                 without: "which pods that are still to come put up with taints is unknown",
             }
+            /// The policies that change objects while they are stored.
+            MutatingAdmissionPolicy in mutating_policies {
+                versions: [
+                    "admissionregistration.k8s.io/v1", 36, None, Usual;
+                    "admissionregistration.k8s.io/v1beta1", 34, None, Usual;
+                    "admissionregistration.k8s.io/v1alpha1", 32, None, Usual;
+                ],
+                spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "which claims get a toleration when they are made is unknown",
+            }
+            /// Where those policies act.
+            MutatingAdmissionPolicyBinding in mutating_bindings {
+                versions: [
+                    "admissionregistration.k8s.io/v1", 36, None, Usual;
+                    "admissionregistration.k8s.io/v1beta1", 34, None, Usual;
+                    "admissionregistration.k8s.io/v1alpha1", 32, None, Usual;
+                ],
+                spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "which claims get a toleration when they are made is unknown",
+            }
+            /// The policies that refuse objects.
+            ValidatingAdmissionPolicy in validating_policies {
+                versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
+                spelled: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "which tolerations are refused is unknown",
+            }
+            /// Where those policies act.
+            ValidatingAdmissionPolicyBinding in validating_bindings {
+                versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
+                spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "which tolerations are refused is unknown",
+            }
+            /// The namespaces that devices can be dedicated to.
+            NamespaceObject in namespaces {
+                versions: [ "v1", 0, None, Usual; ],
+                spelled: "Namespace", plural: "namespaces", group: "", scope: Cluster,
+                need: Optional, affects: Details, read: Json, saved: Never,
+                without: "which namespaces there are is unknown",
+            }
         }
     };
 }
@@ -295,6 +338,13 @@ macro_rules! kinds {
             #[must_use]
             pub fn affects(self) -> Affects {
                 match self { $(Self::$kind => Affects::$affects,)* }
+            }
+
+            /// Whether commands ask for its API versions only when they use it: most never do, and should not
+            /// pay a request for it.
+            #[must_use]
+            pub fn is_discovered_apart(self) -> bool {
+                self.group() == "admissionregistration.k8s.io"
             }
 
             /// How it is asked for.

@@ -13,6 +13,7 @@
 mod affects;
 mod budget;
 mod claim;
+mod cluster_object;
 mod count;
 mod device;
 mod event;
@@ -41,6 +42,10 @@ pub use budget::{
 pub use claim::{
     Allocation, AllocationResult, ConsumerReference, Controller, ResourceClaim,
     ResourceClaimTemplate,
+};
+pub use cluster_object::{
+    ClusterObject, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 pub use count::{Count, UNKNOWN};
 pub use device::{AttributeValue, Device, Pool, ResourceSlice, SliceNodes};

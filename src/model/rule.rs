@@ -133,6 +133,10 @@ impl RuleMetadata {
     pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
     /// Label that the rules of one command have in common.
     pub const BATCH: &str = "kubectl-devicetaint/batch";
+    /// Label: the dedication that a rule or a policy is part of.
+    pub const DEDICATION: &str = "kubectl-devicetaint/dedication";
+    /// Annotation of policies: the terms of their dedication, as a JSON object.
+    pub const DEDICATED_TO: &str = "kubectl-devicetaint/dedicated-to";
     /// Annotation: why the rule is there.
     pub const REASON: &str = "kubectl-devicetaint/reason";
     /// Annotation: where it is talked about.

@@ -70,6 +70,18 @@ pub struct Taint {
     pub time_added: Option<Timestamp>,
 }
 
+impl Taint {
+    /// The key of the taint of every dedication.
+    pub const DEDICATED: &str = "dedicated";
+
+    /// The dedication whose taint it is.
+    #[must_use]
+    pub fn dedication(&self) -> Option<&str> {
+        let is_one = self.key == Self::DEDICATED && !self.value.is_empty();
+        is_one.then_some(self.value.as_str())
+    }
+}
+
 impl fmt::Display for Taint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.value.is_empty() {

@@ -6,6 +6,7 @@
 //! Upstream: `apimachinery/pkg/labels/selector.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::str::FromStr;
 
 use super::NamingError;
@@ -17,16 +18,54 @@ pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
+/// What one label has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Requirement {
+pub enum Requirement {
+    /// It is there, with one of these values.
     In(String, BTreeSet<String>),
     /// Holds without the label too, as upstream.
     NotIn(String, BTreeSet<String>),
+    /// It is there, with any value.
     Exists(String),
+    /// It is not there.
     Absent(String),
 }
 
+impl fmt::Display for Requirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |values: &BTreeSet<String>| {
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            values.join(",")
+        };
+        match self {
+            Self::In(key, values) if values.len() == 1 => {
+                write!(formatter, "{key}={}", list(values))
+            }
+            Self::In(key, values) => write!(formatter, "{key} in ({})", list(values)),
+            Self::NotIn(key, values) if values.len() == 1 => {
+                write!(formatter, "{key}!={}", list(values))
+            }
+            Self::NotIn(key, values) => write!(formatter, "{key} notin ({})", list(values)),
+            Self::Exists(key) => formatter.write_str(key),
+            Self::Absent(key) => write!(formatter, "!{key}"),
+        }
+    }
+}
+
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.requirements.iter().map(ToString::to_string).collect();
+        formatter.write_str(&parts.join(","))
+    }
+}
+
 impl LabelSelector {
+    /// What the labels have to be, one by one.
+    #[must_use]
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
     /// Whether `labels` are as they have to be.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {

@@ -31,6 +31,9 @@ pub struct DeviceRow {
     pub published: Option<bool>,
     /// Its taints: the driver's first, then those of rules by name.
     pub taints: Option<Vec<PresentTaint>>,
+    /// The dedications that it is part of, by the taints of their rules; null when rules are not known.
+    #[serde(default)]
+    pub dedications: Option<Vec<String>>,
     /// The claims that hold it, as NAMESPACE/NAME.
     pub claims: Option<Vec<String>>,
     /// Those of the claims that hold it for administration only.

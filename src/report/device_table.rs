@@ -34,6 +34,7 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
         Column::text("CLAIMS").wide(),
         Column::text("PODS").wide(),
         Column::text("PUBLISHED").wide(),
+        Column::text("DEDICATED").wide(),
     ];
     let asked = report.columns;
     let headers = asked.names.iter().map(|name| header(name));
@@ -103,6 +104,11 @@ fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
         claims.long,
         pods.long,
         known(row.published.map(yes_or_no)),
+        known(
+            row.dedications
+                .as_ref()
+                .map(|all| optional(Some(&all.join(", ")))),
+        ),
     ];
     let asked = report.columns;
     cells.extend(asked.names.iter().map(|name| attribute_cell(row, name)));
@@ -275,6 +281,7 @@ mod tests {
             admin_allocations: None,
             published: Some(published),
             taints: None,
+            dedications: None,
             claims: None,
             admin_claims: Vec::new(),
             pods: None,

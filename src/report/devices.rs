@@ -17,7 +17,7 @@ use super::taint::PresentTaint;
 use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::away::away;
 use crate::engine::placement::{kept_back, users_beside};
-use crate::engine::{Consumer, DeviceState};
+use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
@@ -219,6 +219,13 @@ fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
         let consumers = device.consumers.iter().filter(wanted);
         consumers.map(ToString::to_string).collect()
     };
+    let of_rules = device
+        .taints
+        .iter()
+        .filter(|taint| matches!(taint.origin, Origin::Rule(_)));
+    let dedications: Vec<String> = of_rules
+        .filter_map(|taint| taint.taint.dedication().map(str::to_owned))
+        .collect();
     DeviceRow {
         device: device.id.to_string(),
         node: device.node.map(ToString::to_string),
@@ -228,6 +235,8 @@ fn row(device: &DeviceState<'_>, knowledge: &Knowledge<'_>) -> DeviceRow {
         admin_allocations: held.then_some(device.administrative),
         published: published.then_some(device.published),
         taints: tainted.then(|| taints.map(|taint| PresentTaint::new(taint, &[])).collect()),
+        dedications: (!dedications.is_empty() || knowledge.is_complete(Subject::Taints))
+            .then_some(dedications),
         claims: held.then(|| claims(&device.claims)),
         admin_claims: claims(&device.admin_claims),
         pods: held.then(|| pods(|_| true)),

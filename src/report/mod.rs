@@ -21,6 +21,8 @@
 //! | What does a release do wrong, in words? | [`defects`] |
 //! | What became of guards? | [`guard`] |
 //! | What may a team's rules never do? | [`policy`] |
+//! | Who has dedicated devices, and are others kept out? | [`dedications`] |
+//! | Who tolerates a taint? | [`tolerations`] |
 //! | How is a number written that is not known? | [`bounds`] |
 //! | What does every answer say beside its subject? | [`answer`] |
 //! | What became of the rules that a command changes? | [`change`] |
@@ -44,6 +46,7 @@ pub mod bounds;
 pub mod card;
 pub mod change;
 pub mod clusters;
+pub mod dedications;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
@@ -75,6 +78,7 @@ pub mod staying;
 pub mod table;
 pub mod taint;
 pub mod time;
+pub mod tolerations;
 pub mod version;
 pub mod wait;
 
@@ -84,6 +88,7 @@ pub(crate) mod testing;
 pub use answer::Answer;
 pub use attributes::AttributeColumns;
 pub use change::ChangeReport;
+pub use dedications::DedicationList;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
 pub use devices::{DeviceLines, DeviceReport};
@@ -93,5 +98,6 @@ pub use in_use::PodResourcesReport;
 pub use pulling::PullReport;
 pub use rules::RuleList;
 pub use table::View;
+pub use tolerations::TolerationReport;
 pub use version::VersionReport;
 pub use wait::WaitReport;

@@ -15,7 +15,7 @@ use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, 
 use crate::assess::{Basis, Knowledge, Subject};
 use crate::engine::life::Evicting;
 use crate::engine::{Impact, RuleImpact, Verdict};
-use crate::model::{self, DeviceTaintRule, ObjectName, RuleMetadata};
+use crate::model::{self, DeviceTaintRule, Kind, ObjectName, RuleMetadata};
 use crate::model::{Count, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
@@ -549,8 +549,14 @@ impl View for ObjectList {
 
     fn names(&self) -> Vec<String> {
         let name = |object: &Value| {
-            let name = object["metadata"]["name"].as_str();
-            resource_name(name.unwrap_or_default())
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let (name, kind) = (text(&object["metadata"]["name"]), text(&object["kind"]));
+            if kind == Kind::DeviceTaintRule.as_str() {
+                return resource_name(&name);
+            }
+            let version = text(&object["apiVersion"]);
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            format!("{}.{group}/{name}", kind.to_ascii_lowercase())
         };
         self.0.iter().map(name).collect()
     }

@@ -12,13 +12,13 @@ use super::clusters::{AnyReport, ClusterReports};
 use super::happening::CommandEvent;
 use super::policy::DeviceTaintPolicy;
 use super::{
-    ChangeReport, DeviceReport, Explanation, ImpactReport, PodResourcesReport, PullReport,
-    RuleDescription, VersionReport, WaitReport,
+    ChangeReport, DedicationList, DeviceReport, Explanation, ImpactReport, PodResourcesReport,
+    PullReport, RuleDescription, TolerationReport, VersionReport, WaitReport,
 };
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 11] {
+pub fn files() -> [(&'static str, Schema); 13] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -57,6 +57,14 @@ pub fn files() -> [(&'static str, Schema); 11] {
             schema_of::<Explanation>(),
         ),
         (
+            "dedication-list.v1alpha1.schema.json",
+            schema_of::<DedicationList>(),
+        ),
+        (
+            "toleration-report.v1alpha1.schema.json",
+            schema_of::<TolerationReport>(),
+        ),
+        (
             "cluster-reports.v1alpha1.schema.json",
             schema_of::<ClusterReports<AnyReport>>(),
         ),
@@ -85,7 +93,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 13] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -95,6 +103,8 @@ const KINDS: [&str; 11] = [
     "PodResourcesReport",
     "PullReport",
     "Explanation",
+    "DedicationList",
+    "TolerationReport",
     "ClusterReports",
     "CommandEvent",
 ];

@@ -21,6 +21,7 @@ mod claim;
 mod claim_status;
 mod claim_v1beta1;
 mod class;
+mod cluster_object;
 mod container;
 mod context;
 mod counter;

@@ -94,7 +94,12 @@ impl Object {
             | Self::Event(_)
             | Self::Node(_)
             | Self::PodDisruptionBudget(_)
-            | Self::ResourceClaimTemplate(_) => None,
+            | Self::ResourceClaimTemplate(_)
+            | Self::MutatingAdmissionPolicy(_)
+            | Self::MutatingAdmissionPolicyBinding(_)
+            | Self::ValidatingAdmissionPolicy(_)
+            | Self::ValidatingAdmissionPolicyBinding(_)
+            | Self::NamespaceObject(_) => None,
         }
     }
 }

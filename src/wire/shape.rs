@@ -7,6 +7,10 @@ use serde_json::Value;
 use super::budget::PodDisruptionBudget;
 use super::claim::ResourceClaim;
 use super::class::DeviceClass;
+use super::cluster_object::{
+    MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use super::culprit::{self, FieldsError};
 use super::decode::Decode;
 use super::detail::Detail;

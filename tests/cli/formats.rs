@@ -455,10 +455,10 @@ fn devices_as_table() {
 #[test]
 fn devices_as_wide_table() {
     assert_snapshot!(devices("-o wide").shown(), @r"
-      DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED
+      DEVICE                         NODE     ALLOCATED   TAINTS                                                CLAIMS                PODS                  PUBLISHED   DEDICATED
     node-9: 2 devices, 1 allocated, 1 tainted
-      gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes
-      gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes
+      gpu.example.com/node-9/gpu-1   node-9   yes         gpu.example.com/unhealthy=xid-79:NoExecute (driver)   research/xid-triage   research/xid-triage   yes         <none>
+      gpu.example.com/node-9/gpu-3   node-9   no          <none>                                                <none>                <none>                yes         <none>
     [exit status: 0]
     ");
 }
@@ -495,6 +495,7 @@ fn devices_as_json() {
               "effect": "NoExecute"
             }
           ],
+          "dedications": [],
           "claims": [
             "research/xid-triage"
           ],
@@ -513,6 +514,7 @@ fn devices_as_json() {
           "adminAllocations": 0,
           "published": true,
           "taints": [],
+          "dedications": [],
           "claims": [],
           "adminClaims": [],
           "pods": [],
@@ -568,6 +570,7 @@ fn devices_as_yaml() {
         key: gpu.example.com/unhealthy
         value: xid-79
         effect: NoExecute
+      dedications: []
       claims:
       - research/xid-triage
       adminClaims: []
@@ -582,6 +585,7 @@ fn devices_as_yaml() {
       adminAllocations: 0
       published: true
       taints: []
+      dedications: []
       claims: []
       adminClaims: []
       pods: []
@@ -609,10 +613,10 @@ fn devices_as_markdown() {
     assert_snapshot!(devices("-o markdown").shown(), @r"
     node-9: 2 devices, 1 allocated, 1 tainted
 
-    | DEVICE | NODE | ALLOCATED | TAINTS | CLAIMS | PODS | PUBLISHED |
-    | --- | --- | --- | --- | --- | --- | --- |
-    | gpu.example.com/node-9/gpu-1 | node-9 | yes | gpu.example.com/unhealthy=xid-79:NoExecute (driver) | research/xid-triage | research/xid-triage | yes |
-    | gpu.example.com/node-9/gpu-3 | node-9 | no | \<none\> | \<none\> | \<none\> | yes |
+    | DEVICE | NODE | ALLOCATED | TAINTS | CLAIMS | PODS | PUBLISHED | DEDICATED |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | gpu.example.com/node-9/gpu-1 | node-9 | yes | gpu.example.com/unhealthy=xid-79:NoExecute (driver) | research/xid-triage | research/xid-triage | yes | \<none\> |
+    | gpu.example.com/node-9/gpu-3 | node-9 | no | \<none\> | \<none\> | \<none\> | yes | \<none\> |
     [exit status: 0]
     ");
 }

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 pub const EXAMPLE: &str = "examples/cluster.yaml";
 
 /// What the program printed, and how it ended.
+#[derive(Debug)]
 pub struct Run {
     pub stdout: String,
     pub stderr: String,

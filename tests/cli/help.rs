@@ -29,6 +29,9 @@ fn help_of_the_program() {
       wait          Wait until rules have evicted, their devices are idle, the controller has seen them,
                     they are gone, or workloads have recovered
       devices       List devices with their taints, and the claims and pods that use them
+      dedicate      Dedicate devices to the claims of some namespaces
+      undedicate    End a dedication: remove its taint, then its policies
+      tolerations   Print the lines that tolerate a taint, or who tolerates it
       podresources  Ask the kubelet of this node what is in use, whatever the API says
       snapshot      Save what a preview needs, to be read anywhere with --from
       completion    Print what completes words in a shell, or install what completes them behind kubectl
@@ -278,7 +281,7 @@ fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
     error: no help about "me"
-    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }

@@ -2,6 +2,7 @@
 
 mod advice_in_the_source;
 mod bad_input;
+mod dedicated;
 mod devices;
 mod explain;
 mod formats;

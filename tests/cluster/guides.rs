@@ -179,6 +179,11 @@ fn a_node_gets_firmware_as_the_guide_says() {
 }
 
 #[test]
+fn devices_are_dedicated_to_a_team_as_the_guide_says() {
+    follow("dedicate", "node-8");
+}
+
+#[test]
 fn devices_are_reserved_for_a_team_as_the_guide_says() {
     follow("reserve", "node-8");
 }

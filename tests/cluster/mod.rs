@@ -7,6 +7,7 @@ mod comparison;
 mod contexts;
 #[cfg(unix)]
 mod debug_pod;
+mod dedicated;
 #[cfg(unix)]
 mod guides;
 #[cfg(target_os = "linux")]

@@ -90,6 +90,20 @@ fn has_devices(kinds: &BTreeMap<Kind, &'static Version>) -> bool {
     kinds.contains_key(&Kind::ResourceSlice) || kinds.contains_key(&Kind::ResourceClaim)
 }
 
+/// What a server has, with the versions of admission policies, which most commands never ask for.
+///
+/// # Errors
+///
+/// When the server cannot be asked.
+pub async fn with_admission(
+    client: &ApiClient,
+    mut served: Served,
+) -> Result<Served, ClusterError> {
+    let group = Kind::MutatingAdmissionPolicy.group();
+    served.kinds.extend(served_in(client, group).await?);
+    Ok(served)
+}
+
 /// As [`discover`], for who wants to know what there is even if that is nothing.
 ///
 /// # Errors
@@ -144,7 +158,8 @@ pub fn remembered(client: &ApiClient) -> Option<Served> {
         let found = Resources::remembered(cache, newest)?;
         kinds.extend(choose(group, &BTreeMap::from([(newest, found)])));
     }
-    let is_whole = Kind::ALL.iter().all(|kind| kinds.contains_key(kind));
+    let mut asked = Kind::ALL.iter().filter(|kind| !kind.is_discovered_apart());
+    let is_whole = asked.all(|kind| kinds.contains_key(kind));
     is_whole.then(|| Served {
         kinds,
         ..Served::default()
@@ -210,7 +225,7 @@ fn only_version(kind: Kind) -> Option<&'static Version> {
 
 /// The groups that have a kind of which several versions are known.
 fn groups() -> BTreeSet<&'static str> {
-    let several = |kind: &Kind| only_version(*kind).is_none();
+    let several = |kind: &Kind| only_version(*kind).is_none() && !kind.is_discovered_apart();
     Kind::ALL
         .into_iter()
         .filter(several)

@@ -22,11 +22,17 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         | Kind::StatefulSet
         | Kind::DaemonSet
         | Kind::Job
-        | Kind::CronJob => {
+        | Kind::CronJob
+        | Kind::ValidatingAdmissionPolicy
+        | Kind::ValidatingAdmissionPolicyBinding
+        | Kind::NamespaceObject => {
             "every Kubernetes serves them: look at --runtime-config of kube-apiserver".to_owned()
         }
         Kind::LeaderWorkerSet | Kind::JobSet | Kind::CoschedulingPodGroup => {
             "they are served where their controller is installed".to_owned()
+        }
+        Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => {
+            how_to_serve_mutating_policies(minor)
         }
         Kind::PodGroup => {
             "in 1.37, start kube-apiserver with --runtime-config=scheduling.k8s.io/v1beta1=true"
@@ -80,6 +86,26 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
                  kube-apiserver and the feature gate DRADeviceTaintRules"
             .to_owned(),
     }
+}
+
+/// How to get policies that change objects from a server of version `minor` that has none.
+fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
+    let version = match minor.map(|found| found.minor) {
+        Some(0..=31) => {
+            return "they exist since Kubernetes 1.32; --runtime-config turns them on".to_owned();
+        }
+        Some(32 | 33) => "v1alpha1",
+        Some(34 | 35) => "v1beta1",
+        Some(_) | None => {
+            return "they are served by default since Kubernetes 1.36; before, they need --runtime-config and the \
+                    feature gate MutatingAdmissionPolicy of kube-apiserver"
+                .to_owned();
+        }
+    };
+    format!(
+        "start kube-apiserver with --runtime-config=admissionregistration.k8s.io/{version}=true and the feature \
+         gate MutatingAdmissionPolicy"
+    )
 }
 
 #[cfg(test)]

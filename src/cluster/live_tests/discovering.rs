@@ -3,6 +3,7 @@
 use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slices};
 use crate::cluster::{
     ClusterError, Detail, cluster_role_for, discover, read_devices, read_for_preview,
+    with_admission,
 };
 use crate::model::{Kind, Minor};
 
@@ -48,6 +49,55 @@ async fn each_kind_is_read_at_its_own_newest_version() {
         served.version.map(|v| v.to_string()).as_deref(),
         Some("1.37.0")
     );
+}
+
+#[tokio::test]
+async fn policies_that_change_objects_are_used_at_the_newest_version_that_is_served() {
+    const GROUP: &str = "admissionregistration.k8s.io";
+    for (versions, expected) in [
+        (&["v1", "v1beta1"][..], Some("v1")),
+        (&["v1beta1", "v1alpha1"], Some("v1beta1")),
+        (&["v1alpha1"], Some("v1alpha1")),
+        (&[], None),
+    ] {
+        let server = Server::start().await;
+        let (client, _) = server.client().await;
+        let served = discover(&client).await.expect("discovery");
+        let path = format!("/apis/{GROUP}");
+        assert_eq!(server.count(&path), 0, "most commands never ask for it");
+        let listed = versions
+            .iter()
+            .map(|version| format!(r#"{{"groupVersion":"{GROUP}/{version}"}}"#));
+        // Policies that refuse objects are in v1 in any case.
+        let listed: Vec<String> = std::iter::once(format!(r#"{{"groupVersion":"{GROUP}/v1"}}"#))
+            .chain(listed)
+            .collect();
+        let body = format!(r#"{{"kind":"APIGroup","versions":[{}]}}"#, listed.join(","));
+        server.answer(&path, [Answer::json(&body)]);
+        for version in ["v1", "v1beta1", "v1alpha1"] {
+            let has = versions.contains(&version);
+            let mutating = [
+                "mutatingadmissionpolicies",
+                "mutatingadmissionpolicybindings",
+            ];
+            let listed = if has {
+                &mutating[..]
+            } else {
+                &["validatingadmissionpolicies"]
+            };
+            server.answer(&format!("{path}/{version}"), [resources(listed)]);
+        }
+        let served = with_admission(&client, served).await.expect("discovery");
+        let found = served.version_of(Kind::MutatingAdmissionPolicy);
+        let expected = expected.map(|version| format!("{GROUP}/{version}"));
+        assert_eq!(
+            found.map(|found| found.api_version.to_owned()),
+            expected,
+            "{versions:?}"
+        );
+        let validating = served.version_of(Kind::ValidatingAdmissionPolicy);
+        assert!(validating.is_some_and(|found| found.api_version.ends_with("/v1")));
+    }
 }
 
 #[tokio::test]

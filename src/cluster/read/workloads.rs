@@ -121,7 +121,12 @@ async fn of_kind(
             | Kind::JobSet
             | Kind::PodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::ResourceClaimTemplate => listing.objects(keep).await,
+            | Kind::ResourceClaimTemplate
+            | Kind::MutatingAdmissionPolicy
+            | Kind::MutatingAdmissionPolicyBinding
+            | Kind::ValidatingAdmissionPolicy
+            | Kind::ValidatingAdmissionPolicyBinding
+            | Kind::NamespaceObject => listing.objects(keep).await,
         }
     } else {
         by_name(reader, version, names).await

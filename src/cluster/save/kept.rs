@@ -55,7 +55,12 @@ pub(super) fn kept(kind: Kind) -> Option<Fields> {
         Kind::JobSet => JOB_SET,
         Kind::PodGroup | Kind::CoschedulingPodGroup => POD_GROUP,
         Kind::DeviceClass => CLASS,
-        Kind::Event => return None,
+        Kind::Event
+        | Kind::MutatingAdmissionPolicy
+        | Kind::MutatingAdmissionPolicyBinding
+        | Kind::ValidatingAdmissionPolicy
+        | Kind::ValidatingAdmissionPolicyBinding
+        | Kind::NamespaceObject => return None,
     })
 }
 

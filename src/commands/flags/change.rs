@@ -35,6 +35,14 @@ enum Where {
 }
 
 impl ChangeArgs {
+    /// These flags with a dry run by this plugin, which sends nothing.
+    pub(crate) fn pretending(self) -> Self {
+        Self {
+            dry_run: Where::Client,
+            ..self
+        }
+    }
+
     /// What was typed, as work takes it.
     pub(crate) fn change(&self) -> Change {
         Change {
@@ -49,7 +57,7 @@ impl ChangeArgs {
 }
 
 /// How what was done is printed.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct ReportArgs {
     /// Print what was done as data: json or yaml
     ///

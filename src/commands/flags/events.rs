@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::error::Failure;
 
 /// Where what goes on is told to programs.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct EventsArgs {
     /// Tell what goes on as JSON Lines, in a file or on `-`
     ///

@@ -22,6 +22,14 @@ pub(crate) struct RuleArgs {
 }
 
 impl RuleArgs {
+    /// Rules by name.
+    pub(crate) fn named(names: Vec<String>) -> Self {
+        Self {
+            targets: names,
+            selector: None,
+        }
+    }
+
     /// What was typed to mean rules, with the hardware among it.
     pub(crate) fn typed(&self) -> RulesTyped<'_> {
         RulesTyped::new(self.ways(), Picks::default())

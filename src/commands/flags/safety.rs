@@ -51,6 +51,14 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
+    /// Takes the word `none` from the files with policies, and says whether it was there: a command that makes
+    /// admission policies takes it for making none.
+    pub(crate) fn take_no_policy(&mut self) -> bool {
+        let before = self.policy.len();
+        self.policy.retain(|path| path.as_os_str() != "none");
+        self.policy.len() < before
+    }
+
     /// Finds what is wrong with the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<Safety, Failure> {
         Safety::new(Agreement {

@@ -3,6 +3,7 @@
 //! Knows no clap: everything comes as plain values.
 
 pub(crate) mod accounts;
+pub(crate) mod around;
 pub(crate) mod candidates;
 pub(crate) mod changer;
 pub(crate) mod clock;
@@ -21,7 +22,9 @@ pub(crate) mod kubelet_node;
 pub(crate) mod look;
 pub(crate) mod meant;
 pub(crate) mod nodes;
+pub(crate) mod policies;
 pub(crate) mod policy;
+pub(crate) mod policy_changer;
 pub(crate) mod present;
 pub(crate) mod publish;
 pub(crate) mod recover;

@@ -37,7 +37,7 @@ pub use ambiguous::Ambiguous;
 pub use away::with_drivers_away;
 pub use collapse::{Expansion, collapsed};
 pub use idle::Idle;
-pub use nothing::{no_such_node, refuse_empty_names, refuse_unknown_attributes};
+pub use nothing::{no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes};
 pub use numbers::{noted_numbers, numbers};
 pub use parse::{By, Choice, Purpose, hardware_among, rule_names};
 pub use picks::{Picked, Picker, Picks};

@@ -330,7 +330,9 @@ fn reason(exclusion: &Exclusion) -> Reason {
                 TaintOwner::Driver(..) => None,
                 TaintOwner::Rule(_) | TaintOwner::Supposed(_) => Some(owner.clone()),
             };
-            ("taint", None, taint.to_string(), String::new(), owner)
+            let dedication = taint.dedication().filter(|_| owner.is_some());
+            let dedication = dedication.unwrap_or_default().to_owned();
+            ("taint", None, taint.to_string(), dedication, owner)
         }
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
@@ -401,9 +403,15 @@ impl Asked<'_> {
             }
             "taint" => {
                 let (whose, source) = setter(owner.as_ref(), devices, published);
-                let text = format!(
-                    "{is} kept out by taint {taint} of {whose}, which the request does not tolerate"
-                );
+                let text = if why.is_empty() {
+                    format!(
+                        "{is} kept out by taint {taint} of {whose}, which the request does not tolerate"
+                    )
+                } else {
+                    format!(
+                        "{is} dedicated to {why}: kept out by taint {taint} of {whose}, which the request does not tolerate"
+                    )
+                };
                 (text, source, None)
             }
             "node" => {

@@ -38,6 +38,7 @@ pub const READING: [Right; 7] = [
         verbs: READ,
         kinds: &[
             (DRA, "deviceclasses"),
+            (DRA, "resourceclaimtemplates"),
             ("policy", "poddisruptionbudgets"),
             ("apps", "replicasets"),
             ("apps", "deployments"),

@@ -16,7 +16,7 @@ use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.
-const READS: [&str; 10] = [
+const READS: [&str; 12] = [
     "describe hard --strict -o json",
     "explain pod/train device/GPU0 rule/hard --strict -o json",
     "snapshot --strict",
@@ -26,6 +26,8 @@ const READS: [&str; 10] = [
     "list --strict",
     "devices DRIVER --strict -o json",
     "wait hard --for observed --timeout 1s",
+    "dedicate list --strict",
+    "tolerations KEY:NoSchedule --who --strict",
     WATCHING,
 ];
 
@@ -37,6 +39,15 @@ const WRITES: [&str; 6] = [
     "deescalate hard --to None --dry-run=server",
     "remove soft --yes --others --dry-run=server",
     "remove -l none=such --yes --others --wait --dry-run=server",
+];
+
+/// What a dedicator does; nothing of it lasts.
+const DEDICATES: [&str; 5] = [
+    "dedicate GPU0 --to default --name new --evict --yes --dry-run=server",
+    "dedicate GPU1 --to default --name old --allow kube-public --reason other --overwrite --yes --dry-run=server",
+    "undedicate old --yes --others --dry-run=server",
+    "dedicate describe old --strict -o json",
+    "tolerations KEY:NoSchedule --who --strict",
 ];
 
 const WATCHING: &str = "list --watch";
@@ -123,8 +134,15 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
     let world = block_on(World::new(&plane));
     block_on(prepare(&world));
     let everything: Vec<&str> = READS.into_iter().chain(WRITES).collect();
+    world
+        .run("dedicate GPU1 --to default --name old --yes")
+        .ended(0);
     let (mut tried, mut done): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-    for (role, commands) in [("reader", &READS[..]), ("operator", &everything)] {
+    for (role, commands) in [
+        ("reader", &READS[..]),
+        ("operator", &everything),
+        ("dedicator", &DEDICATES[..]),
+    ] {
         let (path, manifest) = manifest(role);
         text(&plane.kubectl(&["apply", "-f", &path]));
         let group = format!("{role}-{}", random_suffix());
@@ -143,8 +161,9 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
             assert!(well, "{role}: {line}: {mine:#?}");
             assert_eq!(mine.code, admin.code, "{role}: {line}: {mine:#?}");
             // Who made a rule stands in it.
-            let is_told_as_much =
-                WRITES.contains(line) || normal::says_the_same(&mine.stdout, &admin.stdout, &ours);
+            let is_told_as_much = WRITES.contains(line)
+                || DEDICATES.contains(line)
+                || normal::says_the_same(&mine.stdout, &admin.stdout, &ours);
             assert!(is_told_as_much, "{role}: {line}: {mine:#?} {admin:#?}");
             assert!(!mine.stderr.contains("denied"), "{role}: {line}: {mine:#?}");
         }
@@ -214,4 +233,25 @@ async fn bind(plane: &ControlPlane, role: &str, group: &str) {
         output.status.success().then_some(())
     })
     .await;
+}
+
+#[test]
+fn an_operator_may_not_dedicate_devices_and_nothing_is_tainted() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let (path, manifest) = manifest("operator");
+    text(&plane.kubectl(&["apply", "-f", &path]));
+    let group = format!("operator-{}", random_suffix());
+    let name = manifest["metadata"]["name"].as_str().expect("a name");
+    block_on(bind(plane, name, &group));
+    let line = format!(
+        "dedicate GPU0 --to {} --as={group} --as-group={group}",
+        world.namespace
+    );
+    let run = world
+        .run(&line)
+        .ended(1)
+        .saying("get mutatingadmissionpolicies");
+    assert!(run.stdout.is_empty(), "{run:#?}");
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
 }

@@ -111,7 +111,14 @@ fn settled(state: &State) -> Vec<(String, Stored)> {
     let rules = state.iter().map(|(name, rule)| {
         let mut rule = rule.clone();
         rule.resource_version = String::new();
-        for annotation in ["created-by", "changed-by", "expires", "expires-at"] {
+        for annotation in [
+            "created-by",
+            "changed-by",
+            "created-by-run",
+            "changed-by-run",
+            "expires",
+            "expires-at",
+        ] {
             let name = format!("kubectl-devicetaint/{annotation}");
             if let Some(fields) = rule.annotations.as_object_mut()
                 && fields.contains_key(&name)

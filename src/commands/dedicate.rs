@@ -1,0 +1,541 @@
+//! `dedicate`: devices for the claims of some namespaces, and for no others.
+
+use std::collections::BTreeSet;
+
+use clap::{Subcommand, ValueEnum};
+use serde_json::Value;
+
+use super::add::AddArgs;
+use super::context::Context;
+use super::dedications::{self, DescribeArgs, ListArgs};
+use super::flags::change::ChangeArgs;
+use super::flags::devices::SelectorArgs;
+use super::flags::picks::PickArgs;
+use super::flags::printed::Printed;
+use super::flags::safety::SafetyArgs;
+use super::flags::source::VersionArgs;
+use super::flags::waiting::WaitingArgs;
+use super::work::around::Around;
+use super::work::changer::stopped;
+use super::work::connect::failed;
+use super::work::dry_run::Change;
+use super::work::policies::PolicyObjects;
+use super::work::policy_changer::{PolicyChanger, Told};
+use super::work::scene::Scene;
+use crate::cluster::{ClusterError, Purpose, WriteMode};
+use crate::decide::Step;
+use crate::decide::dedication::{
+    AdminAccess, KnownNamespaces, Members, Missing, Overwrite, PolicyStep, Terms, notes, objects,
+    overlaps, plan, refuse_namespaces, refuse_overlaps, snippet,
+};
+use crate::decide::identity::refuse_exchanged;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceTaintRule, Effect};
+use crate::naming::labels::LabelSelector;
+use crate::render::{Format, Page, render, yaml};
+use crate::report::rules::ObjectList;
+
+/// Dedicate devices to the claims of some namespaces
+///
+/// Makes a policy that adds the toleration of the taint dedicated=NAME to every new claim of these
+/// namespaces, a policy that refuses this toleration, and tolerations of every taint, in all others, and
+/// then the rules that taint the devices. The same command again completes what an interrupted one began.
+/// Claims that hold one of the devices keep it, unless --evict.
+///
+/// Without policies, --policy none makes the taint alone: claims have to tolerate it themselves, and any
+/// claim may.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy to keep; none: taint alone").long_help("Refuse what the policy in this file forbids; none makes no admission policies\n\nGuards, what a rule has to say about itself, and devices that are never tainted, for a whole team; repeatable, and all have to be kept. The word none makes the taint alone: claims have to tolerate it themselves, and claims of every namespace may.")))]
+pub(super) struct DedicateArgs {
+    #[command(subcommand)]
+    look: Option<Looking>,
+
+    /// DRIVER/POOL/DEVICE with * for any, UUID, serial or PCI address
+    #[arg(value_name = "DEVICE")]
+    targets: Vec<String>,
+
+    #[command(flatten)]
+    selector: SelectorArgs,
+
+    #[command(flatten)]
+    picks: PickArgs,
+
+    /// Accept names of devices and namespaces that are not there
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    allow_missing: bool,
+
+    /// Namespaces to let in, with commas
+    ///
+    /// Their claims may use the devices, and get the toleration when they are made. Repeatable.
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        value_delimiter = ',',
+        help_heading = "Dedication"
+    )]
+    to: Vec<String>,
+
+    /// Namespaces to let in, by labels
+    ///
+    /// A namespace whose labels change is let in, or no longer, from then on; claims that were made before
+    /// keep what they have.
+    #[arg(long, value_name = "SELECTOR", help_heading = "Dedication")]
+    namespace_selector: Option<LabelSelector>,
+
+    /// Name; default: the namespace
+    ///
+    /// It is the value of the taint, and part of the names of the policies.
+    #[arg(long, help_heading = "Dedication")]
+    name: Option<String>,
+
+    /// Evict pods of others at once
+    ///
+    /// Asks as `add` does, with all that would be hit. Pods of the namespaces themselves are hit too where
+    /// their claims were made before.
+    #[arg(long, help_heading = "Dedication")]
+    evict: bool,
+
+    /// Namespaces outside whose claims may tolerate the taint, such as those of monitoring
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        value_delimiter = ',',
+        help_heading = "Dedication",
+        hide_short_help = true
+    )]
+    allow: Vec<String>,
+
+    /// Let requests with admin access tolerate the taint in every namespace
+    ///
+    /// They watch devices that others have. The server takes them only in namespaces that are labelled
+    /// for that.
+    #[arg(long, help_heading = "Dedication", hide_short_help = true)]
+    allow_admin_access: bool,
+
+    /// Change policies and rules of the dedication that are there
+    #[arg(long, help_heading = "Change", hide_short_help = true)]
+    overwrite: bool,
+
+    /// enforce, or advise, which prints objects
+    ///
+    /// By default rules and policies are made (enforce). With advise they are printed, with the lines of a claim
+    /// that tolerates the taint by itself, and nothing is changed.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "enforce",
+        hide_default_value = true,
+        hide_possible_values = true,
+        value_name = "MODE",
+        help_heading = "Change"
+    )]
+    mode: Mode,
+
+    /// Why the devices are dedicated
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    reason: Option<String>,
+
+    /// Ticket or discussion link
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Rule",
+        hide_short_help = true
+    )]
+    ticket: Option<String>,
+
+    /// Print the objects: json, yaml or name
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
+    output: Option<String>,
+
+    #[command(flatten)]
+    waiting: WaitingArgs,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    safety: SafetyArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+/// What is looked at.
+#[derive(Debug, Subcommand)]
+enum Looking {
+    List(ListArgs),
+    Describe(DescribeArgs),
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Rules and policies are made
+    Enforce,
+    /// They are printed
+    Advise,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # Two GPUs for the claims of namespace research
+  kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 \\
+    gpu.example.com/node-8/gpu-3 --to research
+
+  # As manifests, to be kept with others
+  kubectl devicetaint dedicate 'gpu.example.com/node-8/*' --to research \\
+    --mode advise > dedicated.yaml";
+
+pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let is_making = !args.targets.is_empty()
+        || !args.to.is_empty()
+        || args.namespace_selector.is_some()
+        || args.name.is_some()
+        || args.evict;
+    match args.look {
+        Some(_) if is_making => Err(Failure::usage(
+            "dedicate list and dedicate describe only look: leave out devices and namespaces",
+        )),
+        Some(Looking::List(args)) => dedications::list(args, context).await,
+        Some(Looking::Describe(args)) => dedications::describe(args, context).await,
+        None => args.dedicate(context).await,
+    }
+}
+
+impl DedicateArgs {
+    /// What it does with a cluster.
+    pub(super) fn purpose(&self) -> Purpose {
+        match self.look {
+            Some(Looking::List(_) | Looking::Describe(_)) => Purpose::Dedications,
+            None => Purpose::Dedicate,
+        }
+    }
+
+    async fn dedicate(mut self, context: &Context) -> Result<ExitStatus, Failure> {
+        let terms = self.terms()?;
+        let is_taint_alone = self.safety.take_no_policy();
+        let is_advice = self.mode == Mode::Advise;
+        let format = self.output.as_deref().map(str::parse::<Format>);
+        let mut making = Making {
+            missing: if self.allow_missing {
+                Missing::Allowed
+            } else {
+                Missing::Refused
+            },
+            overwrite: if self.overwrite {
+                Overwrite::Change
+            } else {
+                Overwrite::Refuse
+            },
+            mode: self.mode,
+            is_taint_alone,
+            format: format.transpose()?,
+            change: self.change.change(),
+            context,
+            policies: None,
+            has_changed: false,
+            terms,
+        };
+        let change = if is_advice {
+            self.change.pretending()
+        } else {
+            self.change
+        };
+        let mut targets = self.targets;
+        targets.push(making.terms.taint().to_string());
+        let is_printed = is_advice || making.format.is_some();
+        let members = making.terms.members_line();
+        let add = AddArgs {
+            targets,
+            selector: self.selector,
+            picks: self.picks,
+            all_devices: false,
+            filename: Vec::new(),
+            allow_missing: self.allow_missing,
+            collapse: false,
+            name: None,
+            batch: Some(making.terms.object_name()),
+            reason: self.reason.or(Some(format!("dedicated to {members}"))),
+            ticket: self.ticket,
+            expires: None,
+            labels: vec![making.terms.label()],
+            overwrite: self.overwrite,
+            output: is_printed.then_some(Printed::Manifest),
+            waiting: self.waiting,
+            change,
+            safety: self.safety,
+            version: self.version,
+        };
+        let status = Box::pin(add.add(context, &mut making)).await?;
+        // Rules alone know nothing of policies.
+        let is_changed = status == ExitStatus::Unchanged && making.has_changed;
+        Ok(if is_changed {
+            ExitStatus::Success
+        } else {
+            status
+        })
+    }
+
+    fn terms(&self) -> Result<Terms, Failure> {
+        let members = match (&self.to[..], &self.namespace_selector) {
+            ([], None) => {
+                return Err(
+                    Failure::usage("the namespaces that the devices are for are missing")
+                        .hint("say it: --to NAMESPACE, or --namespace-selector SELECTOR"),
+                );
+            }
+            ([], Some(selector)) => Members::Selected(selector.clone()),
+            (names, None) => Members::Namespaces(names.iter().cloned().collect()),
+            (_, Some(_)) => {
+                return Err(Failure::usage(
+                    "--to and --namespace-selector cannot be used together",
+                ));
+            }
+        };
+        let name = match (&self.name, &self.to[..]) {
+            (Some(name), _) => name.clone(),
+            (None, [only]) => only.clone(),
+            (None, _) => {
+                return Err(
+                    Failure::usage("a dedication to more than one namespace needs a name")
+                        .hint("say it: --name NAME"),
+                );
+            }
+        };
+        Terms::check_name(&name)?;
+        Ok(Terms {
+            name,
+            members,
+            allowed: self.allow.iter().cloned().collect::<BTreeSet<String>>(),
+            admin_access: if self.allow_admin_access {
+                AdminAccess::Allowed
+            } else {
+                AdminAccess::Refused
+            },
+            effect: if self.evict {
+                Effect::NoExecute
+            } else {
+                Effect::NoSchedule
+            },
+        })
+    }
+}
+
+/// What is made beside the rules.
+struct Making<'a> {
+    terms: Terms,
+    mode: Mode,
+    is_taint_alone: bool,
+    missing: Missing,
+    overwrite: Overwrite,
+    format: Option<Format>,
+    change: Change,
+    context: &'a Context,
+    /// What is done about the policies, once that is known.
+    policies: Option<(PolicyObjects, Vec<PolicyStep>)>,
+    has_changed: bool,
+}
+
+impl Around for Making<'_> {
+    async fn check(&mut self, steps: &[Step], scene: &Scene) -> Result<(), Failure> {
+        let objects = PolicyObjects::of(&scene.live).await?;
+        let namespaces = objects.namespaces().await?;
+        refuse_namespaces(&self.terms, &namespaces, self.missing)?;
+        let selectors: Vec<_> = steps
+            .iter()
+            .map(|step| step.draft().selector.clone())
+            .collect();
+        // Rules that cannot be read may be those of another dedication.
+        let rules = scene.look.rules()?;
+        refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
+        let existing = steps.iter().filter_map(|step| step.existing().cloned());
+        let existing: Vec<DeviceTaintRule> = existing.collect();
+        let look = scene.look.clone().with_identities_of(&existing).await?;
+        refuse_exchanged(&existing, (&look.reading, &look.semantics))?;
+        self.tell(steps, &namespaces, scene);
+        if self.is_taint_alone {
+            self.context.printer.warn(&format!(
+                "without policies, claims of every namespace may tolerate {}, and those of {} have to do so themselves",
+                self.terms.taint(),
+                self.terms.members_line()
+            ));
+            return Ok(());
+        }
+        let policy_steps = self.policy_steps(&objects, steps, scene).await?;
+        self.policies = Some((objects, policy_steps));
+        Ok(())
+    }
+
+    async fn before(&mut self, _: &Scene) -> Result<(), Failure> {
+        let Some((objects, steps)) = &self.policies else {
+            return Ok(());
+        };
+        if self.mode == Mode::Advise {
+            return Ok(());
+        }
+        let told = match self.format {
+            Some(_) => Told::Nothing,
+            None => Told::Lines,
+        };
+        let changer = PolicyChanger {
+            objects,
+            dedication: &self.terms.name,
+            change: self.change,
+            told,
+            context: self.context,
+        };
+        let made = changer.make(steps).await;
+        let made = made.map_err(|failure| stopped(failure, self.context));
+        self.has_changed = made?;
+        Ok(())
+    }
+
+    fn printed(&self, rules: &[Value]) -> Option<Result<String, Failure>> {
+        match (self.mode, self.format) {
+            (Mode::Enforce, None) => None,
+            (Mode::Enforce, Some(format)) => Some(self.rendered(rules, format)),
+            (Mode::Advise, Some(Format::Json)) => Some(self.rendered(rules, Format::Json)),
+            (Mode::Advise, Some(Format::Name)) => Some(self.rendered(rules, Format::Name)),
+            (Mode::Advise, _) => Some(self.advice(rules)),
+        }
+    }
+
+    fn next(&self) -> Option<String> {
+        let name = &self.terms.name;
+        Some(format!(
+            "next: kubectl devicetaint dedicate describe {name}"
+        ))
+    }
+}
+
+impl Making<'_> {
+    /// Says who has the devices, and who could use them all the same.
+    fn tell(&self, steps: &[Step], namespaces: &KnownNamespaces, scene: &Scene) {
+        let considered: Vec<_> = steps
+            .iter()
+            .map(|step| step.considered(scene.look.now))
+            .collect();
+        let devices = scene.look.selected(&considered).devices;
+        let notes = notes(&self.terms, &devices, namespaces, &scene.look.basis());
+        for note in notes {
+            self.context.printer.note(&note);
+        }
+    }
+
+    /// What is done about each policy; before any of it is, the server has to take all of it.
+    async fn policy_steps(
+        &self,
+        objects: &PolicyObjects,
+        rules: &[Step],
+        scene: &Scene,
+    ) -> Result<Vec<PolicyStep>, Failure> {
+        let version = match (objects.mutating_version(), self.mode) {
+            (Ok(version), _) => Some(version),
+            (Err(why), Mode::Advise) => {
+                self.context.printer.warn(&format!(
+                    "these policies cannot be made in this cluster: {why}"
+                ));
+                None
+            }
+            (Err(why), Mode::Enforce) => return Err(self.only_advised(&why, rules, scene)),
+        };
+        let mut steps = Vec::new();
+        for wanted in self::objects(&self.terms, version) {
+            let found = match (objects.get(wanted.kind, &wanted.name).await, self.mode) {
+                (Ok(found), _) => found,
+                (
+                    Err(ClusterError::NotServed { .. } | ClusterError::Forbidden { .. }),
+                    Mode::Advise,
+                ) => None,
+                (Err(error), _) => {
+                    let failure = failed(error);
+                    return Err(failure.hint("nothing was changed"));
+                }
+            };
+            let name = &self.terms.name;
+            steps.push(match self.mode {
+                Mode::Enforce => plan(wanted, found.as_ref(), name, self.overwrite)?,
+                Mode::Advise => PolicyStep::Keep(wanted),
+            });
+        }
+        // What the server would refuse halfway, it refuses here.
+        if self.mode == Mode::Enforce && self.change.mode() == Some(WriteMode::Store) {
+            for step in &steps {
+                let tried = objects
+                    .take(step, &self.terms.name, WriteMode::DryRun)
+                    .await;
+                tried.map_err(|failure| failure.hint("nothing was changed"))?;
+            }
+        }
+        Ok(steps)
+    }
+
+    /// The failure of a command that can only say what it would make.
+    fn only_advised(&self, why: &str, rules: &[Step], scene: &Scene) -> Failure {
+        let version = scene.rules.api_version();
+        let rules: Vec<Value> = rules
+            .iter()
+            .map(|step| step.draft().object(version))
+            .collect();
+        let printed = self.advice(&rules);
+        match printed.map(|text| self.context.printer.emit(&text)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return error.into(),
+            Err(failure) => return failure,
+        }
+        Failure::new(
+            ExitStatus::Failed,
+            format!("the policies cannot be made in this cluster: {why}; nothing was changed"),
+        )
+        .hint("what is printed is what would be made")
+        .hint("for the taint alone, which keeps out claims that do not tolerate it: --policy none")
+    }
+
+    /// All objects, in the order in which they have to be made.
+    fn all(&self, rules: &[Value]) -> Vec<Value> {
+        let policies = match (&self.policies, self.is_taint_alone) {
+            (_, true) => Vec::new(),
+            (Some((_, steps)), false) => steps
+                .iter()
+                .map(|step| step.wanted().object.clone())
+                .collect(),
+            (None, false) => self::objects(&self.terms, None)
+                .into_iter()
+                .map(|wanted| wanted.object)
+                .collect(),
+        };
+        policies.into_iter().chain(rules.iter().cloned()).collect()
+    }
+
+    fn rendered(&self, rules: &[Value], format: Format) -> Result<String, Failure> {
+        let page = Page {
+            format,
+            width: None,
+        };
+        Ok(render(&ObjectList(self.all(rules)), page)?)
+    }
+
+    /// The objects with what to do with them, as YAML.
+    fn advice(&self, rules: &[Value]) -> Result<String, Failure> {
+        let lines = yaml::render(&snippet(&self.terms.tolerated()))?;
+        let mut text = format!(
+            "# Dedication {}: {}. Nothing was changed.\n\
+             # kubectl apply -f FILE makes the objects in this order: policies first, then the taint.\n\
+             # A claim that tolerates the taint by itself has these lines in each request:\n\
+             #   tolerations:\n",
+            self.terms.name,
+            self.terms.members_line()
+        );
+        for line in lines.lines() {
+            text.push_str(&format!("#   {line}\n"));
+        }
+        text.push_str(&self.rendered(rules, Format::Yaml)?);
+        Ok(text)
+    }
+}

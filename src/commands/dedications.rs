@@ -1,0 +1,162 @@
+//! `dedicate list` and `dedicate describe`: who has what, and whether others are kept out.
+
+use super::context::Context;
+use super::flags::output::PageArgs;
+use super::flags::source::VersionArgs;
+use super::work::connect::connect;
+use super::work::look::Look;
+use super::work::policies::PolicyObjects;
+use super::work::present::present;
+use crate::cluster::Detail;
+use crate::decide::Version;
+use crate::decide::choice::no_such;
+use crate::decide::dedication::{
+    KnownNamespaces, Policies, members_of_rules, names, reported, state, unreadable,
+};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Gap, Kind};
+use crate::naming::phrase::{counted, few};
+use crate::report::dedications::{DedicationList, Extent};
+use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
+
+/// List dedications, and whether they are enforced
+///
+/// OTHERS are devices of claims that the dedication is not for: they stay until they are released.
+/// ENFORCED is yes where policies, bindings and taints are there as they were made.
+#[derive(clap::Args, Debug)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    output: PageArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+/// Show everything about dedications
+///
+/// The policies with what is different about them, the devices with who has them, claims that were made
+/// before and lack the toleration, and claims of others that have it.
+#[derive(clap::Args, Debug)]
+pub(super) struct DescribeArgs {
+    /// Names of dedications
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    output: PageArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+/// What there is.
+struct Scene {
+    look: Look,
+    policies: Policies,
+    namespaces: KnownNamespaces,
+}
+
+pub(super) async fn list(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let scene = Box::pin(Scene::open(args.version.version(), context)).await?;
+    let names: Vec<String> = scene.names()?;
+    let answer = scene.answer(&names, Extent::Row)?;
+    present(&answer, scene.look.aside(), args.output.wanted(), context)
+}
+
+pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let scene = Box::pin(Scene::open(args.version.version(), context)).await?;
+    let known = scene.names()?;
+    if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
+        let failure = no_such("dedication", name, known.iter().cloned());
+        // One of which nothing could be read may be there.
+        return Err(scene
+            .policies
+            .unread()
+            .fold(failure, |failure, (kind, why)| {
+                failure.hint(format!("{} could not be read: {why}", kind.plural()))
+            }));
+    }
+    let answer = scene.answer(&args.names, Extent::Whole)?;
+    present(&answer, scene.look.aside(), args.output.wanted(), context)
+}
+
+impl Scene {
+    async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
+        let live = connect(context).await?;
+        let look = Look::of_for(live.clone(), version, Detail::Terms).await?;
+        let look = look.with_templates().await?;
+        let objects = PolicyObjects::of(&live).await?;
+        let policies = objects.all().await?;
+        let namespaces = objects.namespaces().await?;
+        Ok(Self {
+            look,
+            policies,
+            namespaces,
+        })
+    }
+
+    fn names(&self) -> Result<Vec<String>, Failure> {
+        Ok(names(self.look.rules()?, &self.policies)
+            .into_iter()
+            .collect())
+    }
+
+    fn answer(&self, names: &[String], extent: Extent) -> Result<DedicationList, Failure> {
+        let basis = self.look.basis();
+        let rules = self.look.rules()?;
+        let mut warnings: Vec<Warning> = Vec::new();
+        let dedications = names.iter().map(|name| {
+            let of_dedication: Vec<_> = members_of_rules(name, rules).cloned().collect();
+            warnings.extend(
+                self.look
+                    .identity_warnings(&of_dedication)
+                    .iter()
+                    .map(Warning::from),
+            );
+            reported(&state(name, &basis, &self.policies, &self.namespaces))
+        });
+        let dedications = dedications.collect();
+        let list = DedicationList::new(dedications, Metadata::new(&basis), extent);
+        Ok(list.with(warnings, self.incomplete()))
+    }
+
+    /// What could not be read, and what could not be understood.
+    fn incomplete(&self) -> Vec<Incomplete> {
+        let detail = |what: &str, why: String| Incomplete {
+            what: what.to_owned(),
+            why,
+            affects: Affects::Details,
+        };
+        let gap = |gap: &Gap| detail(&gap.what, gap.why.clone());
+        let reading = &self.look.reading;
+        let mut incomplete: Vec<Incomplete> = reading.gaps.iter().map(gap).collect();
+        let policies = self.policies.unread();
+        incomplete.extend(
+            policies.map(|(kind, why)| detail(kind.plural(), format!("{why}: {}", kind.without()))),
+        );
+        if let KnownNamespaces::Unread(why) = &self.namespaces {
+            let kind = Kind::NamespaceObject;
+            incomplete.push(detail(kind.plural(), format!("{why}: {}", kind.without())));
+        }
+        incomplete.extend(not_understood(reading));
+        incomplete
+    }
+}
+
+/// The claims and templates of which it is not known what they tolerate, as a part of an answer that is
+/// missing.
+pub(super) fn not_understood(reading: &crate::model::Reading) -> Option<Incomplete> {
+    let unknown: Vec<String> = unreadable(&reading.snapshot)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    (!unknown.is_empty()).then(|| Incomplete {
+        what: "tolerations".to_owned(),
+        why: format!(
+            "what {} tolerate is unknown: {}",
+            counted(unknown.len(), "claim"),
+            few(&unknown)
+        ),
+        affects: Affects::Details,
+    })
+}

@@ -1,0 +1,156 @@
+//! `tolerations`: the lines that tolerate a taint, and who has them.
+
+use clap::ValueEnum;
+
+use super::context::Context;
+use super::dedications::not_understood;
+use super::flags::output::PageArgs;
+use super::flags::source::SourceArgs;
+use super::work::look::Look;
+use super::work::present::present;
+use crate::cluster::Detail;
+use crate::decide::dedication::{
+    TolerationFor, taints_meant, tolerant_report, tolerants, toleration_document, traps,
+    typed_taint,
+};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Kind, Taint};
+use crate::render::{Format, json, yaml};
+use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
+use crate::report::tolerations::TolerationReport;
+
+/// Print the lines that tolerate a taint, or who tolerates it
+///
+/// Of a rule, of a taint as KEY[=VALUE]:EFFECT, or of all taints of a device. The effect is written out: a
+/// toleration without one is good for the scheduler alone, and its pods are evicted all the same.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct TolerationsArgs {
+    /// Name of a rule, taint KEY[=VALUE]:EFFECT, or device DRIVER/POOL/DEVICE
+    #[arg(value_name = "RULE|TAINT|DEVICE")]
+    target: String,
+
+    /// Print a claim, a template, or the lines alone (snippet)
+    #[arg(
+        long = "for",
+        value_enum,
+        default_value = "snippet",
+        hide_possible_values = true,
+        value_name = "WHAT"
+    )]
+    purpose: What,
+
+    /// Every claim and template that tolerates it, blanket tolerations apart
+    #[arg(long, conflicts_with = "purpose")]
+    who: bool,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    #[command(flatten)]
+    output: PageArgs,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// A ResourceClaim
+    Claim,
+    /// A ResourceClaimTemplate
+    Template,
+    /// The list of tolerations
+    Snippet,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # What does a claim need to get a device that is tainted so?
+  kubectl devicetaint tolerations dedicated=research:NoSchedule
+
+  # A whole template that tolerates the taint of a rule
+  kubectl devicetaint tolerations drain-node-7 --for template
+
+  # Who tolerates this taint today?
+  kubectl devicetaint tolerations dedicated=research:NoSchedule --who";
+
+pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    match args.typed()? {
+        // The lines of a taint are known without a cluster.
+        Some(taint) if !args.who => args.print(&[taint], context),
+        Some(taint) => {
+            let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
+            args.who(vec![taint], look, context).await
+        }
+        None => {
+            let look = Look::open_for(&args.source.source(), context, Detail::Terms).await?;
+            let rules = look.rules()?;
+            let taints = taints_meant(&args.target, rules, look.snapshot(), &look.semantics)?;
+            if args.who {
+                return args.who(taints, look, context).await;
+            }
+            look.tell(&context.printer);
+            args.print(&taints, context)
+        }
+    }
+}
+
+impl TolerationsArgs {
+    /// The taint, if it is one that was typed.
+    fn typed(&self) -> Result<Option<Taint>, Failure> {
+        typed_taint(&self.target)
+    }
+
+    fn print(&self, taints: &[Taint], context: &Context) -> Result<ExitStatus, Failure> {
+        let what = match self.purpose {
+            What::Claim => TolerationFor::Claim,
+            What::Template => TolerationFor::Template,
+            What::Snippet => TolerationFor::Snippet,
+        };
+        let document = toleration_document(taints, what);
+        let text = match self.output.output {
+            Format::Json => json::render(&document)?,
+            Format::Yaml | Format::Table | Format::Wide => yaml::render(&document)?,
+            Format::Markdown | Format::Html | Format::Name => {
+                return Err(
+                    Failure::usage("lines of a manifest are printed as yaml or json")
+                        .hint("for a table of who has them: --who"),
+                );
+            }
+        };
+        for line in traps(taints) {
+            context.printer.note(&line);
+        }
+        context.printer.emit(&text)?;
+        Ok(ExitStatus::Success)
+    }
+
+    async fn who(
+        &self,
+        taints: Vec<Taint>,
+        look: Look,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let look = look.with_templates().await?;
+        let found = tolerants(look.snapshot(), &taints);
+        let reports = found.iter().map(|one| tolerant_report(one, &taints));
+        let reports = reports.collect();
+        let names = taints.iter().map(ToString::to_string).collect();
+        let basis = look.basis();
+        let mut gaps = look.reading.gaps.clone();
+        let unread = look.reading.without(Kind::ResourceClaimTemplate);
+        gaps.extend(unread.filter(|gap| gaps.iter().all(|other| other.what != gap.what)));
+        let mut incomplete: Vec<Incomplete> = gaps
+            .iter()
+            .map(|gap| Incomplete {
+                what: gap.what.clone(),
+                why: gap.why.clone(),
+                affects: Affects::Details,
+            })
+            .collect();
+        incomplete.extend(not_understood(&look.reading));
+        let warnings: Vec<Warning> = look.reading.warnings.iter().map(Warning::from).collect();
+        let report = TolerationReport::new(names, reports, Metadata::new(&basis));
+        let report = report.with(warnings, incomplete);
+        present(&report, look.aside(), self.output.wanted(), context)
+    }
+}

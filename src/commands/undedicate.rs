@@ -1,0 +1,199 @@
+//! `undedicate`: end a dedication, the other way round than it was made.
+
+use serde_json::Value;
+
+use super::context::Context;
+use super::flags::change::ChangeArgs;
+use super::flags::source::VersionArgs;
+use super::remove::{self, RemoveArgs};
+use super::work::changer::stopped;
+use super::work::connect::{connect, failed};
+use super::work::consent::{ask, introduce};
+use super::work::policies::PolicyObjects;
+use super::work::policy_changer::{PolicyChanger, Told};
+use crate::cluster::WriteMode;
+use crate::decide::Question;
+use crate::decide::choice::no_such;
+use crate::decide::dedication::{
+    Found, Policies, PolicyKind, Terms, is_our_rule, members_of_rules, names, object_name,
+    removable,
+};
+use crate::error::{ExitStatus, Failure};
+use crate::model::DeviceTaintRule;
+use crate::naming::phrase::counted;
+
+/// End a dedication: remove its taint, then its policies
+///
+/// Only what `dedicate` has made is removed: rules and policies with its label. Claims keep the toleration
+/// that they got. The same command again completes what an interrupted one began.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct UndedicateArgs {
+    /// Name of the dedication
+    #[arg(value_name = "NAME")]
+    name: String,
+
+    /// Do not ask; needed where there is no terminal
+    #[arg(short, long, help_heading = "Safety")]
+    yes: bool,
+
+    /// Also rules that another user or program changed
+    #[arg(long, help_heading = "Safety")]
+    others: bool,
+
+    /// It is fine if there is no such dedication
+    #[arg(long, help_heading = "Change")]
+    ignore_not_found: bool,
+
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    #[command(flatten)]
+    version: VersionArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  # What would be removed
+  kubectl devicetaint undedicate research --dry-run
+
+  # Give the devices back
+  kubectl devicetaint undedicate research";
+
+pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    Terms::check_name(&args.name)?;
+    let live = connect(context).await?;
+    let objects = PolicyObjects::of(&live).await?;
+    let policies = args.policies(&objects).await?;
+    let listed = live.rules()?.list().await.map_err(failed)?;
+    // One that cannot be understood may be of the dedication.
+    if let Some(odd) = listed.odd.into_iter().next() {
+        return Err(failed(odd).hint("nothing was changed"));
+    }
+    let rules = listed.objects.into_iter().map(|stored| stored.fact);
+    let rules: Vec<DeviceTaintRule> = rules.collect();
+    let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
+        members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
+    for rule in left {
+        let line = format!("rule {} was not made by dedicate; it stays", rule.name);
+        context.printer.note(&line);
+    }
+    if ours.is_empty() && policies.is_empty() {
+        return args.nothing(&rules, &objects, context).await;
+    }
+    args.agree(&ours, &policies, context)?;
+    args.try_removal(&objects, &policies).await?;
+    let rules: Vec<String> = ours.iter().map(|rule| rule.name.to_string()).collect();
+    args.remove(rules, &objects, &policies, context).await
+}
+
+impl UndedicateArgs {
+    /// The policies that were made for the dedication, in the order in which they are removed.
+    async fn policies(&self, objects: &PolicyObjects) -> Result<Vec<(PolicyKind, Value)>, Failure> {
+        let mut found = Vec::new();
+        for kind in PolicyKind::ALL {
+            match objects.get(kind, &object_name(&self.name)).await {
+                Ok(object) => found.extend(object.map(|object| (kind, object))),
+                // Without the API there are none.
+                Err(crate::cluster::ClusterError::NotServed { .. }) => {}
+                Err(error) => return Err(failed(error).hint("nothing was changed")),
+            }
+        }
+        Ok(removable(&found, &self.name))
+    }
+
+    /// How the command ends where there is nothing of the dedication.
+    async fn nothing(
+        &self,
+        rules: &[DeviceTaintRule],
+        objects: &PolicyObjects,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        if self.ignore_not_found {
+            context
+                .printer
+                .note(&format!("there is no dedication {}", self.name));
+            return Ok(if self.change.change().error_unchanged {
+                ExitStatus::Unchanged
+            } else {
+                ExitStatus::Success
+            });
+        }
+        let policies = objects.all().await.unwrap_or(Policies(vec![(
+            PolicyKind::Mutating,
+            Found::Read(Vec::new()),
+        )]));
+        Err(no_such("dedication", &self.name, names(rules, &policies)))
+    }
+
+    fn agree(
+        &self,
+        rules: &[&DeviceTaintRule],
+        policies: &[(PolicyKind, Value)],
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let name = &self.name;
+        let deed = format!(
+            "End dedication {name}: remove {} and {}",
+            counted(rules.len(), "rule"),
+            counted(policies.len(), "admission object"),
+        );
+        if self.yes {
+            context.printer.note(&deed);
+            return Ok(());
+        }
+        let named = policies.iter().map(|(kind, object)| {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            format!("  {}", kind.full_name(name))
+        });
+        let rules = rules.iter().map(|rule| format!("  rule {}", rule.name));
+        introduce(&rules.chain(named).collect::<Vec<_>>(), context);
+        ask(
+            &Question::Yes { deed },
+            self.change.change().dry_run,
+            context,
+        )
+    }
+
+    /// What the server would refuse halfway, it refuses before anything is removed.
+    async fn try_removal(
+        &self,
+        objects: &PolicyObjects,
+        policies: &[(PolicyKind, Value)],
+    ) -> Result<(), Failure> {
+        if self.change.change().mode() != Some(WriteMode::Store) {
+            return Ok(());
+        }
+        for (kind, found) in policies {
+            let tried = objects
+                .delete(*kind, found, &self.name, WriteMode::DryRun)
+                .await;
+            tried.map_err(|failure| failure.hint("nothing was changed"))?;
+        }
+        Ok(())
+    }
+
+    async fn remove(
+        self,
+        rules: Vec<String>,
+        objects: &PolicyObjects,
+        policies: &[(PolicyKind, Value)],
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let change = self.change.change();
+        if !rules.is_empty() {
+            let args = RemoveArgs::agreed(rules, self.others, self.change, self.version);
+            Box::pin(remove::run(args, context)).await?;
+        }
+        let changer = PolicyChanger {
+            objects,
+            dedication: &self.name,
+            change,
+            told: Told::Lines,
+            context,
+        };
+        let removed = changer.remove(policies).await;
+        removed.map_err(|failure| stopped(failure, context))?;
+        Ok(ExitStatus::Success)
+    }
+}

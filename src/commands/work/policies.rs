@@ -1,0 +1,281 @@
+//! The admission policies and namespaces of a live cluster: read, and changed one at a time.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::connect::{Live, failed};
+use super::look::Look;
+use crate::cluster::{
+    self, ClusterError, Made, Next, Objects, Removal, Served, State, Stored, WriteMode,
+    with_admission,
+};
+use crate::decide::dedication::let_in;
+use crate::decide::dedication::{
+    Found, KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyStep, is_ours,
+    plan, too_old_for_policies,
+};
+use crate::engine::ConsideredTaint;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    Kind, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, Warning,
+};
+use crate::wire::Fact;
+
+/// The policies and bindings of one cluster.
+pub(crate) struct PolicyObjects {
+    live: Live,
+    /// What the server has, the versions of admission policies included.
+    served: Served,
+}
+
+/// Answers about objects of one kind, whichever it is.
+macro_rules! of_kind {
+    ($this:expr, $kind:expr, $objects:ident => $body:expr) => {
+        match $kind {
+            PolicyKind::Mutating => {
+                let $objects = $this.objects::<MutatingAdmissionPolicy>()?;
+                $body
+            }
+            PolicyKind::MutatingBinding => {
+                let $objects = $this.objects::<MutatingAdmissionPolicyBinding>()?;
+                $body
+            }
+            PolicyKind::Validating => {
+                let $objects = $this.objects::<ValidatingAdmissionPolicy>()?;
+                $body
+            }
+            PolicyKind::ValidatingBinding => {
+                let $objects = $this.objects::<ValidatingAdmissionPolicyBinding>()?;
+                $body
+            }
+        }
+    };
+}
+
+impl PolicyObjects {
+    /// Those of a cluster that is connected already.
+    pub(crate) async fn of(live: &Live) -> Result<Self, Failure> {
+        let served = with_admission(&live.client, live.served.clone()).await;
+        Ok(Self {
+            live: live.clone(),
+            served: served.map_err(failed)?,
+        })
+    }
+
+    /// The version at which policies that change objects are served; else why there can be none.
+    pub(crate) fn mutating_version(&self) -> Result<&'static str, String> {
+        if let Some(why) = too_old_for_policies(self.served.version) {
+            return Err(why);
+        }
+        let both = [
+            Kind::MutatingAdmissionPolicy,
+            Kind::MutatingAdmissionPolicyBinding,
+        ];
+        for kind in both {
+            if self.served.version_of(kind).is_none() {
+                let objects =
+                    Objects::<MutatingAdmissionPolicy>::new(&self.live.client, &self.served);
+                let why = objects
+                    .err()
+                    .map(|error| (error.to_string(), error.hints()));
+                let (why, hints) = why.unwrap_or_default();
+                let reasons = std::iter::once(why).chain(hints);
+                return Err(reasons.collect::<Vec<_>>().join("; "));
+            }
+        }
+        let version = self.served.version_of(Kind::MutatingAdmissionPolicy);
+        Ok(version.map_or("", |version| version.api_version))
+    }
+
+    fn objects<T: Fact>(&self) -> Result<Objects<T>, ClusterError> {
+        Objects::new(&self.live.client, &self.served)
+    }
+
+    /// The object of that kind and name, if there is one.
+    pub(crate) async fn get(
+        &self,
+        kind: PolicyKind,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        of_kind!(self, kind, objects => {
+            let found = objects.get(name).await?;
+            Ok(found.map(|stored| stored.object))
+        })
+    }
+
+    /// All policies and bindings, as far as they may be read.
+    pub(crate) async fn all(&self) -> Result<Policies, Failure> {
+        let mut all = Vec::new();
+        for kind in PolicyKind::ALL {
+            let found = match self.list(kind).await {
+                Ok(objects) => Found::Read(objects),
+                // Without the API there are none.
+                Err(ClusterError::NotServed { .. } | ClusterError::NotFound { .. }) => {
+                    Found::Read(Vec::new())
+                }
+                Err(error @ ClusterError::Forbidden { .. }) => Found::Unread(error.to_string()),
+                Err(error) => return Err(failed(error)),
+            };
+            all.push((kind, found));
+        }
+        Ok(Policies(all))
+    }
+
+    async fn list(&self, kind: PolicyKind) -> Result<Vec<Value>, ClusterError> {
+        of_kind!(self, kind, objects => {
+            let listed = objects.list().await?;
+            Ok(listed.objects.into_iter().map(|stored| stored.object).collect())
+        })
+    }
+
+    /// The namespaces, as far as they may be read.
+    pub(crate) async fn namespaces(&self) -> Result<KnownNamespaces, Failure> {
+        let objects = self.objects::<NamespaceObject>().map_err(failed)?;
+        match objects.list().await {
+            Ok(listed) => {
+                let facts = listed.objects.into_iter().map(|stored| NamespaceFact {
+                    name: stored.fact.name.to_string(),
+                    labels: stored.fact.labels.clone(),
+                });
+                Ok(KnownNamespaces::Read(facts.collect()))
+            }
+            Err(error @ ClusterError::Forbidden { .. }) => {
+                Ok(KnownNamespaces::Unread(error.to_string()))
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Does what has to be done about one of them. One that somebody else changed meanwhile is taken where it
+    /// is as wanted.
+    pub(crate) async fn take(
+        &self,
+        step: &PolicyStep,
+        dedication: &str,
+        mode: WriteMode,
+    ) -> Result<(), Failure> {
+        let wanted = step.wanted().clone();
+        let first = match step {
+            PolicyStep::Keep(_) => return Ok(()),
+            PolicyStep::Create(wanted) => cluster::Change::Create {
+                object: wanted.object.clone(),
+            },
+            PolicyStep::Change { found, patch, .. } => cluster::Change::Patch {
+                on: state(found),
+                patch: patch.clone(),
+            },
+        };
+        let again = |found: Option<&Value>| match plan(
+            wanted.clone(),
+            found,
+            dedication,
+            Overwrite::Refuse,
+        ) {
+            Ok(PolicyStep::Create(wanted)) => Next::Send(cluster::Change::Create {
+                object: wanted.object,
+            }),
+            Ok(PolicyStep::Keep(_)) => Next::End(Ok(())),
+            Ok(PolicyStep::Change { .. }) => Next::End(Ok(())),
+            Err(failure) => Next::End(Err(failure.ending(ExitStatus::TryAgain))),
+        };
+        match self
+            .change(wanted.kind, &wanted.name, Sent { first, mode }, again)
+            .await?
+        {
+            Changed::Made | Changed::Removed(_) => Ok(()),
+            Changed::Ended(ended) => ended,
+        }
+    }
+
+    /// Deletes one of them that was made for the dedication, as it was `found`.
+    pub(crate) async fn delete(
+        &self,
+        kind: PolicyKind,
+        found: &Value,
+        dedication: &str,
+        mode: WriteMode,
+    ) -> Result<Removal, Failure> {
+        let name = found["metadata"]["name"].as_str().unwrap_or_default();
+        let first = cluster::Change::Delete { on: state(found) };
+        let uid = found["metadata"]["uid"].clone();
+        let again = |now: Option<&Value>| match now {
+            // Another of its name is not meant.
+            Some(now) if now["metadata"]["uid"] == uid && is_ours(now, dedication) => {
+                Next::Send(cluster::Change::Delete { on: state(now) })
+            }
+            Some(_) | None => Next::End(Ok(())),
+        };
+        match self.change(kind, name, Sent { first, mode }, again).await? {
+            Changed::Removed(removal) => Ok(removal),
+            Changed::Made => Ok(Removal::Deleted),
+            Changed::Ended(ended) => ended.map(|()| Removal::Gone),
+        }
+    }
+
+    async fn change(
+        &self,
+        kind: PolicyKind,
+        name: &str,
+        Sent { first, mode }: Sent,
+        mut again: impl FnMut(Option<&Value>) -> Next<Result<(), Failure>>,
+    ) -> Result<Changed, Failure> {
+        let made = async {
+            of_kind!(self, kind, objects => {
+                let again = |found: Option<&Stored<_>>| again(found.map(|stored| &stored.object));
+                let made = objects.change(name, first, mode, again).await?;
+                Ok(match made {
+                    Made::Done(_) => Changed::Made,
+                    Made::Removed(removal) => Changed::Removed(removal),
+                    Made::Ended(ended, _) => Changed::Ended(ended),
+                })
+            })
+        };
+        made.await.map_err(failed)
+    }
+}
+
+/// A change as it is sent first, and whether it is stored.
+struct Sent {
+    first: cluster::Change,
+    mode: WriteMode,
+}
+
+/// What became of a change.
+enum Changed {
+    Made,
+    Removed(Removal),
+    Ended(Result<(), Failure>),
+}
+
+/// The state of an object that a change of it is decided on.
+fn state(object: &Value) -> State {
+    let text = |field: &str| {
+        let text = object["metadata"][field].as_str();
+        text.unwrap_or_default().to_owned()
+    };
+    State {
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+    }
+}
+
+/// Who is let in by the policies of the dedications whose taints are looked at; nothing where files were
+/// read, which hold no policies.
+pub(crate) async fn dedications(
+    look: &Look,
+    considered: &[ConsideredTaint],
+) -> Result<Vec<Warning>, Failure> {
+    let names = considered.iter().filter_map(|one| one.taint.dedication());
+    let names: BTreeSet<&str> = names.collect();
+    let Some(live) = look.live().filter(|_| !names.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let objects = PolicyObjects::of(live).await?;
+    let (policies, namespaces) = (objects.all().await?, objects.namespaces().await?);
+    let let_in = names
+        .into_iter()
+        .map(|name| let_in(name, &policies, &namespaces));
+    Ok(let_in.collect())
+}

@@ -1,0 +1,138 @@
+//! Making and removing the policies of one dedication, one after the other.
+
+use serde_json::Value;
+
+use super::dry_run::Change;
+use super::policies::PolicyObjects;
+use crate::cluster::{ClusterError, Removal};
+use crate::commands::context::Context;
+use crate::decide::dedication::{PolicyKind, PolicyStep, object_name};
+use crate::decide::ledger::{Sending, Wish};
+use crate::error::Failure;
+
+/// Whether each change is told on a line of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// It is.
+    Lines,
+    /// Something else is printed at the end.
+    Nothing,
+}
+
+/// Changes the policies and bindings of one dedication, says what became of each, and keeps the account.
+pub(crate) struct PolicyChanger<'a> {
+    pub(crate) objects: &'a PolicyObjects,
+    /// The dedication, by its name.
+    pub(crate) dedication: &'a str,
+    pub(crate) change: Change,
+    pub(crate) told: Told,
+    pub(crate) context: &'a Context,
+}
+
+impl PolicyChanger<'_> {
+    /// Makes them, in the order of `steps`; whether anything was changed.
+    pub(crate) async fn make(&self, steps: &[PolicyStep]) -> Result<bool, Failure> {
+        let open = steps.iter().filter(|step| step.is_open()).map(named);
+        self.plan(open);
+        let mut has_changed = false;
+        for step in steps {
+            let name = named(step);
+            let verb = match step {
+                PolicyStep::Create(_) => "created",
+                PolicyStep::Change { .. } => "configured",
+                PolicyStep::Keep(_) => "unchanged",
+            };
+            if let Some(mode) = self.change.mode().filter(|_| step.is_open()) {
+                self.begin(&name);
+                let taken = self.objects.take(step, self.dedication, mode).await;
+                taken.map_err(|failure| self.failed(failure))?;
+                has_changed = true;
+            }
+            if self.is_real() {
+                match step {
+                    PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
+                    PolicyStep::Create(_) | PolicyStep::Change { .. } => {
+                        self.context.ledger.done(&name, verb);
+                    }
+                }
+            }
+            self.tell(&name, verb)?;
+        }
+        Ok(has_changed)
+    }
+
+    /// Removes those that were made for the dedication, in the order in which they were `found`.
+    pub(crate) async fn remove(&self, found: &[(PolicyKind, Value)]) -> Result<(), Failure> {
+        let name = object_name(self.dedication);
+        self.plan(found.iter().map(|(kind, _)| kind.full_name(&name)));
+        for (kind, object) in found {
+            let full_name = kind.full_name(&name);
+            let removal = match self.change.mode() {
+                Some(mode) => {
+                    self.begin(&full_name);
+                    let removed = self
+                        .objects
+                        .delete(*kind, object, self.dedication, mode)
+                        .await;
+                    removed.map_err(|failure| self.failed(failure))?
+                }
+                None => Removal::Deleted,
+            };
+            let verb = match removal {
+                Removal::Deleted => "deleted",
+                Removal::Gone => "gone",
+                Removal::Requested | Removal::Leaving => "deletion requested",
+            };
+            if self.is_real() {
+                self.context.ledger.done(&full_name, verb);
+            }
+            self.tell(&full_name, verb)?;
+        }
+        Ok(())
+    }
+
+    /// What is only tried changes nothing, whenever it is interrupted.
+    fn is_real(&self) -> bool {
+        self.change.dry_run.is_real()
+    }
+
+    fn plan(&self, names: impl IntoIterator<Item = String>) {
+        if self.is_real() {
+            self.context.ledger.plan(names, Wish::Changed);
+        }
+    }
+
+    fn begin(&self, name: &str) {
+        if self.is_real() {
+            self.context.ledger.begin(name, Sending::Change);
+        }
+    }
+
+    /// Notes that the change was not made, unless that is unknown.
+    fn failed(&self, failure: Failure) -> Failure {
+        let cause: Option<&ClusterError> = failure.cause();
+        if !cause.is_some_and(ClusterError::is_unknown) {
+            self.context.ledger.failed();
+        }
+        failure
+    }
+
+    fn tell(&self, name: &str, verb: &str) -> Result<(), Failure> {
+        match self.told {
+            Told::Nothing => Ok(()),
+            Told::Lines => {
+                let suffix = self.change.dry_run.suffix();
+                Ok(self
+                    .context
+                    .printer
+                    .emit(&format!("{name} {verb}{suffix}\n"))?)
+            }
+        }
+    }
+}
+
+/// The object of a step as kubectl names it.
+fn named(step: &PolicyStep) -> String {
+    let wanted = step.wanted();
+    wanted.kind.full_name(&wanted.name)
+}

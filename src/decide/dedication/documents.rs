@@ -1,0 +1,194 @@
+//! What is asked about tolerations, and what is printed for it.
+
+use serde_json::{Value, json};
+
+use super::objects::snippet;
+use crate::decide::choice::{no_such, wrong_name};
+use crate::engine::{self, Semantics};
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Effect, Snapshot, Taint};
+use crate::naming::{device, taint};
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TolerationFor {
+    /// A claim.
+    Claim,
+    /// A template of claims.
+    Template,
+    /// The tolerations alone.
+    Snippet,
+}
+
+/// The taint that was typed: what has `=` or `:` in it is one.
+///
+/// # Errors
+///
+/// A taint that can be none, or without an effect.
+pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
+    if !text.contains(['=', ':']) {
+        return Ok(None);
+    }
+    if !text.contains(':') {
+        return Err(
+            Failure::usage(format!("taint {text} has no effect")).hint(format!(
+                "write it out: {text}:NoSchedule or {text}:NoExecute"
+            )),
+        );
+    }
+    taint::parse(text).map(Some).map_err(wrong_name)
+}
+
+/// The taints of the rule or the device that was typed; such with effect None need no toleration.
+///
+/// # Errors
+///
+/// What is neither a rule nor a device that is there; what has no taint.
+pub fn taints_meant(
+    text: &str,
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<Vec<Taint>, Failure> {
+    let taints = if text.contains('/') {
+        of_device(text, snapshot, semantics)?
+    } else {
+        let rule = rules.iter().find(|rule| rule.name.as_str() == text);
+        let names = rules.iter().map(|rule| rule.name.to_string());
+        let rule = rule.ok_or_else(|| no_such("rule", text, names))?;
+        vec![rule.taint.clone()]
+    };
+    let mut meant: Vec<Taint> = Vec::new();
+    for taint in taints {
+        let taint = Taint {
+            time_added: None,
+            ..taint
+        };
+        if taint.effect != Effect::None && !meant.contains(&taint) {
+            meant.push(taint);
+        }
+    }
+    if meant.is_empty() {
+        return Err(Failure::usage(format!(
+            "{text} has no taint that has to be tolerated"
+        )));
+    }
+    Ok(meant)
+}
+
+fn of_device(
+    text: &str,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<Vec<Taint>, Failure> {
+    let selector = device::parse(text).map_err(wrong_name)?;
+    let states = engine::devices(snapshot, semantics);
+    let found: Vec<_> = states
+        .devices
+        .iter()
+        .filter(|state| {
+            let id = &state.id;
+            selector
+                .driver
+                .as_ref()
+                .is_none_or(|name| *name == id.driver)
+                && selector.pool.as_ref().is_none_or(|name| *name == id.pool)
+                && selector
+                    .device
+                    .as_ref()
+                    .is_none_or(|name| *name == id.device)
+        })
+        .collect();
+    if found.is_empty() {
+        let names = states.devices.iter().map(|state| state.id.to_string());
+        return Err(no_such("device", text, names));
+    }
+    let taints = found.iter().flat_map(|state| &state.taints);
+    Ok(taints.map(|taint| taint.taint.clone()).collect())
+}
+
+/// The document that tolerates these taints.
+#[must_use]
+pub fn toleration_document(taints: &[Taint], what: TolerationFor) -> Value {
+    let tolerations = snippet(taints);
+    let spec = json!({
+        "devices": {"requests": [{
+            "name": "device",
+            "exactly": {"deviceClassName": "CLASS", "tolerations": tolerations},
+        }]},
+    });
+    match what {
+        TolerationFor::Snippet => json!({"tolerations": tolerations}),
+        TolerationFor::Claim => json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {"name": "NAME"}, "spec": spec,
+        }),
+        TolerationFor::Template => json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "NAME"}, "spec": {"spec": spec},
+        }),
+    }
+}
+
+/// What to know about these lines.
+#[must_use]
+pub fn traps(taints: &[Taint]) -> Vec<String> {
+    let evicts = taints.iter().any(|taint| taint.effect.evicts());
+    let mut lines = vec![
+        "the lines belong into each request of a claim, and into each alternative under firstAvailable".to_owned(),
+    ];
+    if evicts {
+        lines.push(
+            "keep effect: NoExecute: without an effect, a toleration is good for the scheduler alone, and pods are \
+             evicted, scheduled and evicted again"
+                .to_owned(),
+        );
+    } else {
+        lines.push(
+            "a toleration of NoSchedule does not tolerate NoExecute: should the taint be escalated, its pods are evicted"
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taint_of(text: &str) -> Taint {
+        typed_taint(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_word_is_a_taint_if_it_has_a_value_or_an_effect() {
+        assert_eq!(taint_of("a=b:NoSchedule").to_string(), "a=b:NoSchedule");
+        assert_eq!(typed_taint("drain-node-7").unwrap(), None);
+        assert_eq!(typed_taint("gpu.example.com/node-7/gpu-0").unwrap(), None);
+        assert!(typed_taint("a=b").is_err());
+    }
+
+    #[test]
+    fn lines_have_the_effect_and_tolerate_exactly_the_taint() {
+        let lines = toleration_document(
+            &[taint_of("a=b:NoExecute"), taint_of("c:NoSchedule")],
+            TolerationFor::Snippet,
+        );
+        assert_eq!(
+            lines,
+            json!({"tolerations": [
+                {"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute"},
+                {"key": "c", "operator": "Exists", "effect": "NoSchedule"},
+            ]})
+        );
+        let template = toleration_document(&[taint_of("a=b:NoExecute")], TolerationFor::Template);
+        let requests = &template["spec"]["spec"]["devices"]["requests"];
+        assert_eq!(requests[0]["exactly"]["tolerations"][0]["key"], "a");
+    }
+
+    #[test]
+    fn the_trap_is_told_for_the_effect_that_the_taint_has() {
+        assert!(traps(&[taint_of("a:NoExecute")])[1].contains("keep effect: NoExecute"));
+        assert!(traps(&[taint_of("a:NoSchedule")])[1].contains("escalated"));
+    }
+}

@@ -1,0 +1,204 @@
+//! The namespaces of a dedication: whether they are there, and whether they are fit for one.
+
+use std::collections::BTreeMap;
+
+use super::terms::{Members, Terms};
+use crate::error::Failure;
+use crate::naming::nearest::nearest;
+
+/// A namespace as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceFact {
+    /// Its name.
+    pub name: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What is known of the namespaces of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnownNamespaces {
+    /// These are all there are.
+    Read(Vec<NamespaceFact>),
+    /// They may not be read, for this reason.
+    Unread(String),
+}
+
+impl KnownNamespaces {
+    /// The namespaces that the terms let in; absent where that cannot be known.
+    #[must_use]
+    pub fn members(&self, terms: &Terms) -> Option<Vec<&str>> {
+        match self {
+            Self::Read(all) => {
+                let members = all
+                    .iter()
+                    .filter(|one| terms.lets_in(&one.name, &one.labels));
+                Some(members.map(|one| one.name.as_str()).collect())
+            }
+            Self::Unread(_) => None,
+        }
+    }
+
+    /// Whether claims of that namespace are let in; absent where that cannot be known.
+    #[must_use]
+    pub fn lets_in(&self, terms: &Terms, namespace: &str) -> Option<bool> {
+        match (&terms.members, self) {
+            (Members::Namespaces(names), _) => Some(names.contains(namespace)),
+            (Members::Selected(_), Self::Read(all)) => {
+                let found = all.iter().find(|one| one.name == namespace);
+                Some(found.is_some_and(|one| terms.lets_in(namespace, &one.labels)))
+            }
+            (Members::Selected(_), Self::Unread(_)) => None,
+        }
+    }
+}
+
+/// Whether namespaces may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// They may be made later.
+    Allowed,
+    /// They are a mistake.
+    Refused,
+}
+
+const SYSTEM: &str = "kube-system";
+
+/// Refuses namespaces that are not there, and a selector that lets in none or kube-system.
+///
+/// # Errors
+///
+/// As it says; also when namespaces may not be read, unless they may be missing.
+pub fn refuse_namespaces(
+    terms: &Terms,
+    known: &KnownNamespaces,
+    missing: Missing,
+) -> Result<(), Failure> {
+    if let Some(members) = known.members(terms)
+        && members.contains(&SYSTEM)
+    {
+        return Err(refused_system(&terms.members));
+    }
+    if missing == Missing::Allowed {
+        return Ok(());
+    }
+    let all = match known {
+        KnownNamespaces::Read(all) => all,
+        KnownNamespaces::Unread(why) => {
+            return Err(Failure::refused(format!(
+                "whether {} is there is unknown: {why}",
+                terms.members_line()
+            ))
+            .hint("to go on without knowing: --allow-missing"));
+        }
+    };
+    let absent = |name: &&String| all.iter().all(|one| one.name != **name);
+    match &terms.members {
+        Members::Namespaces(names) => match names.iter().chain(&terms.allowed).find(absent) {
+            None => Ok(()),
+            Some(name) => Err(no_such(name, all)),
+        },
+        Members::Selected(selector) if known.members(terms).is_some_and(|all| all.is_empty()) => {
+            Err(
+                Failure::usage(format!("no namespace has labels with {selector}"))
+                    .hint("for namespaces that are made later: --allow-missing"),
+            )
+        }
+        Members::Selected(_) => match terms.allowed.iter().find(absent) {
+            None => Ok(()),
+            Some(name) => Err(no_such(name, all)),
+        },
+    }
+}
+
+fn refused_system(members: &Members) -> Failure {
+    let failure = Failure::usage(format!(
+        "{SYSTEM} would be among the namespaces that are let in: its claims belong to the cluster"
+    ));
+    match members {
+        Members::Namespaces(_) => {
+            failure.hint("leave it out of --to; --allow lets its claims tolerate the taint")
+        }
+        Members::Selected(_) => failure.hint(format!(
+            "leave it out: 'kubernetes.io/metadata.name!={SYSTEM}'"
+        )),
+    }
+}
+
+fn no_such(name: &str, all: &[NamespaceFact]) -> Failure {
+    let failure = Failure::usage(format!("there is no namespace {name}"));
+    let failure = match nearest(name, all.iter().map(|one| one.name.clone())).first() {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure,
+    };
+    failure.hint("for a namespace that is made later: --allow-missing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::dedication::testing::{by_labels, terms};
+
+    fn known() -> KnownNamespaces {
+        let of = |name: &str, team: &str| NamespaceFact {
+            name: name.to_owned(),
+            labels: [("team", team), ("kubernetes.io/metadata.name", name)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
+        };
+        KnownNamespaces::Read(vec![
+            of("research", "ml"),
+            of("kube-system", "core"),
+            of("web", "web"),
+        ])
+    }
+
+    fn refused(terms: &Terms, known: &KnownNamespaces) -> Option<String> {
+        let failure = refuse_namespaces(terms, known, Missing::Refused).err()?;
+        Some(failure.to_string())
+    }
+
+    #[test]
+    fn namespaces_have_to_be_there_unless_they_may_be_missing() {
+        assert_eq!(refused(&terms("a", &["research"]), &known()), None);
+        let gone = terms("a", &["reserch"]);
+        let failure = refuse_namespaces(&gone, &known(), Missing::Refused).unwrap_err();
+        assert_eq!(failure.to_string(), "there is no namespace reserch");
+        assert_eq!(failure.hints()[0], "did you mean research?");
+        assert!(refuse_namespaces(&gone, &known(), Missing::Allowed).is_ok());
+        let mut allowing = terms("a", &["research"]);
+        allowing.allowed = ["gone".to_owned()].into();
+        assert!(refused(&allowing, &known()).unwrap().contains("gone"));
+        assert!(
+            refused(&by_labels("a", "team=none"), &known())
+                .unwrap()
+                .contains("no namespace has")
+        );
+    }
+
+    #[test]
+    fn kube_system_is_never_a_member() {
+        for terms in [
+            by_labels("a", "team!=web"),
+            by_labels("a", "team"),
+            terms("a", &["kube-system"]),
+        ] {
+            for missing in [Missing::Refused, Missing::Allowed] {
+                let failure = refuse_namespaces(&terms, &known(), missing).unwrap_err();
+                assert!(failure.to_string().starts_with("kube-system"), "{failure}");
+            }
+        }
+        assert_eq!(refused(&by_labels("a", "team=ml"), &known()), None);
+    }
+
+    #[test]
+    fn what_is_unknown_is_not_taken_for_there() {
+        let unread = KnownNamespaces::Unread("denied".to_owned());
+        let terms = terms("a", &["research"]);
+        assert!(refused(&terms, &unread).unwrap().contains("unknown"));
+        assert!(refuse_namespaces(&terms, &unread, Missing::Allowed).is_ok());
+        assert_eq!(unread.members(&terms), None);
+        assert_eq!(unread.lets_in(&by_labels("a", "x"), "research"), None);
+        assert_eq!(unread.lets_in(&terms, "research"), Some(true));
+    }
+}

@@ -1,0 +1,80 @@
+//! What to know before devices are dedicated.
+
+use std::collections::BTreeSet;
+
+use super::namespaces::KnownNamespaces;
+use super::terms::Terms;
+use super::tolerating::{lacking, tolerants};
+use crate::assess::Basis;
+use crate::model::{DeviceId, Effect, Kind};
+use crate::naming::phrase::{counted, few};
+
+/// Who has the devices now, which claims cannot use them yet, and who could use them all the same; one
+/// line each.
+#[must_use]
+pub fn notes(
+    terms: &Terms,
+    devices: &BTreeSet<DeviceId>,
+    namespaces: &KnownNamespaces,
+    basis: &Basis<'_>,
+) -> Vec<String> {
+    let snapshot = &basis.reading.snapshot;
+    if !basis.reading.known.contains(&Kind::ResourceClaim) {
+        return vec![
+            "the claims that hold these devices are unknown: claims were not read".to_owned(),
+        ];
+    }
+    let mut notes = Vec::new();
+    let is_member = |namespace: &str| namespaces.lets_in(terms, namespace) == Some(true);
+    let holders = snapshot.claims.iter().filter(|claim| {
+        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
+        results.any(|result| devices.contains(&result.device) && !result.admin_access)
+            && !is_member(claim.name.namespace.as_str())
+    });
+    let holders: Vec<String> = holders.map(|claim| claim.name.to_string()).collect();
+    if !holders.is_empty() && terms.effect != Effect::NoExecute {
+        let (claims, keep) = match holders.len() {
+            1 => (
+                "1 claim".to_owned(),
+                "holds some of these devices and keeps them",
+            ),
+            many => (
+                counted(many, "claim"),
+                "hold some of these devices and keep them",
+            ),
+        };
+        notes.push(format!(
+            "{claims} of other namespaces {keep}: {}",
+            few(&holders)
+        ));
+    }
+    let tolerated = terms.tolerated();
+    let made_before = snapshot.claims.iter().filter(|claim| {
+        is_member(claim.name.namespace.as_str())
+            && claim.allocation.is_none()
+            && claim
+                .spec
+                .as_ref()
+                .is_some_and(|spec| lacking(spec, &tolerated))
+    });
+    let made_before: Vec<String> = made_before.map(|claim| claim.name.to_string()).collect();
+    if !made_before.is_empty() {
+        notes.push(format!(
+            "{} made before cannot get these devices until made again: {}",
+            counted(made_before.len(), "claim"),
+            few(&made_before)
+        ));
+    }
+    let others = tolerants(snapshot, &tolerated).into_iter();
+    let others: Vec<String> = others
+        .filter(|one| !is_member(one.name.namespace.as_str()) && !one.admin_access)
+        .map(|one| format!("{} {}", one.kind.word(), one.name))
+        .collect();
+    if !others.is_empty() {
+        notes.push(format!(
+            "other namespaces tolerate the taint already: {}",
+            few(&others)
+        ));
+    }
+    notes
+}

@@ -1,0 +1,241 @@
+//! What is done about the policies of a dedication, and in which order.
+
+use serde_json::Value;
+
+use super::drift::{drift, merge_patch};
+use super::objects::{PolicyKind, Wanted};
+use super::terms::Terms;
+use crate::error::Failure;
+use crate::model::{Minor, RuleMetadata};
+
+/// Whether policies of the dedication that are different are changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overwrite {
+    /// They are refused, with what is different.
+    Refuse,
+    /// They become what is asked for.
+    Change,
+}
+
+/// What is done about one policy or binding.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PolicyStep {
+    /// It is made.
+    Create(Wanted),
+    /// The one that is there is changed.
+    Change {
+        /// The object as it should be.
+        wanted: Wanted,
+        /// The object as it is.
+        found: Value,
+        /// What is changed.
+        patch: Value,
+    },
+    /// The one that is there is as it should be.
+    Keep(Wanted),
+}
+
+impl PolicyStep {
+    /// The object as it should be.
+    #[must_use]
+    pub fn wanted(&self) -> &Wanted {
+        match self {
+            Self::Create(wanted) | Self::Change { wanted, .. } | Self::Keep(wanted) => wanted,
+        }
+    }
+
+    /// Whether there is anything to do.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Create(_) | Self::Change { .. } => true,
+            Self::Keep(_) => false,
+        }
+    }
+}
+
+/// Whether `object` was made for the dedication of that name: it says so by its labels and notes the
+/// terms. The name alone may be anybody's.
+#[must_use]
+pub fn is_ours(object: &Value, dedication: &str) -> bool {
+    let labels = &object["metadata"]["labels"];
+    let is_of = labels[RuleMetadata::DEDICATION] == dedication;
+    is_of && labels[RuleMetadata::MANAGED_BY] == RuleMetadata::THIS_PROGRAM
+}
+
+/// What is done about one object, `found` being the one of its name, if there is one.
+///
+/// # Errors
+///
+/// One that was not made for this dedication, or is being deleted; one that is different, unless that is
+/// to be changed.
+pub fn plan(
+    wanted: Wanted,
+    found: Option<&Value>,
+    dedication: &str,
+    overwrite: Overwrite,
+) -> Result<PolicyStep, Failure> {
+    let Some(found) = found else {
+        return Ok(PolicyStep::Create(wanted));
+    };
+    let name = wanted.kind.full_name(&wanted.name);
+    if !is_ours(found, dedication) {
+        return Err(Failure::refused(format!(
+            "{name} is there and was not made for dedication {dedication}; nothing was changed"
+        ))
+        .hint("choose another name: --name"));
+    }
+    if found["metadata"]["deletionTimestamp"].is_string() {
+        let failure = format!("{name} is being deleted, and will be gone; nothing was changed");
+        return Err(Failure::refused(failure).hint("run the same command again once it is gone"));
+    }
+    let different = drift(&wanted.object, found);
+    if different.is_empty() {
+        return Ok(PolicyStep::Keep(wanted));
+    }
+    match overwrite {
+        Overwrite::Change => Ok(PolicyStep::Change {
+            patch: merge_patch(&wanted.object, found),
+            wanted,
+            found: found.clone(),
+        }),
+        Overwrite::Refuse => Err(refused(&name, &different, found)),
+    }
+}
+
+fn refused(name: &str, different: &[String], found: &Value) -> Failure {
+    let failure = Failure::refused(format!(
+        "{name} is there and is different; nothing was changed"
+    ));
+    let failure = match Terms::of_object(found) {
+        Some(terms) => failure.hint(format!("it was made for {}", terms.members_line())),
+        None => failure,
+    };
+    let failure = different
+        .iter()
+        .filter(|line| !line.starts_with("metadata.annotations"))
+        .fold(failure, |failure, line| failure.hint(line.clone()));
+    failure.hint("to make it what this command says: --overwrite")
+}
+
+/// Of the objects called as the dedication's are, those that are removed with it, in that order: who is
+/// refused first.
+#[must_use]
+pub fn removable(found: &[(PolicyKind, Value)], dedication: &str) -> Vec<(PolicyKind, Value)> {
+    let mut ours: Vec<(PolicyKind, Value)> = found
+        .iter()
+        .filter(|(_, object)| is_ours(object, dedication))
+        .cloned()
+        .collect();
+    ours.sort_by_key(|(kind, _)| std::cmp::Reverse(*kind));
+    ours
+}
+
+/// Why a server cannot have the policies although it serves their API: expressions before 1.34 cannot
+/// join lists of lists.
+#[must_use]
+pub fn too_old_for_policies(version: Option<Minor>) -> Option<String> {
+    let version = version.filter(|version| version.minor < 34)?;
+    Some(format!(
+        "the server is Kubernetes {version}, whose policies cannot change every alternative of a request; 1.34 and \
+         later can"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::decide::dedication::objects::objects;
+    use crate::decide::dedication::testing::terms;
+
+    fn wanted() -> Wanted {
+        objects(&terms("a", &["a"]), None).remove(0)
+    }
+
+    fn decided(found: Option<&Value>, overwrite: Overwrite) -> Result<PolicyStep, Failure> {
+        plan(wanted(), found, "a", overwrite)
+    }
+
+    #[test]
+    fn what_is_not_there_is_made_and_what_is_the_same_is_kept() {
+        let created = decided(None, Overwrite::Refuse).unwrap();
+        assert!(matches!(created, PolicyStep::Create(_)) && created.is_open());
+        let mut found = wanted().object;
+        found["metadata"]["uid"] = json!("u");
+        found["status"] = json!({"observedGeneration": 1});
+        let kept = decided(Some(&found), Overwrite::Refuse).unwrap();
+        assert!(matches!(kept, PolicyStep::Keep(_)) && !kept.is_open());
+    }
+
+    #[test]
+    fn a_policy_that_somebody_else_made_is_left_alone() {
+        let mut found = wanted().object;
+        for labels in [
+            json!({}),
+            json!({RuleMetadata::DEDICATION: "a"}),
+            json!({RuleMetadata::DEDICATION: "b", RuleMetadata::MANAGED_BY: RuleMetadata::THIS_PROGRAM}),
+        ] {
+            found["metadata"]["labels"] = labels;
+            for overwrite in [Overwrite::Refuse, Overwrite::Change] {
+                let failure = decided(Some(&found), overwrite).unwrap_err();
+                assert!(
+                    failure
+                        .to_string()
+                        .contains("was not made for dedication a"),
+                    "{failure}"
+                );
+            }
+            assert_eq!(removable(&[(PolicyKind::Mutating, found.clone())], "a"), []);
+        }
+    }
+
+    #[test]
+    fn drift_is_named_and_changed_only_when_that_is_asked_for() {
+        let mut found = wanted().object;
+        found["spec"]["failurePolicy"] = json!("Ignore");
+        let failure = decided(Some(&found), Overwrite::Refuse).unwrap_err();
+        assert!(
+            failure
+                .hints()
+                .iter()
+                .any(|hint| hint == "spec.failurePolicy is Ignore, not Fail")
+        );
+        assert!(failure.hints().last().unwrap().contains("--overwrite"));
+        let changed = decided(Some(&found), Overwrite::Change).unwrap();
+        let PolicyStep::Change { patch, .. } = changed else {
+            panic!("{changed:?}");
+        };
+        assert_eq!(patch["spec"]["failurePolicy"], "Fail");
+    }
+
+    #[test]
+    fn nothing_is_made_of_what_is_being_deleted() {
+        let mut found = wanted().object;
+        found["metadata"]["deletionTimestamp"] = json!("2026-11-21T01:00:00Z");
+        assert!(decided(Some(&found), Overwrite::Change).is_err());
+    }
+
+    #[test]
+    fn policies_are_removed_the_other_way_round() {
+        let found: Vec<(PolicyKind, Value)> = objects(&terms("a", &["a"]), None)
+            .into_iter()
+            .map(|wanted| (wanted.kind, wanted.object))
+            .collect();
+        let kinds: Vec<PolicyKind> = removable(&found, "a")
+            .iter()
+            .map(|(kind, _)| *kind)
+            .collect();
+        let mut expected = PolicyKind::ALL;
+        expected.reverse();
+        assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn servers_before_1_34_are_too_old() {
+        let of = |minor| too_old_for_policies(Some(Minor { minor, patch: None }));
+        assert!(of(33).is_some());
+        assert!(of(34).is_none() && too_old_for_policies(None).is_none());
+    }
+}

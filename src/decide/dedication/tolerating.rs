@@ -1,0 +1,259 @@
+//! Claims and templates that tolerate a taint, and those that lack the toleration.
+
+use crate::engine::tolerate::tolerates;
+use crate::model::{
+    ClaimSpec, DeviceId, Kind, NamespacedName, RequestTerms, Snapshot, Taint, Toleration, Wish,
+};
+
+/// How a taint is tolerated, the most deliberate first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tolerance {
+    /// By its key.
+    Named,
+    /// By a toleration without a key, which tolerates every taint.
+    Blanket,
+}
+
+/// What tolerates a taint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TolerantKind {
+    /// A claim.
+    Claim,
+    /// A template, from which claims are made.
+    Template,
+}
+
+impl TolerantKind {
+    /// The kind of object.
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Claim => Kind::ResourceClaim,
+            Self::Template => Kind::ResourceClaimTemplate,
+        }
+    }
+
+    /// The kind in a word that kubectl takes.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Claim => "resourceclaim",
+            Self::Template => "resourceclaimtemplate",
+        }
+    }
+}
+
+/// A claim or template that tolerates a taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tolerant {
+    /// Which of the two.
+    pub kind: TolerantKind,
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// How.
+    pub tolerance: Tolerance,
+    /// Whether it only watches: all of its requests that tolerate the taint have admin access.
+    pub admin_access: bool,
+    /// The tolerations that do it, as they are written, each once.
+    pub by: Vec<Toleration>,
+    /// The devices that a claim holds.
+    pub devices: Vec<DeviceId>,
+}
+
+/// How `toleration` tolerates `taint`, if it does.
+///
+/// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, as the scheduler asks.
+#[must_use]
+pub fn tolerance_of(toleration: &Toleration, taint: &Taint) -> Option<Tolerance> {
+    tolerates(toleration, taint).then_some(if toleration.key.is_empty() {
+        Tolerance::Blanket
+    } else {
+        Tolerance::Named
+    })
+}
+
+/// All claims and templates that tolerate one of `taints`, in the order of kind and name.
+#[must_use]
+pub fn tolerants(snapshot: &Snapshot, taints: &[Taint]) -> Vec<Tolerant> {
+    let claims = snapshot.claims.iter().filter_map(|claim| {
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        Some(Tolerant {
+            name: claim.name.clone(),
+            devices: results.map(|result| result.device.clone()).collect(),
+            ..tolerant(TolerantKind::Claim, claim.spec.as_deref()?, taints)?
+        })
+    });
+    let templates = snapshot.templates.iter().filter_map(|template| {
+        Some(Tolerant {
+            name: template.name.clone(),
+            ..tolerant(TolerantKind::Template, &template.spec, taints)?
+        })
+    });
+    let mut found: Vec<Tolerant> = claims.chain(templates).collect();
+    found.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
+    found
+}
+
+fn tolerant(kind: TolerantKind, spec: &ClaimSpec, taints: &[Taint]) -> Option<Tolerant> {
+    let mut found: Vec<(Tolerance, bool, &Toleration)> = Vec::new();
+    for request in requests(spec) {
+        for toleration in &request.tolerations {
+            let tolerance = taints
+                .iter()
+                .find_map(|taint| tolerance_of(toleration, taint));
+            found.extend(tolerance.map(|how| (how, request.admin_access, toleration)));
+        }
+    }
+    let mut by: Vec<Toleration> = Vec::new();
+    for (_, _, toleration) in &found {
+        if !by.contains(toleration) {
+            by.push((*toleration).clone());
+        }
+    }
+    Some(Tolerant {
+        kind,
+        name: NamespacedName {
+            namespace: "".into(),
+            name: "".into(),
+        },
+        tolerance: found.iter().map(|(how, _, _)| *how).min()?,
+        admin_access: found.iter().all(|(_, admin, _)| *admin),
+        by,
+        devices: Vec::new(),
+    })
+}
+
+/// Each request, and each alternative of one.
+fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
+    spec.requests
+        .iter()
+        .flat_map(|request| match &request.wish {
+            Wish::Exactly(terms) => vec![terms],
+            Wish::FirstAvailable(all) => all.iter().map(|(_, terms)| terms).collect(),
+            Wish::Unknown => Vec::new(),
+        })
+}
+
+/// Whether a request, or an alternative of one, does not tolerate one of `taints`.
+#[must_use]
+pub fn lacking(spec: &ClaimSpec, taints: &[Taint]) -> bool {
+    let lacks = |terms: &RequestTerms| {
+        let is_tolerated = |taint| terms.tolerations.iter().any(|one| tolerates(one, taint));
+        !taints.iter().all(is_tolerated)
+    };
+    requests(spec).any(lacks)
+}
+
+/// The claims of which it is not known what they tolerate: nothing was read of what they ask for, or they
+/// ask in a way of a later version.
+#[must_use]
+pub fn unreadable(snapshot: &Snapshot) -> Vec<&NamespacedName> {
+    let is_unknown = |spec: Option<&ClaimSpec>| {
+        spec.is_none_or(|spec| {
+            spec.requests
+                .iter()
+                .any(|request| request.wish == Wish::Unknown)
+        })
+    };
+    let claims = snapshot.claims.iter();
+    let claims = claims
+        .filter(|claim| is_unknown(claim.spec.as_deref()))
+        .map(|claim| &claim.name);
+    let templates = snapshot.templates.iter();
+    let templates = templates
+        .filter(|one| is_unknown(Some(&one.spec)))
+        .map(|one| &one.name);
+    claims.chain(templates).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::decide::dedication::testing::{claim, terms, toleration};
+    use crate::model::ResourceClaimTemplate;
+
+    fn taints() -> Vec<Taint> {
+        terms("research", &["research"]).tolerated()
+    }
+
+    #[test]
+    fn tolerations_by_key_and_blanket_ones_are_told_apart() {
+        let taint = &taints()[0];
+        for (written, expected) in [
+            ("dedicated=research:NoSchedule", Some(Tolerance::Named)),
+            ("dedicated:", Some(Tolerance::Named)),
+            (":", Some(Tolerance::Blanket)),
+            (":NoSchedule", Some(Tolerance::Blanket)),
+            ("dedicated=ml:NoSchedule", None),
+            ("dedicated=research:NoExecute", None),
+            (":NoExecute", None),
+            ("other:", None),
+        ] {
+            assert_eq!(
+                tolerance_of(&toleration(written), taint),
+                expected,
+                "{written}"
+            );
+        }
+    }
+
+    #[test]
+    fn claims_and_templates_are_found_with_what_does_it() {
+        let mut snapshot = Snapshot::default();
+        snapshot.claims.push(claim("web/plain", &[""]));
+        snapshot.claims.push(claim("web/blanket", &["", ":"]));
+        snapshot.claims.push(claim(
+            "research/named",
+            &["dedicated=research:NoSchedule", ":"],
+        ));
+        let spec = claim("research/template", &["dedicated:"]).spec.unwrap();
+        snapshot.templates.push(ResourceClaimTemplate {
+            name: claim("research/template", &[]).name,
+            spec,
+        });
+        let found = tolerants(&snapshot, &taints());
+        let found: Vec<(String, Tolerance)> = found
+            .iter()
+            .map(|one| (one.name.to_string(), one.tolerance))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("research/named".to_owned(), Tolerance::Named),
+                ("web/blanket".to_owned(), Tolerance::Blanket),
+                ("research/template".to_owned(), Tolerance::Named),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_claim_lacks_the_toleration_when_one_of_its_requests_does() {
+        let lacks =
+            |tolerations: &[&str]| lacking(&claim("a/b", tolerations).spec.unwrap(), &taints());
+        assert!(lacks(&[""]));
+        assert!(lacks(&["dedicated:", ""]));
+        assert!(!lacks(&["dedicated:", ":"]));
+        assert!(!lacks(&[]));
+    }
+
+    #[test]
+    fn a_claim_of_which_nothing_is_known_is_named() {
+        let mut snapshot = Snapshot::default();
+        let mut unknown = claim("a/unknown", &[""]);
+        unknown.spec = None;
+        let mut later = claim("a/later", &[""]);
+        let mut spec = (**later.spec.as_ref().unwrap()).clone();
+        spec.requests[0].wish = Wish::Unknown;
+        later.spec = Some(Arc::new(spec));
+        snapshot
+            .claims
+            .extend([unknown, later, claim("a/known", &[""])]);
+        let names: Vec<String> = unreadable(&snapshot)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(names, ["a/unknown", "a/later"]);
+    }
+}

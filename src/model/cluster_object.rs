@@ -1,0 +1,59 @@
+//! Objects of the cluster of which the name and the notes count: admission policies, and namespaces.
+//!
+//! What an admission policy says is compared field by field with what it should say, on the object as
+//! it is served; here is what tells one object from another.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use jiff::Timestamp;
+
+use super::{ObjectName, Uid};
+
+/// Who an object is, and what is noted on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterObject {
+    /// Unique among those of its kind.
+    pub name: ObjectName,
+    /// Distinguishes it from a later one of the same name; empty where nothing says it.
+    pub uid: Uid,
+    /// Which state of the object this is; opaque.
+    pub resource_version: String,
+    /// For selecting.
+    pub labels: BTreeMap<String, String>,
+    /// For people and programs.
+    pub annotations: BTreeMap<String, String>,
+    /// When it was deleted, if it is only there still because a finalizer holds it.
+    pub deletion: Option<Timestamp>,
+}
+
+macro_rules! cluster_objects {
+    ($($(#[$about:meta])* $kind:ident),*) => {
+        $(
+            $(#[$about])*
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub struct $kind(pub ClusterObject);
+
+            impl Deref for $kind {
+                type Target = ClusterObject;
+
+                fn deref(&self) -> &ClusterObject {
+                    &self.0
+                }
+            }
+        )*
+    };
+}
+
+cluster_objects!(
+    /// `MutatingAdmissionPolicy` of admissionregistration: changes objects while they are stored.
+    MutatingAdmissionPolicy,
+    /// `MutatingAdmissionPolicyBinding`: where such a policy acts.
+    MutatingAdmissionPolicyBinding,
+    /// `ValidatingAdmissionPolicy` of admissionregistration: refuses objects.
+    ValidatingAdmissionPolicy,
+    /// `ValidatingAdmissionPolicyBinding`: where such a policy acts, and how.
+    ValidatingAdmissionPolicyBinding,
+    /// `Namespace` of the core API; one of names alone is a string in this crate.
+    NamespaceObject
+);

@@ -1,0 +1,210 @@
+//! The lines that tolerate taints, and who has them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, beside};
+use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
+use super::table::{Column, NONE, Section, Table, View};
+
+/// Taints, the tolerations of each, and every claim and template that tolerates one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TolerationReport {
+    /// Always `kubectl-devicetaint/v1alpha1`.
+    #[schemars(extend("const" = API_VERSION))]
+    pub api_version: String,
+    /// Always `TolerationReport`.
+    #[schemars(extend("const" = "TolerationReport"))]
+    pub kind: String,
+    /// Where it is from.
+    pub metadata: Metadata,
+    /// The taints, as `KEY=VALUE:EFFECT`.
+    pub taints: Vec<String>,
+    /// The claims and templates that tolerate one of them: those that do so by its key first, blanket ones
+    /// behind them.
+    pub tolerated_by: Vec<TolerantReport>,
+    /// What is odd, without keeping the question from being answered.
+    pub warnings: Vec<Warning>,
+    /// What could not be read.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// A claim or template that tolerates a taint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TolerantReport {
+    /// `ResourceClaim` or `ResourceClaimTemplate`.
+    pub kind: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// How.
+    pub tolerance: ToleranceReport,
+    /// Whether all of its requests that do have admin access, and only watch devices.
+    pub admin_access: bool,
+    /// The tolerations that do it: `KEY=VALUE:EFFECT`, with `*` for any.
+    pub tolerations: Vec<String>,
+    /// Whether a taint with effect NoExecute evicts its pods all the same: that takes a toleration with this
+    /// effect, literally.
+    pub evicted_all_the_same: bool,
+    /// The devices that a claim holds, `DRIVER/POOL/DEVICE`.
+    pub devices: Vec<String>,
+}
+
+/// How a taint is tolerated.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ToleranceReport {
+    /// By its key.
+    Named,
+    /// By a toleration of every taint.
+    Blanket,
+}
+
+impl ToleranceReport {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Blanket => "blanket",
+        }
+    }
+}
+
+impl TolerantReport {
+    /// It in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let blanket = match self.tolerance {
+            ToleranceReport::Named => "",
+            ToleranceReport::Blanket => ", a toleration of every taint",
+        };
+        let admin = if self.admin_access {
+            ", with admin access"
+        } else {
+            ""
+        };
+        format!(
+            "{} {}/{}: {}{blanket}{admin}",
+            self.kind,
+            self.namespace,
+            self.name,
+            self.tolerations.join(", ")
+        )
+    }
+
+    fn row(&self) -> Vec<String> {
+        let devices = if self.devices.is_empty() {
+            NONE.to_owned()
+        } else {
+            self.devices.join(", ")
+        };
+        let reach = if self.evicted_all_the_same {
+            "scheduler"
+        } else {
+            "both"
+        };
+        vec![
+            self.tolerance.as_str().to_owned(),
+            self.kind.clone(),
+            self.namespace.clone(),
+            self.name.clone(),
+            self.tolerations.join(", "),
+            reach.to_owned(),
+            if self.admin_access { "yes" } else { "no" }.to_owned(),
+            devices,
+        ]
+    }
+}
+
+impl TolerationReport {
+    /// Who tolerates these taints.
+    #[must_use]
+    pub fn new(
+        taints: Vec<String>,
+        mut tolerated_by: Vec<TolerantReport>,
+        metadata: Metadata,
+    ) -> Self {
+        let key = |one: &TolerantReport| {
+            (
+                one.tolerance,
+                one.kind.clone(),
+                one.namespace.clone(),
+                one.name.clone(),
+            )
+        };
+        tolerated_by.sort_by_key(key);
+        Self {
+            api_version: API_VERSION.to_owned(),
+            kind: "TolerationReport".to_owned(),
+            metadata,
+            taints,
+            tolerated_by,
+            warnings: Vec::new(),
+            incomplete: Vec::new(),
+        }
+    }
+
+    /// With what is odd, and what could not be read.
+    #[must_use]
+    pub fn with(mut self, warnings: Vec<Warning>, incomplete: Vec<Incomplete>) -> Self {
+        self.warnings = warnings;
+        self.incomplete = incomplete;
+        self
+    }
+}
+
+impl View for TolerationReport {
+    fn sections(&self) -> Vec<Section> {
+        let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
+        if self.tolerated_by.is_empty() {
+            return sections;
+        }
+        sections.push(Section::table(Table {
+            columns: vec![
+                Column::text("TOLERANCE"),
+                Column::text("KIND"),
+                Column::text("NAMESPACE"),
+                Column::long("NAME"),
+                Column::prose("BY"),
+                Column::text("TOLERATED-FOR"),
+                Column::text("ADMIN").leaves(2),
+                Column::long("DEVICES").leaves(1),
+            ],
+            rows: self.tolerated_by.iter().map(TolerantReport::row).collect(),
+        }));
+        sections
+    }
+
+    fn names(&self) -> Vec<String> {
+        let name = |one: &TolerantReport| {
+            let kind = one.kind.to_ascii_lowercase();
+            format!("{kind}/{} -n {}", one.name, one.namespace)
+        };
+        self.tolerated_by.iter().map(name).collect()
+    }
+
+    fn missing_from_names(&self) -> Vec<String> {
+        self.incomplete.iter().map(Incomplete::line).collect()
+    }
+}
+
+impl Answer for TolerationReport {
+    fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    fn incomplete(&self) -> &[Incomplete] {
+        &self.incomplete
+    }
+
+    fn says_what_is_not_known(&self) -> bool {
+        false
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tolerated_by.is_empty()
+    }
+}

@@ -1,0 +1,121 @@
+//! `tolerations`, and what `dedicate` refuses before it asks any cluster.
+
+use serde_json::Value;
+
+use super::harness::{Run, devicetaint};
+
+const EXAMPLE: &str = "--from examples/cluster.yaml";
+
+fn parsed(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:#?}"))
+}
+
+#[test]
+fn the_lines_that_tolerate_a_taint_need_no_cluster() {
+    insta::assert_snapshot!(devicetaint("tolerations dedicated=research:NoExecute").shown(), @"
+    tolerations:
+    - effect: NoExecute
+      key: dedicated
+      operator: Equal
+      value: research
+    [stderr]
+    the lines belong into each request of a claim, and into each alternative under firstAvailable
+    keep effect: NoExecute: without an effect, a toleration is good for the scheduler alone, and pods are evicted, scheduled and evicted again
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(devicetaint("tolerations example.com/broken:NoSchedule --for template -q").shown(), @"
+    apiVersion: resource.k8s.io/v1
+    kind: ResourceClaimTemplate
+    metadata:
+      name: NAME
+    spec:
+      spec:
+        devices:
+          requests:
+          - exactly:
+              deviceClassName: CLASS
+              tolerations:
+              - effect: NoSchedule
+                key: example.com/broken
+                operator: Exists
+            name: device
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn rules_and_devices_are_tolerated_by_their_taints() {
+    for (target, key) in [
+        ("node-10-decommission", "example.com/decommission"),
+        ("gpu.example.com/node-9/gpu-1", "gpu.example.com/unhealthy"),
+    ] {
+        let run = devicetaint(&format!("tolerations {target} {EXAMPLE} -o json"));
+        assert_eq!(parsed(&run)["tolerations"][0]["key"], key, "{run:#?}");
+    }
+    let run = devicetaint(&format!("tolerations node-6-firmware {EXAMPLE}"));
+    assert!(
+        run.stderr.contains("has no taint that has to be tolerated"),
+        "effect None: {run:#?}"
+    );
+    let run = devicetaint(&format!("tolerations node-10-decomission {EXAMPLE}"));
+    assert!(
+        run.stderr.contains("did you mean node-10-decommission?"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
+    let run = devicetaint(&format!(
+        "tolerations example.com/maintenance:NoExecute --who {EXAMPLE} -o json"
+    ));
+    let report = parsed(&run);
+    let found = report["toleratedBy"].as_array().expect("a list");
+    let tolerances: Vec<&str> = found
+        .iter()
+        .filter_map(|one| one["tolerance"].as_str())
+        .collect();
+    assert!(
+        tolerances.contains(&"Named") && tolerances.contains(&"Blanket"),
+        "{report}"
+    );
+    assert!(
+        tolerances.is_sorted_by(|one, other| one >= other),
+        "named first: {report}"
+    );
+    let scheduler_only = found.iter().any(|one| one["evictedAllTheSame"] == true);
+    assert!(
+        scheduler_only,
+        "a toleration without effect is good for the scheduler alone: {report}"
+    );
+}
+
+#[test]
+fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
+    for (line, said) in [
+        (
+            "dedicate d/p/x",
+            "the namespaces that the devices are for are missing",
+        ),
+        ("dedicate d/p/x --to a --to b", "needs a name"),
+        (
+            "dedicate d/p/x --to a --namespace-selector x=y",
+            "cannot be used together",
+        ),
+        (
+            "dedicate d/p/x --to a --name Research",
+            "cannot be the name of a dedication",
+        ),
+        (
+            "dedicate d.example.com/p/x a=b:NoSchedule --to a",
+            "more than one taint",
+        ),
+        ("tolerations a=b", "has no effect"),
+        ("tolerations a=b:NoSchedule -o markdown", "--who"),
+        ("undedicate Research", "cannot be the name of a dedication"),
+    ] {
+        let run = devicetaint(line);
+        assert_eq!(run.code, 2, "{line}: {run:#?}");
+        assert!(run.stderr.contains(said), "{line}: {run:#?}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Dedications on a real control plane: policies, taints, and what becomes of claims.
+//!
+//! They have a control plane of their own: a dedication refuses tolerations in every namespace but its own.
+
+mod described;
+mod enforced;
+mod interrupted;
+mod refused;
+mod stage;

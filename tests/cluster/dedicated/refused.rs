@@ -1,0 +1,265 @@
+//! What is refused, and that nothing is tainted then.
+
+use serde_json::{Value, json};
+
+use super::stage::{ADMISSION, end, plane, policies, stage};
+use crate::harness::{At, Fault, Proxy, Reference, Reply, objects::slice};
+
+/// The administrator's rights but those of the policies.
+fn without_policies() -> Vec<Value> {
+    let all = ["get", "list", "watch", "create", "patch", "delete"];
+    [
+        "",
+        "apps",
+        "batch",
+        "policy",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+    ]
+    .map(|group| json!({"apiGroups": [group], "resources": ["*"], "verbs": all}))
+    .to_vec()
+}
+
+#[tokio::test]
+async fn devices_of_another_dedication_are_refused_by_name() {
+    let (world, _shared) = stage().await;
+    let (one, two) = (world.namespace.clone(), plane().namespace().await);
+    world.run(&format!("dedicate GPU0 --to {one}")).ended(0);
+    let run = world
+        .run(&format!("dedicate DRIVER/*/* --to {two}"))
+        .ended(4);
+    let run = run.saying(&format!("is dedicated to {one} already"));
+    let run = run.saying(&format!("undedicate {one}"));
+    assert!(run.stdout.is_empty(), "{run:#?}");
+    assert_eq!(policies(&two).await, Vec::<String>::new());
+    assert_eq!(world.rules().await.len(), 1);
+    end(&world, &one);
+}
+
+#[tokio::test]
+async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    for (line, said) in [
+        (
+            "--to no-such-namespace",
+            "there is no namespace no-such-namespace",
+        ),
+        ("--to kube-system", "kube-system would be among"),
+        (
+            "--namespace-selector kubernetes.io/metadata.name --name all",
+            "kube-system would be among",
+        ),
+        (
+            "--namespace-selector team=none-such --name none",
+            "no namespace has labels",
+        ),
+        ("--to one,two", "needs a name"),
+        ("", "the namespaces that the devices are for are missing"),
+    ] {
+        let run = world
+            .run(&format!("dedicate GPU0 {line}"))
+            .ended(2)
+            .saying(said);
+        assert!(run.stdout.is_empty(), "{run:#?}");
+    }
+    let line = format!("dedicate GPU0 --to {group},not-yet --name {group} --allow-missing");
+    world.run(&line).ended(0);
+    end(&world, &group);
+}
+
+#[tokio::test]
+async fn without_the_right_to_make_policies_nothing_is_tainted() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let user = plane().kubeconfig_for(&without_policies()).await;
+    let world = world.seen_by(&user.kubeconfig);
+    let run = world.run(&format!("dedicate GPU0 --to {group}")).ended(1);
+    let run = run
+        .saying("mutatingadmissionpolicies")
+        .saying("nothing was changed");
+    assert!(run.stdout.is_empty(), "{run:#?}");
+    assert_eq!(world.rules().await, Vec::<Value>::new());
+
+    // One who may read them and make only some is refused before the first is made.
+    let mut rights = without_policies();
+    let of = |resources: &[&str], verbs: &[&str]| json!({"apiGroups": [ADMISSION], "resources": resources, "verbs": verbs});
+    rights.push(of(&["*"], &["get", "list"]));
+    rights.push(of(
+        &[
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+        ],
+        &["create"],
+    ));
+    let user = plane().kubeconfig_for(&rights).await;
+    let world = world.seen_by(&user.kubeconfig);
+    world
+        .run(&format!("dedicate GPU0 --to {group}"))
+        .ended(1)
+        .saying("validatingadmissionpolicies")
+        .saying("nothing was changed");
+    assert_eq!(policies(&group).await, Vec::<String>::new());
+    assert_eq!(world.rules().await, Vec::<Value>::new());
+    // The taint alone takes no such right, and says what is not kept.
+    world
+        .run(&format!("dedicate GPU0 --to {group} --policy none"))
+        .ended(0)
+        .saying("claims of every namespace may tolerate");
+    assert_eq!(world.rules().await.len(), 1);
+    let described = world
+        .run(&format!("dedicate describe {group} -o json"))
+        .ended(0);
+    assert!(
+        described.stdout.contains(r#""enforcement": "TaintAlone""#),
+        "{described:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_policy_of_that_name_that_somebody_else_made_is_left_alone() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let theirs = json!({
+        "apiVersion": format!("{ADMISSION}/v1"), "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": format!("dedicated-{group}")},
+        "spec": {"policyName": "another", "validationActions": ["Deny"]},
+    });
+    plane().create(&[theirs]).await;
+    world
+        .run(&format!("dedicate GPU0 --to {group} --overwrite"))
+        .ended(4)
+        .saying("was not made for dedication");
+    assert_eq!(world.rules().await, Vec::<Value>::new());
+    assert_eq!(
+        policies(&group).await,
+        ["validatingadmissionpolicybindings"]
+    );
+    world.run(&format!("undedicate {group} --yes")).ended(1);
+    assert_eq!(
+        policies(&group).await,
+        ["validatingadmissionpolicybindings"]
+    );
+}
+
+#[tokio::test]
+async fn policies_that_are_not_enforced_are_named_and_mended_when_that_is_asked_for() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let line = format!("dedicate GPU0 --to {group}");
+    world.run(&line).ended(0);
+    let again = world.run(&format!("{line} --error-unchanged")).ended(3);
+    assert_eq!(again.stdout.matches(" unchanged").count(), 5, "{again:#?}");
+    let api = format!("{ADMISSION}/v1");
+    let name = format!("dedicated-{group}");
+    let binding = Reference::cluster(&api, "ValidatingAdmissionPolicyBinding", &name);
+    plane()
+        .patch(&binding, &json!({"spec": {"validationActions": ["Audit"]}}))
+        .await;
+    let policy = Reference::cluster(&api, "MutatingAdmissionPolicy", &name);
+    plane()
+        .patch(&policy, &json!({"spec": {"failurePolicy": "Ignore"}}))
+        .await;
+    world
+        .run(&line)
+        .ended(4)
+        .saying("spec.failurePolicy is Ignore, not Fail");
+    let described = world.run(&format!("dedicate describe {group}")).ended(0);
+    for said in [
+        "spec.validationActions[0] is Audit, not Deny",
+        "spec.failurePolicy is Ignore, not Fail",
+        "Enforced:  no",
+    ] {
+        assert!(described.stdout.contains(said), "{said}: {described:#?}");
+    }
+    let mended = world
+        .run(&format!("{line} --overwrite --error-unchanged"))
+        .ended(0);
+    assert_eq!(
+        mended.stdout.matches(" configured").count(),
+        2,
+        "{mended:#?}"
+    );
+    let described = world.run(&format!("dedicate describe {group}")).ended(0);
+    assert!(
+        described.stdout.contains("Enforced:  yes"),
+        "{described:#?}"
+    );
+    end(&world, &group);
+}
+
+#[tokio::test]
+async fn devices_that_were_exchanged_since_are_refused() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let with_uuid = |generation: i64, uuid: &str| {
+        let mut slice = slice(&world.driver, &world.node, &[]);
+        slice["spec"]["pool"]["generation"] = json!(generation);
+        slice["spec"]["devices"] =
+            json!([{"name": "gpu-0", "attributes": {"uuid": {"string": uuid}}}]);
+        slice
+    };
+    let reference = Reference::of(&with_uuid(1, ""));
+    plane()
+        .patch(
+            &reference,
+            &json!({"spec": with_uuid(2, "GPU-11111111-2222-3333-4444-555555555555")["spec"]}),
+        )
+        .await;
+    let line = format!("dedicate GPU0 --to {group}");
+    world.run(&line).ended(0);
+    plane()
+        .patch(
+            &reference,
+            &json!({"spec": with_uuid(3, "GPU-99999999-2222-3333-4444-555555555555")["spec"]}),
+        )
+        .await;
+    world.run(&line).ended(4).saying("GPU-99999999");
+    let described = world.run(&format!("dedicate describe {group}")).ended(0);
+    assert!(described.stderr.contains("GPU-99999999"), "{described:#?}");
+    end(&world, &group);
+}
+
+#[tokio::test]
+async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let proxy = Proxy::start(plane());
+    let group_of_apis = json!({
+        "kind": "APIGroup", "apiVersion": "v1", "name": ADMISSION,
+        "versions": [{"groupVersion": format!("{ADMISSION}/v1"), "version": "v1"}],
+    });
+    let resources = json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{ADMISSION}/v1"),
+        "resources": [{"name": "validatingadmissionpolicies", "kind": "ValidatingAdmissionPolicy", "namespaced": false, "verbs": ["list", "get"]}],
+    });
+    let plan = || {
+        [
+            (
+                At::Path(format!("/apis/{ADMISSION}/v1"), 1),
+                Fault::Answer(Reply::json("200 OK", resources.to_string())),
+            ),
+            (
+                At::Path(format!("/apis/{ADMISSION}"), 1),
+                Fault::Answer(Reply::json("200 OK", group_of_apis.to_string())),
+            ),
+        ]
+    };
+    let flags = proxy.flags().join(" ");
+    proxy.plan(plan());
+    let run = world
+        .run(&format!("dedicate GPU0 --to {group} {flags}"))
+        .ended(1);
+    let run = run.saying("--policy none").saying("nothing was changed");
+    assert!(
+        run.stdout.contains("kind: MutatingAdmissionPolicy"),
+        "{run:#?}"
+    );
+    assert_eq!(policies(&group).await, Vec::<String>::new());
+    assert_eq!(world.rules().await, Vec::<Value>::new());
+    proxy.plan(plan());
+    world
+        .run(&format!("dedicate GPU0 --to {group} --mode advise {flags}"))
+        .ended(0)
+        .saying("cannot be made in this cluster");
+}

@@ -1,0 +1,192 @@
+//! A node with devices, namespaces, and what happens to claims in them.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::cluster::rules::support::{Run, World};
+use crate::harness::{
+    Answer, ControlPlane, DEADLINE, Reference, Variant, driver_name,
+    objects::{class, pod, slice},
+    random_suffix, wait_for,
+};
+
+/// The API group of policies.
+pub const ADMISSION: &str = "admissionregistration.k8s.io";
+
+/// The resources of a dedication's policies and bindings.
+pub const POLICIES: [&str; 4] = [
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+];
+
+/// The control plane of these tests.
+pub fn plane() -> &'static ControlPlane {
+    static PLANE: OnceLock<ControlPlane> = OnceLock::new();
+    PLANE.get_or_init(|| ControlPlane::start(&Variant::default()))
+}
+
+/// Dedications refuse tolerations of every taint in all namespaces: who has such in claims of its own must not
+/// share the control plane with another dedication meanwhile.
+static SHARED: RwLock<()> = RwLock::const_new(());
+
+/// A stage beside others, for who makes no claims with tolerations of every taint.
+pub async fn stage() -> (World<'static>, RwLockReadGuard<'static, ()>) {
+    let shared = SHARED.read().await;
+    (build().await, shared)
+}
+
+/// A stage with no dedication but its own.
+pub async fn stage_alone() -> (World<'static>, RwLockWriteGuard<'static, ()>) {
+    let alone = SHARED.write().await;
+    let world = build().await;
+    // The server forgets policies a moment after they are gone.
+    let asked = claim(
+        &world,
+        &world.namespace,
+        "asked",
+        json!([{"operator": "Exists"}]),
+    );
+    wait_for("policies of others are forgotten", DEADLINE, async || {
+        dry_run(&asked).await
+    })
+    .await;
+    (world, alone)
+}
+
+/// A node of its own with `gpu-0` to `gpu-2`, on which the scheduler puts pods.
+async fn build() -> World<'static> {
+    let (driver, node) = (driver_name(), format!("node-{}", random_suffix()));
+    let plane = plane();
+    plane.ready_node(&node).await;
+    plane
+        .create(&[
+            class(&driver),
+            slice(&driver, &node, &["gpu-0", "gpu-1", "gpu-2"]),
+        ])
+        .await;
+    let mut world = World::bare(plane, driver, node);
+    world.namespace = plane.namespace().await;
+    world
+}
+
+/// A claim for one device of the class, whose request has these tolerations.
+pub fn claim(world: &World<'_>, namespace: &str, name: &str, tolerations: Value) -> Value {
+    let mut claim = crate::harness::objects::claim(namespace, name, &world.driver);
+    if !tolerations.is_null() {
+        claim["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = tolerations;
+    }
+    claim
+}
+
+/// What the server says to an object.
+pub async fn post(object: &Value) -> Answer {
+    plane().post(object).await.expect("an answer")
+}
+
+/// A pod with a claim of its own, which the scheduler looks at.
+pub async fn waiting_pod(world: &World<'_>, namespace: &str, name: &str) {
+    let plane = world.plane;
+    let mut pod = pod(namespace, name, name);
+    pod["spec"]["nodeSelector"] = json!(null);
+    plane
+        .create(&[claim(world, namespace, name, Value::Null), pod])
+        .await;
+}
+
+/// The device that a claim was given, once it is.
+pub async fn allocated(namespace: &str, name: &str) -> String {
+    wait_for("the claim is allocated", DEADLINE, async || {
+        let claim = plane().get(&Reference::claim(namespace, name)).await?;
+        let result = &claim["status"]["allocation"]["devices"]["results"][0]["device"];
+        Some(result.as_str()?.to_owned())
+    })
+    .await
+}
+
+/// Waits until the scheduler has found no place for a pod.
+pub async fn unschedulable(namespace: &str, name: &str) {
+    wait_for(
+        "the scheduler has looked at the pod",
+        DEADLINE,
+        async || {
+            let pod = plane().get(&Reference::pod(namespace, name)).await?;
+            let conditions = pod["status"]["conditions"].as_array()?.clone();
+            let is_so =
+                |it: &Value| it["type"] == "PodScheduled" && it["reason"] == "Unschedulable";
+            conditions.iter().any(is_so).then_some(())
+        },
+    )
+    .await;
+}
+
+/// Waits until new claims of a namespace get the toleration of a dedication, or get it no longer.
+pub async fn lets_in(world: &World<'_>, namespace: &str, dedication: &str, expected: bool) {
+    let mut asked = claim(world, namespace, "asked", Value::Null);
+    asked["metadata"]["name"] = json!(format!("asked-{}", random_suffix()));
+    wait_for("the policy acts on new claims", DEADLINE, async || {
+        let made = dry_run(&asked).await?;
+        let tolerations = &made["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
+        let all = tolerations.as_array().cloned().unwrap_or_default();
+        let has = all.iter().any(|it| it["value"] == dedication);
+        (has == expected).then_some(())
+    })
+    .await;
+}
+
+/// Waits until the toleration of a dedication is refused in a namespace.
+pub async fn refuses(world: &World<'_>, namespace: &str, dedication: &str) -> String {
+    let tolerations = json!([{"key": "dedicated", "value": dedication, "effect": "NoSchedule"}]);
+    let asked = claim(
+        world,
+        namespace,
+        &format!("refused-{}", random_suffix()),
+        tolerations,
+    );
+    wait_for("the policy refuses", DEADLINE, async || {
+        let path = claims_path(namespace);
+        let answer = plane()
+            .request(http::Method::POST, &path, Some(&asked))
+            .await;
+        answer.ok()?.success().err()
+    })
+    .await
+}
+
+async fn dry_run(object: &Value) -> Option<Value> {
+    let namespace = object["metadata"]["namespace"]
+        .as_str()
+        .expect("a namespace");
+    let path = claims_path(namespace);
+    let answer = plane()
+        .request(http::Method::POST, &path, Some(object))
+        .await;
+    answer.ok()?.success().ok()
+}
+
+fn claims_path(namespace: &str) -> String {
+    format!("/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims?dryRun=All")
+}
+
+/// The policies and bindings of a dedication that are there.
+pub async fn policies(dedication: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for resource in POLICIES {
+        let path = format!("/apis/{ADMISSION}/v1/{resource}/dedicated-{dedication}");
+        let answer = plane().request(http::Method::GET, &path, None).await;
+        if answer.expect("an answer").success().is_ok() {
+            found.push(resource.to_owned());
+        }
+    }
+    found
+}
+
+/// Ends a dedication, so that it is in nobody's way.
+pub fn end(world: &World<'_>, dedication: &str) -> Run {
+    world
+        .run(&format!("undedicate {dedication} --yes"))
+        .ended(0)
+}
