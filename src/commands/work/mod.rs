@@ -21,6 +21,7 @@ pub(crate) mod kubelet_node;
 pub(crate) mod look;
 pub(crate) mod meant;
 pub(crate) mod nodes;
+pub(crate) mod pipeline;
 pub(crate) mod policy;
 pub(crate) mod present;
 pub(crate) mod publish;
