@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::context::Context;
@@ -17,28 +16,23 @@ use super::work::accounts::accounted;
 use super::work::around::{Alone, Around};
 use super::work::changer::{Changer, Lines, stopped};
 use super::work::connect::failed;
-use super::work::consent::{Passed, Safety, take_risk};
 use super::work::meant::by_name;
+use super::work::pipeline::{Late, Pipeline};
 use super::work::scene::Scene;
 use super::work::source;
-use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::user_name;
 use crate::decide::add::{deed, next_line};
-use crate::decide::broad::{foreign, set_back};
 use crate::decide::choice::{By, Choice, Expansion, Picker, Purpose, Typed, collapsed};
 use crate::decide::drafts::{Inscription, with_expiry};
 use crate::decide::identity::with_identities;
-use crate::decide::policy::Asked;
-use crate::decide::{Existing, RuleChange, RuleDraft, Step, Terms, Wish, add, standing};
+use crate::decide::proposal::{Proposed, Whose};
+use crate::decide::{Existing, Proposal, RuleDraft, Step, Terms, add};
 use crate::engine::ConsideredTaint;
-use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, Uid};
+use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
 use crate::naming::labels::{parse_batch, parse_label};
 use crate::naming::phrase::counted;
 use crate::render::{Page, render};
-use crate::report::change::{ChangeOutcome, DryRun};
 use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
@@ -235,42 +229,25 @@ impl AddArgs {
             None => Lines::Printed,
         };
         let mut changer = Changer::new(&scene.rules, change, context).with_lines(lines);
-        let patience = self.waits_for(&steps);
-        // On the heap: each reads many lists, and the stack would have to hold them all.
-        let agreed = agree(&steps, &safety, &scene, (context, change.dry_run), patience);
-        let agreed = Box::pin(agreed).await;
-        let done = match agreed {
-            Ok(expected) => {
-                let made = match Box::pin(around.before(&scene)).await {
-                    Ok(()) => {
-                        let made = self.carry_out(&steps, &terms, &mut changer, &scene);
-                        let made = Box::pin(made).await;
-                        made.and_then(|objects| self.print_rules(objects, around, context))
-                    }
-                    Err(failure) => Err(failure),
-                };
-                match (made, patience) {
-                    (Ok(()), Some(patience)) if change.dry_run.is_real() => {
-                        let wait = wait_for(&steps, (expected, patience), &scene, &mut changer);
-                        Box::pin(wait).await
-                    }
-                    (made, _) => made,
-                }
-            }
-            Err(failure) => {
-                for step in steps.iter().filter(|step| step.is_open()) {
-                    let name = &step.draft().name;
-                    changer
-                        .outcomes
-                        .ended(name, ChangeOutcome::Failed, &failure);
-                }
-                Err(failure)
-            }
+        let proposal = self.proposal(&steps);
+        let pipeline = Pipeline {
+            scene: &scene,
+            safety: &safety,
+            dry_run: change.dry_run,
+            late: Late::Keep,
+            context,
         };
+        let apply = async |changer: &mut Changer<'_>| {
+            Box::pin(around.before(&scene)).await?;
+            let made = self.carry_out(&steps, &terms, changer, &scene);
+            let made = Box::pin(made).await?;
+            self.print_rules(made, around, context)
+        };
+        let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
         look.tell(&context.printer);
-        let is_told = self.output.is_none() && patience.is_none();
+        let is_told = self.output.is_none() && proposal.waits().is_none();
         if done.is_ok() && change.dry_run.is_real() && is_told {
             let next = around.next().unwrap_or_else(|| next_line(&steps));
             context.printer.note(&next);
@@ -291,114 +268,6 @@ async fn existing(drafts: &[RuleDraft], scene: &Scene) -> Result<Vec<DeviceTaint
     }
 }
 
-/// Shows whom it hits and asks, if it can hit anybody; refuses a wait with a patience that is too short.
-/// Gives the pods that are to be evicted, as far as that was looked at.
-async fn agree(
-    steps: &[Step],
-    safety: &Safety,
-    scene: &Scene,
-    (context, dry_run): (&Context, DryRun),
-    patience: Option<Patience>,
-) -> Result<Vec<Uid>, Failure> {
-    let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
-    if open.is_empty() {
-        return Ok(Vec::new());
-    }
-    let asked: Vec<Asked> = open.iter().map(|step| Asked::of_step(step)).collect();
-    safety.policies.refuse(&asked, &scene.look.semantics)?;
-    let release = scene.look.release();
-    let risk = take_risk(&deed(&open), safety.risk, release, dry_run, context)?;
-    let is_idle = !open.iter().any(|step| step.does_something()) && safety.guards.is_empty();
-    if is_idle && !safety.expects() {
-        return Ok(Vec::new());
-    }
-    let considered_at = |now: Timestamp| -> Vec<ConsideredTaint> {
-        steps.iter().map(|step| step.considered(now)).collect()
-    };
-    let considered = considered_at(scene.look.now);
-    let report = scene.report(&considered, &safety.guards).await?;
-    if let Some(patience) = patience {
-        standing::refuse_too_short(&report, patience, scene.look.now)?;
-    }
-    let as_previewed: Vec<ConsideredTaint> = steps
-        .iter()
-        .map(|step| step.previewed(scene.look.now))
-        .collect();
-    let previewed = if safety.expects() && as_previewed != considered {
-        Some(scene.report(&as_previewed, &[]).await?)
-    } else {
-        None
-    };
-    let done = steps.iter().filter(|step| !step.is_open());
-    let done: Vec<String> = done.map(|step| step.draft().name.clone()).collect();
-    let changed = open.iter().filter_map(|step| step.existing().cloned());
-    let changed: Vec<DeviceTaintRule> = changed.collect();
-    let mut concerns = foreign(&changed);
-    concerns.extend(set_back(&changed));
-    let changes = open
-        .iter()
-        .map(|step| RuleChange::making(&step.draft().rule(), step.existing()));
-    let changes: Vec<RuleChange> = changes.collect();
-    let wish = Wish {
-        report: &report,
-        previewed: previewed.as_ref().unwrap_or(&report),
-        rules: &changes,
-        deed: &deed(&open),
-        done: &done,
-        concerns: &concerns,
-        considered: &considered,
-    };
-    let passed = safety.check(&wish, dry_run, context)?.or(risk);
-    let expected = report.evicted();
-    if passed == Passed::Answered {
-        let guards = &safety.guards;
-        let now = scene.refuse_growth(report, considered_at, guards).await?;
-        let rules = open.iter().map(|step| step.draft().rule());
-        now.refuse_exchanged(&rules.collect::<Vec<_>>())?;
-    }
-    Ok(expected)
-}
-
-fn evicts(step: &Step) -> bool {
-    step.draft().taint.effect == Effect::NoExecute
-}
-
-/// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
-async fn wait_for(
-    steps: &[Step],
-    (expected, patience): (Vec<Uid>, Patience),
-    scene: &Scene,
-    changer: &mut Changer<'_>,
-) -> Result<(), Failure> {
-    let context = changer.context();
-    // What was read before the change does not show the rules.
-    let look = scene.look.again().await?;
-    let evicting = steps.iter().filter(|step| evicts(step));
-    let names: Vec<String> = evicting.map(|step| step.draft().name.clone()).collect();
-    let rules = by_name(&names, &scene.rules).await.map_err(failed)?;
-    let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
-    context.ledger.advise(advice(&rules));
-    let wait = Wait {
-        goal: Goal::Evicted,
-        rules: &rules,
-        expected,
-        patience,
-        advice: &advice,
-    };
-    let waited = wait.for_pods(look, context).await;
-    let waited = waited.map_err(|failure| stopped(failure, context))?;
-    changer.outcomes.waited(waited.report(&wait));
-    match waited.ending {
-        Ending::Met => Ok(()),
-        Ending::TimedOut(left) => {
-            let failure = timed_out(patience.timeout, &left);
-            let failure = failure.hint("the rules were made and stay");
-            Err(advice(&rules).into_iter().fold(failure, Failure::hint))
-        }
-        Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
-    }
-}
-
 fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Failure> {
     let considered: Vec<ConsideredTaint> = drafts
         .iter()
@@ -414,13 +283,15 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], scene: &Scene) -> Result<(), Fai
 }
 
 impl AddArgs {
-    /// How long the evictions of the rules are waited for, if they are: some of them evict.
-    fn waits_for(&self, steps: &[Step]) -> Option<Patience> {
-        let waits = self.waiting.wait && steps.iter().any(evicts);
-        waits.then_some(Patience {
-            timeout: self.waiting.timeout,
-            settle: self.waiting.settle,
-        })
+    fn proposal(&self, steps: &[Step]) -> Proposal {
+        let open: Vec<&Step> = steps.iter().filter(|step| step.is_open()).collect();
+        Proposal {
+            rules: steps.iter().map(Proposed::from).collect(),
+            deed: deed(&open),
+            whose: Whose::Programs,
+            noted_before: None,
+            patience: self.waiting.patience(),
+        }
     }
 
     async fn carry_out(
@@ -430,9 +301,6 @@ impl AddArgs {
         changer: &mut Changer<'_>,
         scene: &Scene,
     ) -> Result<Vec<Value>, Failure> {
-        if self.change.change().mode().is_some() {
-            changer.set_user(user_name(&scene.live.client).await);
-        }
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
             changer
@@ -440,8 +308,6 @@ impl AddArgs {
                 .printer
                 .note(&format!("{rules}, one for each device or selector"));
         }
-        let open = steps.iter().filter(|step| step.is_open());
-        changer.plan(open.map(|step| step.draft().name.clone()));
         let mut objects = Vec::new();
         for step in steps {
             match changer.take(step, terms).await {

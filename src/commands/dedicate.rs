@@ -29,6 +29,7 @@ use crate::decide::dedication::{
     overlaps, plan, refuse_namespaces, refuse_overlaps, snippet,
 };
 use crate::decide::identity::refuse_exchanged;
+use crate::decide::proposal::Proposed;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
@@ -419,7 +420,7 @@ impl Making<'_> {
     fn tell(&self, steps: &[Step], namespaces: &KnownNamespaces, scene: &Scene) {
         let considered: Vec<_> = steps
             .iter()
-            .map(|step| step.considered(scene.look.now))
+            .map(|step| Proposed::from(step).considered(scene.look.now))
             .collect();
         let devices = scene.look.selected(&considered).devices;
         let notes = notes(&self.terms, &devices, namespaces, &scene.look.basis());

@@ -15,18 +15,18 @@ use super::work::connect::{Live, connect};
 use super::work::consent::{ask, introduce};
 use super::work::events;
 use super::work::look::Look;
+use super::work::pipeline::asking;
 use super::work::rules_on::meant_on;
 use super::work::scene::Scene;
 use super::work::wait::{Ending, Wait, timed_out};
-use crate::cluster::{read_nodes, user_name};
+use crate::cluster::read_nodes;
 use crate::decide::broad::{Agreed, set_back};
 use crate::decide::chooser::Absence;
 use crate::decide::identity::Noted;
-use crate::decide::others::{note_users, others};
+use crate::decide::others::others;
 use crate::decide::outcomes::held_line;
-use crate::decide::{
-    Chooser, Me, Meant, RuleChange, RulesTyped, Ways, released, removal, rule_change,
-};
+use crate::decide::proposal::{Proposed, lines};
+use crate::decide::{Chooser, Me, Meant, RulesTyped, Ways, released, removal};
 use crate::engine::ConsideredTaint;
 use crate::engine::life::{blocks, release};
 use crate::engine::settle::{Goal, Patience};
@@ -186,10 +186,11 @@ impl RemoveArgs {
             context.printer.note("No resources found");
         }
         self.warn_of_hardware(&found.rules, &live, context).await;
-        let removed = match self.agree(&chooser, &found.rules, &live, context).await {
+        let proposed: Vec<Proposed> = found.rules.iter().map(Proposed::deletion).collect();
+        let removed = match self.agree(&chooser, &proposed, &live, context).await {
             Ok(()) => self.act(&found.rules, live, &mut changer).await,
             Err(failure) => {
-                changer.outcomes.refuse_all(&found.rules, &failure);
+                changer.outcomes.refuse(&proposed, &failure);
                 Err(failure)
             }
         };
@@ -254,20 +255,19 @@ impl RemoveArgs {
     async fn agree(
         &self,
         chooser: &Chooser,
-        found: &[DeviceTaintRule],
+        proposed: &[Proposed],
         live: &Live,
         context: &Context,
     ) -> Result<(), Failure> {
-        if found.is_empty() {
+        if proposed.is_empty() {
             return Ok(());
         }
+        let found: Vec<DeviceTaintRule> = proposed.iter().map(|it| it.rule.clone()).collect();
+        let found = found.as_slice();
         for line in set_back(found) {
             context.printer.note(&line);
         }
-        let user = match note_users(found) {
-            true => user_name(&live.client).await,
-            false => None,
-        };
+        let user = asking(found, &live.client).await;
         let me = Me {
             user: user.as_deref(),
             batch: self.batch.as_deref(),
@@ -280,12 +280,11 @@ impl RemoveArgs {
         let Some(question) = removal(chooser, found, &me, agreed) else {
             return Ok(());
         };
-        let changes: Vec<RuleChange> = found.iter().map(RuleChange::deletion).collect();
-        let mut lines = rule_change::lines(&changes);
+        let mut lines = lines(proposed);
         let theirs = others(found, &me);
         lines.extend(theirs.iter().map(|line| format!("  {line}")));
         introduce(&lines, context);
-        ask(&question, self.change.change().dry_run, context)
+        ask(&question, self.change.change().dry_run, context).map(|_| ())
     }
 
     /// Deletes the rules, and waits until they are gone where that is asked for.

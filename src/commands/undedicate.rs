@@ -153,6 +153,7 @@ impl UndedicateArgs {
             self.change.change().dry_run,
             context,
         )
+        .map(drop)
     }
 
     /// What the server would refuse halfway, it refuses before anything is removed.

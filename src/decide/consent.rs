@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use super::proposal::{Proposed, lines};
 use super::question::Question;
-use super::rule_change::{self, RuleChange};
 use crate::assess::Consent;
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
@@ -37,12 +37,10 @@ pub struct Wish<'a> {
     /// What a preview says of it, to be compared with what was agreed to beforehand: `report`, unless it
     /// is about effect None, which a preview takes for NoExecute.
     pub previewed: &'a ImpactReport,
-    /// The rules that are to be made or changed.
-    pub rules: &'a [RuleChange],
+    /// The rules that are to be made or changed, and those that are as wanted already.
+    pub rules: &'a [Proposed],
     /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
     pub deed: &'a str,
-    /// Names of the rules that are as wanted already.
-    pub done: &'a [String],
     /// What speaks for a question although nobody is evicted, such as whose rules they are.
     pub concerns: &'a [String],
     /// What is considered, to say how all of it can be seen.
@@ -50,12 +48,17 @@ pub struct Wish<'a> {
 }
 
 impl Wish<'_> {
+    /// The rules that are as wanted already.
+    fn done(&self) -> impl Iterator<Item = &Proposed> {
+        self.rules.iter().filter(|rule| !rule.is_open())
+    }
+
     /// What is to be read before the question: each rule with the change of its effect, what that comes
     /// to, what is not known, and at most five risks in words, with the command that shows all.
     #[must_use]
     pub fn block(&self) -> Vec<String> {
         let indented = |line: &String| format!("  {line}");
-        let mut lines = rule_change::lines(self.rules);
+        let mut lines = lines(self.rules);
         lines.extend(self.report.summary_lines().iter().map(indented));
         lines.extend(self.concerns.iter().map(indented));
         let risks = self.report.worst_lines();
@@ -239,7 +242,7 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
 
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
 fn hit_already(wish: &Wish<'_>) -> BTreeSet<String> {
-    let done: BTreeSet<&str> = wish.done.iter().map(String::as_str).collect();
+    let done: BTreeSet<&str> = wish.done().map(|done| done.rule.name.as_str()).collect();
     let pods = wish.report.pods.iter().filter(|pod| {
         let first = pod.causes.first();
         let rule = first.and_then(|cause| cause.name.as_deref());
@@ -266,7 +269,7 @@ fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), 
     let Some(confirmed) = agreement.confirm_pods.map(Count::known) else {
         return Ok(());
     };
-    let is_agreed = if wish.done.is_empty() {
+    let is_agreed = if wish.done().next().is_none() {
         pods.equals(confirmed) == Some(true)
     } else {
         pods.is_above(confirmed) == Some(false)
@@ -313,6 +316,7 @@ pub fn expected(
 mod tests {
     use super::*;
     use crate::assess::Limits;
+    use crate::decide::testing::{named, rule};
     use crate::error::ExitStatus;
     use crate::model::{DeviceSelector, Effect};
     use crate::report::metadata::{Affects, Incomplete};
@@ -335,7 +339,6 @@ mod tests {
             previewed: report,
             rules: &[],
             deed: "Give effect NoExecute to rule drain",
-            done: &[],
             concerns: &[],
             considered: &[],
         }
@@ -385,10 +388,7 @@ mod tests {
         ];
         let wish = Wish {
             considered: &two,
-            rules: &[RuleChange::to(
-                &crate::decide::testing::rule("None"),
-                &crate::model::Effect::NoExecute,
-            )],
+            rules: &[Proposed::effect(&rule("None"), &Effect::NoExecute)],
             ..wish(&report)
         };
         let lines = wish.block();
@@ -495,14 +495,17 @@ mod tests {
     #[test]
     fn what_an_interrupted_command_has_done_is_no_reason_against_the_rest() {
         let report = in_one_namespace();
-        let done = ["first".to_owned()];
+        let done = [Proposed::effect(
+            &named("first", "NoExecute"),
+            &Effect::NoExecute,
+        )];
         for (confirmed, agreed) in [(2, false), (3, true), (4, true)] {
             let agreement = Agreement {
                 confirm_pods: Some(confirmed),
                 ..YES
             };
             let wish = Wish {
-                done: &done,
+                rules: &done,
                 ..wish(&report)
             };
             assert_eq!(consent(&agreement, &wish).is_ok(), agreed, "{confirmed}");
@@ -557,9 +560,12 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert!(failure.hints()[0].contains(&name), "{:?}", failure.hints());
         // A rule that is there already evicts it, whatever becomes of the rest.
-        let done = ["first".to_owned()];
+        let done = [Proposed::effect(
+            &named("first", "NoExecute"),
+            &Effect::NoExecute,
+        )];
         let begun = Wish {
-            done: &done,
+            rules: &done,
             ..wish(&more)
         };
         assert!(consent(&agreement, &begun).is_ok());

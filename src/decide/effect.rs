@@ -1,5 +1,6 @@
 //! May this effect become that one?
 
+use super::proposal::Proposed;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::phrase::counted;
@@ -16,61 +17,35 @@ pub fn rank(effect: &Effect) -> Option<u8> {
     }
 }
 
-/// The rules of an escalation, by what is to be done about them; each part in the given order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Escalation {
-    /// These have to be changed.
-    pub open: Vec<DeviceTaintRule>,
-    /// These have the effect already.
-    pub done: Vec<DeviceTaintRule>,
-}
-
-/// Sorts out which of `rules` have to be given the effect `to`.
+/// What becomes of `rules` that are to be given the effect `to`: first those that have to be changed.
 ///
 /// # Errors
 ///
 /// When one of them does more already: giving it `to` would be no escalation. Nothing is to be
 /// changed then, not even the others.
-pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Escalation, Failure> {
-    let mut sorted = Escalation::default();
-    for rule in rules {
-        let effect = &rule.taint.effect;
-        if effect == to {
-            sorted.done.push(rule.clone());
-        } else if is_less(to, effect) {
-            let name = &rule.name;
+pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<Proposed>, Failure> {
+    for DeviceTaintRule { name, taint, .. } in rules {
+        if is_less(to, &taint.effect) {
             return Err(Failure::usage(format!(
-                "rule {name} has effect {effect}, which is more than {to}; nothing was changed"
+                "rule {name} has effect {}, which is more than {to}; nothing was changed",
+                taint.effect
             ))
             .hint(format!(
                 "to take it back: kubectl devicetaint deescalate {name} --to {to}"
             )));
-        } else {
-            sorted.open.push(rule.clone());
         }
     }
-    Ok(sorted)
+    let rules = rules.iter().map(|rule| Proposed::effect(rule, to));
+    let (open, done): (Vec<_>, Vec<_>) = rules.partition(Proposed::is_open);
+    Ok([open, done].concat())
 }
 
-impl Escalation {
-    /// What is done, as the beginning of a question.
-    #[must_use]
-    pub fn deed(&self, to: &Effect) -> String {
-        match self.open.as_slice() {
-            [only] => format!("Give rule {} effect {to}", only.name),
-            several => format!("Give {} effect {to}", counted(several.len(), "rule")),
-        }
-    }
-
-    /// All of its rules as they are with the effect `to`.
-    #[must_use]
-    pub fn as_changed(&self, to: &Effect) -> Vec<DeviceTaintRule> {
-        let rules = self.open.iter().chain(&self.done);
-        let mut rules: Vec<DeviceTaintRule> = rules.cloned().collect();
-        for rule in &mut rules {
-            rule.taint.effect = to.clone();
-        }
-        rules
+/// What an escalation of rules with those names does, as the beginning of a question.
+#[must_use]
+pub fn escalation(open: &[String], to: &Effect) -> String {
+    match open {
+        [only] => format!("Give rule {only} effect {to}"),
+        several => format!("Give {} effect {to}", counted(several.len(), "rule")),
     }
 }
 
@@ -190,15 +165,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_to_be_changed_comes_first_and_is_named() {
+        let rules = [named("done", "NoExecute"), named("open", "None")];
+        let sorted = escalate(&rules, &Effect::NoExecute).unwrap();
+        assert_eq!((sorted[0].name().as_str(), sorted.len()), ("open", 2));
+        let names = ["open".to_owned(), "other".to_owned()];
+        let said = |names| escalation(names, &Effect::NoExecute);
+        assert_eq!(said(&names[..1]), "Give rule open effect NoExecute");
+        assert_eq!(said(&names), "Give 2 rules effect NoExecute");
+    }
+
+    #[test]
     fn escalation_goes_up_only() {
         for (from, place) in EFFECTS.iter().zip(0..) {
             for (to, target) in EFFECTS.iter().zip(0..) {
                 let sorted = escalate(&[rule(from)], &effect(to));
                 match sorted {
-                    Ok(sorted) if place == target => assert_eq!(sorted.done.len(), 1),
                     Ok(sorted) => {
-                        assert!(place < target, "{from} to {to}");
-                        assert_eq!((sorted.open.len(), sorted.done.len()), (1, 0));
+                        assert!(place <= target, "{from} to {to}");
+                        assert_eq!(sorted.len(), 1);
+                        assert_eq!(sorted[0].is_open(), place != target);
                     }
                     Err(failure) => {
                         assert!(place > target, "{from} to {to}");
@@ -236,7 +222,7 @@ mod tests {
         for to in EFFECTS {
             assert_eq!(brake(&newer, &effect(to)).unwrap(), Brake::Pull, "{to}");
             let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();
-            assert_eq!(sorted.open.len(), 1, "{to}");
+            assert!(sorted[0].is_open(), "{to}");
         }
     }
 

@@ -15,12 +15,12 @@
 //! | Which of them are listed? | [`narrowing`] |
 //! | Which rules are asked for? | [`drafts`] |
 //! | What has to be done so that the rules of `add` are there? | [`mod@add`] |
+//! | What does a command propose to change? | [`proposal`] |
 //! | May this effect become that one? | [`effect`] |
 //! | Whose rule is it? | [`mod@owner`] |
 //! | Who else made or changed a rule? | [`others`] |
 //! | Is it more than anybody would expect? | [`broad`] |
 //! | What does somebody take on who makes rules on this release? | [`risk`] |
-//! | What is shown of a change before a question? | [`rule_change`] |
 //! | Who has to agree? | [`mod@consent`] |
 //! | What has to be answered, and is it the right answer? | [`question`] |
 //! | Somebody else was first: does the decision still stand? | [`mod@conflict`] |
@@ -60,12 +60,12 @@ pub mod outcomes;
 pub mod owner;
 pub mod places;
 pub mod policy;
+pub mod proposal;
 pub mod publish;
 pub mod question;
 pub mod recovery;
 pub mod released;
 pub mod risk;
-pub mod rule_change;
 pub mod rules_on;
 pub mod standing;
 pub mod subjects;
@@ -81,15 +81,15 @@ pub use conflict::{Meanwhile, conflict};
 pub use consent::{Agreement, Consented, Wish, consent, still_agreed};
 pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
-pub use effect::{Brake, Escalation, brake, escalate, rank};
+pub use effect::{Brake, brake, escalate, rank};
 pub use ending::{Strictness, ending};
 pub use ledger::Ledger;
 pub use next::{Absent, Kept, Looked, Next, next};
 pub use others::Me;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
+pub use proposal::Proposal;
 pub use question::Question;
-pub use rule_change::RuleChange;
 pub use rules_on::{RulesOn, RulesTyped};
 pub use subjects::Subjects;
 pub use version::Version;

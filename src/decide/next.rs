@@ -16,6 +16,7 @@ use super::drafts::Inscription;
 use super::effect::rank;
 use super::identity::{OtherHardware, refuse_other_hardware};
 use super::policy::{Asked, Policies};
+use super::proposal::Proposed;
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Reading};
@@ -198,7 +199,10 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
         hardware_of(looked)
     };
     words.extend(agreed.map(|mark| format!("--expect {mark}")));
-    let asked: Vec<Asked> = steps.iter().map(Asked::of_step).collect();
+    let asked: Vec<Asked> = steps
+        .iter()
+        .map(|step| Proposed::from(step).asked())
+        .collect();
     let unsaid = kept.policies.unsaid(&asked);
     words.extend(unsaid.iter().map(|flag| format!("{flag}=")));
     Ok(Next::Command(words.join(" ")))

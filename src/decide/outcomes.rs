@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::chooser::{Chooser, Meant};
 use super::draft::{RuleDraft, RulePatch};
+use super::proposal::Proposed;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ChangeReport;
@@ -67,10 +68,13 @@ impl Outcomes {
         self.add(ended.with_error(failure.to_string()));
     }
 
-    /// Adds that these rules are not changed, since the whole command was refused.
-    pub fn refuse_all(&mut self, rules: &[DeviceTaintRule], failure: &Failure) {
-        for rule in rules {
-            let failed = as_it_was(rule, ChangeOutcome::Failed);
+    /// Adds that nothing of what was proposed is done, since all of it was refused.
+    pub fn refuse(&mut self, rules: &[Proposed], failure: &Failure) {
+        for rule in rules.iter().filter(|rule| rule.is_open()) {
+            let failed = match rule.now() {
+                Some(now) => as_it_was(now, ChangeOutcome::Failed),
+                None => ChangedRule::new(&rule.name(), ChangeOutcome::Failed),
+            };
             self.add(failed.with_error(failure.to_string()));
         }
     }
@@ -241,7 +245,8 @@ mod tests {
         let chooser = Chooser::Names(vec!["a".to_owned(), "drain".to_owned()]);
         let found = chooser.meant(&[named("drain", "None")], jiff::Timestamp::UNIX_EPOCH);
         outcomes.missing(&chooser, &found);
-        outcomes.refuse_all(&found.rules, &Failure::refused("not confirmed"));
+        let proposed: Vec<Proposed> = found.rules.iter().map(Proposed::deletion).collect();
+        outcomes.refuse(&proposed, &Failure::refused("not confirmed"));
         assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
         assert_eq!(outcomes.status(false), ExitStatus::Success);
         let report = outcomes.report(DryRun::None);

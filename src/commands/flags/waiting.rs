@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::decide::proposal::Patience;
 use crate::naming::duration::parse_duration;
 
 /// Whether and how long the evictions are waited for that were begun.
@@ -21,4 +22,14 @@ pub(crate) struct WaitingArgs {
     /// How long nobody may be left before that counts
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) settle: Duration,
+}
+
+impl WaitingArgs {
+    /// How long is waited, if at all.
+    pub(crate) fn patience(&self) -> Option<Patience> {
+        self.wait.then_some(Patience {
+            timeout: self.timeout,
+            settle: self.settle,
+        })
+    }
 }

@@ -86,6 +86,11 @@ impl<'a> Changer<'a> {
         self.writer.user = user;
     }
 
+    /// Whether anything is sent to the server.
+    pub(crate) fn sends(&self) -> bool {
+        self.change.mode().is_some()
+    }
+
     /// What the command works with.
     pub(crate) fn context(&self) -> &'a Context {
         self.context

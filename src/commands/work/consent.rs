@@ -9,6 +9,7 @@ use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::decide::consent::expected;
 use crate::decide::policy::Policies;
+use crate::decide::proposal::Passed;
 use crate::decide::question::{Asking, Audience, check_count, check_unknown, may_ask};
 use crate::decide::risk::{self, Risk};
 use crate::decide::{Agreement as Agreed, Consented, Question, Wish, consent};
@@ -54,25 +55,6 @@ fn read_expected(path: &PathBuf) -> Result<ExpectedReport, Failure> {
     expected(&path.display().to_string(), read)
 }
 
-/// Who has let a wish pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Passed {
-    /// Nobody was asked.
-    Unasked,
-    /// Somebody answered, which may have taken long.
-    Answered,
-}
-
-impl Passed {
-    /// Of two: whether somebody answered either.
-    pub(crate) fn or(self, other: Self) -> Self {
-        match self {
-            Self::Answered => Self::Answered,
-            Self::Unasked => other,
-        }
-    }
-}
-
 impl Safety {
     /// Reads the policies and the report that was agreed to, and finds what is wrong with them.
     pub(crate) fn new(agreement: Agreement) -> Result<Self, Failure> {
@@ -92,6 +74,11 @@ impl Safety {
     /// Whether a report was agreed to beforehand.
     pub(crate) fn expects(&self) -> bool {
         self.expect.is_some()
+    }
+
+    /// Whether what hits nobody needs no report.
+    pub(crate) fn is_content_with_nothing(&self) -> bool {
+        self.guards.is_empty() && !self.expects()
     }
 
     /// Lets a wish pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
@@ -118,14 +105,7 @@ impl Safety {
         }
         match consented? {
             Consented::Proceed => Ok(Passed::Unasked),
-            Consented::Ask(question) => {
-                ask(&question, dry_run, context)?;
-                Ok(if dry_run.is_real() {
-                    Passed::Answered
-                } else {
-                    Passed::Unasked
-                })
-            }
+            Consented::Ask(question) => ask(&question, dry_run, context),
         }
     }
 }
@@ -143,15 +123,10 @@ pub(crate) fn take_risk(
         return Ok(Passed::Unasked);
     };
     context.printer.warn(&Warning::from(&known.warning).line());
-    let Some(question) = known.question else {
-        return Ok(Passed::Unasked);
-    };
-    ask(&question, dry_run, context)?;
-    Ok(if dry_run.is_real() {
-        Passed::Answered
-    } else {
-        Passed::Unasked
-    })
+    match known.question {
+        None => Ok(Passed::Unasked),
+        Some(question) => ask(&question, dry_run, context),
+    }
 }
 
 /// Says above a question in which cluster it is asked, and about what.
@@ -165,8 +140,13 @@ pub(crate) fn introduce(lines: &[String], context: &Context) {
     }
 }
 
-/// Asks, where there is somebody to ask; anything but the right answer ends the command.
-pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Result<(), Failure> {
+/// Asks, where there is somebody to ask; anything but the right answer ends the command. A dry run only
+/// tells the question.
+pub(crate) fn ask(
+    question: &Question,
+    dry_run: DryRun,
+    context: &Context,
+) -> Result<Passed, Failure> {
     let audience = match (dry_run.is_real(), context.interactive) {
         (false, _) => Audience::DryRun,
         (true, true) => Audience::Terminal,
@@ -178,25 +158,24 @@ pub(crate) fn ask(question: &Question, dry_run: DryRun, context: &Context) -> Re
     match may_ask(question, audience, cluster)? {
         Asking::Told(text) => {
             context.printer.note(&text);
-            return Ok(());
+            return Ok(Passed::Unasked);
         }
         Asking::Ask => {}
     }
     let prompt = &question.prompt(cluster);
     match question {
         Question::Yes { .. } | Question::Others { .. } | Question::Defect { .. } => {
-            if question::confirm(prompt).map_err(unanswered)? {
-                Ok(())
-            } else {
-                Err(Failure::refused("not confirmed; nothing was changed"))
+            if !question::confirm(prompt).map_err(unanswered)? {
+                return Err(Failure::refused("not confirmed; nothing was changed"));
             }
         }
-        Question::Unknown { .. } => check_unknown(&question::line(prompt).map_err(unanswered)?),
+        Question::Unknown { .. } => check_unknown(&question::line(prompt).map_err(unanswered)?)?,
         Question::PodCount { pods, .. } => {
             let typed = question::line(prompt).map_err(unanswered)?;
-            check_count(&typed, *pods)
+            check_count(&typed, *pods)?;
         }
     }
+    Ok(Passed::Answered)
 }
 
 fn unanswered(error: QuestionError) -> Failure {

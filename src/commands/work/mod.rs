@@ -22,6 +22,7 @@ pub(crate) mod kubelet_node;
 pub(crate) mod look;
 pub(crate) mod meant;
 pub(crate) mod nodes;
+pub(crate) mod pipeline;
 pub(crate) mod policies;
 pub(crate) mod policy;
 pub(crate) mod policy_changer;

@@ -1,7 +1,5 @@
 //! A cluster whose rules are about to be changed.
 
-use jiff::Timestamp;
-
 use super::connect::{Live, connect, failed};
 use super::look::Look;
 use super::meant::by_name;
@@ -10,8 +8,7 @@ use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::{Choice, Picker};
-use crate::decide::identity::refuse_exchanged;
-use crate::decide::{Chooser, Meant, RulesTyped, Version, still_agreed};
+use crate::decide::{Chooser, Meant, RulesTyped, Version};
 use crate::engine::ConsideredTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect};
@@ -148,26 +145,6 @@ impl Scene {
                 }),
             Err(_) => failure,
         }
-    }
-
-    /// Refuses what was agreed to when it has become more while somebody thought about it: `shown` is
-    /// what they were shown of the taints that are `considered` at a time. The cluster as it is by now,
-    /// where it has not.
-    pub(crate) async fn refuse_growth(
-        &self,
-        shown: ImpactReport,
-        considered: impl Fn(Timestamp) -> Vec<ConsideredTaint>,
-        guards: &[Guard],
-    ) -> Result<Self, Failure> {
-        let scene = self.again().await?;
-        let considered = considered(scene.look.now);
-        still_agreed(shown, &scene.report(&considered, guards).await?)?;
-        Ok(scene)
-    }
-
-    /// Refuses what was agreed to when one of `rules` notes hardware that its device is not any more.
-    pub(crate) fn refuse_exchanged(&self, rules: &[DeviceTaintRule]) -> Result<(), Failure> {
-        refuse_exchanged(rules, (&self.look.reading, &self.look.semantics))
     }
 
     /// Whom the considered taints hit.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | On which terms? | `terms` |
 //! | What has to be done about each rule? | `plan` |
-//! | What is that, and what is there after it? | `step` |
+//! | What is that? | `step` |
 //! | What cannot be done? | `refusal` |
 //! | How is it told? | `words` |
 

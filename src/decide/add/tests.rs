@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::decide::draft::{RuleDraft, RulePatch};
+use crate::decide::proposal::Proposed;
 use crate::decide::testing::{foreign, named, rule, selector, taint};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
@@ -221,14 +222,17 @@ fn another_value_of_a_taint_that_evicts_does_something() {
     let mut draft = draft("NoExecute");
     draft.taint.value = "firmware".to_owned();
     let step = decided(draft, &stored("NoExecute"), Existing::Overwritten).unwrap();
-    assert!(step.is_open() && step.does_something(), "{step:?}");
+    assert!(
+        step.is_open() && Proposed::from(&step).does_something(),
+        "{step:?}"
+    );
 }
 
 #[test]
 fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
     let since = |draft: RuleDraft| {
         let step = kept(draft, &named("another", "None")).unwrap();
-        step.considered(now()).taint.time_added
+        Proposed::from(&step).considered(now()).taint.time_added
     };
     assert_eq!(since(draft("NoExecute")), Some(now()));
     let earlier: Timestamp = "2026-11-20T01:00:00Z".parse().unwrap();
@@ -311,24 +315,34 @@ fn what_a_server_does_not_know_is_not_sent_to_it() {
 #[test]
 fn what_is_done_already_counts_as_part_of_what_was_agreed_to() {
     let step = kept(draft("NoExecute"), &stored("NoExecute")).unwrap();
-    assert_eq!(step.considered(now()).rule.unwrap().as_str(), "drain");
-    assert!(!step.does_something());
+    assert_eq!(
+        Proposed::from(&step)
+            .considered(now())
+            .rule
+            .unwrap()
+            .as_str(),
+        "drain"
+    );
+    assert!(!Proposed::from(&step).does_something());
     let created = kept(draft("NoExecute"), &named("another", "None")).unwrap();
-    assert_eq!(created.considered(now()).rule, None);
-    assert!(created.does_something());
+    assert_eq!(Proposed::from(&created).considered(now()).rule, None);
+    assert!(Proposed::from(&created).does_something());
     let mut valued = draft("NoExecute");
     valued.taint.value = "x".to_owned();
     let step = decided(valued, &stored("None"), Existing::Overwritten).unwrap();
-    let taint = step.considered(now()).taint;
+    let taint = Proposed::from(&step).considered(now()).taint;
     assert_eq!((taint.value.as_str(), taint.time_added), ("x", Some(now())));
-    assert!(step.does_something());
+    assert!(Proposed::from(&step).does_something());
 }
 
 #[test]
 fn a_taint_without_effect_is_reported_as_it_is_and_does_nothing() {
     for found in [stored("None"), named("another", "None")] {
         let step = kept(draft("None"), &found).unwrap();
-        assert_eq!(step.considered(now()).taint.effect, Effect::None);
-        assert!(!step.does_something());
+        assert_eq!(
+            Proposed::from(&step).considered(now()).taint.effect,
+            Effect::None
+        );
+        assert!(!Proposed::from(&step).does_something());
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::assess::Guard;
-use crate::decide::Step;
 use crate::engine::{ConsideredTaint, Reach, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Warning};
@@ -35,25 +34,6 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The rule as it is there after a step of `add`.
-    #[must_use]
-    pub fn of_step(step: &Step) -> Self {
-        let draft = step.draft();
-        let mut annotations = BTreeMap::new();
-        let mut selector = Some(draft.selector.clone());
-        if let Some(rule) = step.existing() {
-            annotations.extend(rule.metadata.annotations.clone());
-            selector.clone_from(&rule.selector);
-        }
-        annotations.extend(draft.annotations.clone());
-        Self {
-            what: format!("rule {}", draft.name),
-            selector,
-            effect: draft.taint.effect.clone(),
-            annotations: Some(annotations),
-        }
-    }
-
     /// A rule that gets the effect `to`.
     #[must_use]
     pub fn of_rule(rule: &DeviceTaintRule, to: &Effect) -> Self {
@@ -264,8 +244,9 @@ fn lacks(policy: &Policy, asked: &Asked, requirement: Requirement) -> Violation 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::RuleDraft;
+    use crate::decide::proposal::Proposed;
     use crate::decide::testing::{rule, selector, taint};
+    use crate::decide::{RuleDraft, Step};
     use crate::error::ExitStatus;
     use crate::model::Minor;
 
@@ -442,12 +423,13 @@ mod tests {
         let mut there = rule("None");
         there.metadata.annotations = note(RuleMetadata::TICKET);
         let both = [Requirement::Reason, Requirement::Ticket];
-        let created = Asked::of_step(&Step::Create(draft.clone()));
+        let created = Proposed::from(&Step::Create(draft.clone())).asked();
         assert_eq!(codes(&policies(&[], &both), created, 37), ["not-said"]);
-        let kept = Asked::of_step(&Step::Keep {
+        let kept = Proposed::from(&Step::Keep {
             draft,
             rule: Box::new(there),
         });
+        let kept = kept.asked();
         assert!(codes(&policies(&[], &both), kept, 37).is_empty());
     }
 

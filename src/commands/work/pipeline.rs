@@ -1,0 +1,241 @@
+//! The one way from a proposal to its change.
+//!
+//! ```text
+//! Proposal ─▶ policies, risk, assessment, guards, question ─▶ look again ─▶ the writer ─▶ wait
+//! ```
+//!
+//! What is decided on the way is decided in `decide`; here is what is read, asked, sent and waited for.
+
+use super::changer::{Changer, stopped};
+use super::connect::failed;
+use super::consent::{Safety, take_risk};
+use super::meant::by_name;
+use super::scene::Scene;
+use super::wait::{Ending, Wait, timed_out};
+use crate::cluster::{ApiClient, user_name};
+use crate::commands::context::Context;
+use crate::decide::effect::{no_way_back, way_back};
+use crate::decide::identity::{refuse_exchanged, refuse_other_hardware};
+use crate::decide::ledger::Wish as Planned;
+use crate::decide::others::note_users;
+use crate::decide::proposal::{Passed, Proposed, Whose};
+use crate::decide::{Me, Proposal, RulePatch, Wish, standing, still_agreed};
+use crate::engine::settle::{Goal, Patience};
+use crate::error::Failure;
+use crate::model::{DeviceTaintRule, Uid};
+use crate::report::change::DryRun;
+use crate::report::metadata::Warning as Oddity;
+use crate::report::staying::staying_line;
+
+/// What becomes of rules whose evictions are not over in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// They stay as they are then.
+    Keep,
+    /// They get the effect back that they had.
+    Revert,
+}
+
+/// Where a proposal is carried out, and under what agreement.
+#[derive(Clone, Copy)]
+pub(crate) struct Pipeline<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) safety: &'a Safety,
+    pub(crate) dry_run: DryRun,
+    pub(crate) late: Late,
+    pub(crate) context: &'a Context,
+}
+
+impl Pipeline<'_> {
+    /// Carries out what is proposed: nothing before it may be, by `apply` then, and waits for its evictions
+    /// where that is asked for.
+    ///
+    /// # Errors
+    ///
+    /// What is proposed may not be carried out, `apply` fails, or the evictions are not over in time.
+    pub(crate) async fn run(
+        &self,
+        proposal: &Proposal,
+        changer: &mut Changer<'_>,
+        apply: impl AsyncFnOnce(&mut Changer<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        // On the heap: each reads many lists, and the stack would have to hold them all.
+        let approved = Box::pin(self.approve(proposal)).await;
+        let expected =
+            approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
+        let open = proposal.open_names();
+        if !open.is_empty() && changer.sends() {
+            changer.set_user(user_name(&self.scene.live.client).await);
+        }
+        changer.plan(open);
+        Box::pin(apply(changer)).await?;
+        match proposal.waits().filter(|_| self.dry_run.is_real()) {
+            Some(patience) => Box::pin(self.wait(proposal, (expected, patience), changer)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Shows whom it hits, all that is done already included, and asks, if it can hit anybody. Gives the pods
+    /// that are to be evicted, as far as that was looked at.
+    async fn approve(&self, proposal: &Proposal) -> Result<Vec<Uid>, Failure> {
+        if proposal.open().next().is_none() {
+            return Ok(Vec::new());
+        }
+        let (look, safety) = (&self.scene.look, self.safety);
+        let facts = (&look.reading, &look.semantics);
+        if let Some(other) = proposal.noted_before {
+            for warning in refuse_other_hardware(&proposal.changed(), facts, other)? {
+                self.context.printer.warn(&Oddity::from(&warning).line());
+            }
+        }
+        safety.policies.refuse(&proposal.asked(), &look.semantics)?;
+        let (deed, release) = (&proposal.deed, look.release());
+        let risk = take_risk(deed, safety.risk, release, self.dry_run, self.context)?;
+        if proposal.is_idle() && safety.is_content_with_nothing() {
+            return Ok(Vec::new());
+        }
+        let considered = proposal.considered(look.now);
+        let report = self.scene.report(&considered, &safety.guards).await?;
+        if let Some(patience) = proposal.waits() {
+            standing::refuse_too_short(&report, patience, look.now)?;
+        }
+        let previewed = match proposal.previewed(look.now) {
+            Some(previewed) if safety.expects() => Some(self.scene.report(&previewed, &[]).await?),
+            Some(_) | None => None,
+        };
+        let wish = Wish {
+            report: &report,
+            previewed: previewed.as_ref().unwrap_or(&report),
+            rules: &proposal.rules,
+            deed,
+            concerns: &self.concerns(proposal).await,
+            considered: &considered,
+        };
+        let passed = safety.check(&wish, self.dry_run, self.context)?;
+        let expected = report.evicted();
+        match passed.or(risk) {
+            Passed::Unasked => {}
+            // What was agreed to may have become more, or another thing, while somebody thought about it.
+            Passed::Answered => {
+                let now = self.scene.again().await?;
+                let considered = proposal.considered(now.look.now);
+                still_agreed(report, &now.report(&considered, &safety.guards).await?)?;
+                let facts = (&now.look.reading, &now.look.semantics);
+                refuse_exchanged(&proposal.noting_hardware(), facts)?;
+            }
+        }
+        Ok(expected)
+    }
+
+    async fn concerns(&self, proposal: &Proposal) -> Vec<String> {
+        let user = match proposal.whose {
+            Whose::Programs => None,
+            Whose::Anybodys => asking(&proposal.changed(), &self.scene.live.client).await,
+        };
+        proposal.concerns(&Me {
+            user: user.as_deref(),
+            ..Me::default()
+        })
+    }
+
+    /// Waits until everybody is gone whom the rules evict, for the pods that were `expected` to be hit.
+    async fn wait(
+        &self,
+        proposal: &Proposal,
+        (expected, patience): (Vec<Uid>, Patience),
+        changer: &mut Changer<'_>,
+    ) -> Result<(), Failure> {
+        let evicting = proposal.evicting();
+        let context = self.context;
+        let rules = self.as_changed(&evicting).await?;
+        let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
+        let advice = |seen: &[DeviceTaintRule]| standing::ways_on(&names, &rules, seen);
+        context.ledger.advise(advice(&rules));
+        let wait = Wait {
+            goal: Goal::Evicted,
+            rules: &rules,
+            expected,
+            patience,
+            advice: &advice,
+        };
+        // What was read before the change shows the rules as they were.
+        let waited = match self.scene.look.again().await {
+            Ok(look) => wait.for_pods(look, context).await,
+            Err(failure) => Err(failure),
+        };
+        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        changer.outcomes.waited(waited.report(&wait));
+        match waited.ending {
+            Ending::Met => {
+                if let Some(line) = staying_line(&waited.staying) {
+                    context.printer.note(&line);
+                }
+                Ok(())
+            }
+            // What is held may not be given to others: the rules stay, whatever --on-timeout says.
+            Ending::NotReleased(left) => Err(standing::not_seen_released(&left)),
+            Ending::TimedOut(left) => {
+                let failure = timed_out(patience.timeout, &left);
+                Err(match self.late {
+                    Late::Keep => {
+                        let failure = failure.hint(proposal.what_stays());
+                        advice(&rules).into_iter().fold(failure, Failure::hint)
+                    }
+                    Late::Revert => self.give_back(proposal, changer, failure).await,
+                })
+            }
+        }
+    }
+
+    /// The rules as they are once they are changed; what was made is read, since only the server knows it.
+    async fn as_changed(&self, rules: &[&Proposed]) -> Result<Vec<DeviceTaintRule>, Failure> {
+        let (there, made): (Vec<&Proposed>, Vec<&Proposed>) =
+            rules.iter().partition(|rule| rule.now().is_some());
+        let made: Vec<String> = made.into_iter().map(|rule| rule.name()).collect();
+        let made = by_name(&made, &self.scene.rules).await.map_err(failed)?;
+        let there = there.into_iter().map(|rule| rule.rule.clone());
+        Ok(there.chain(made).collect())
+    }
+
+    /// Gives the rules the effect back that they had; what was evicted stays evicted.
+    async fn give_back(
+        &self,
+        proposal: &Proposal,
+        changer: &mut Changer<'_>,
+        mut failure: Failure,
+    ) -> Failure {
+        let (context, look) = (self.context, &self.scene.look);
+        let changed = proposal.changed();
+        context
+            .ledger
+            .plan(proposal.open_names(), Planned::Reverted);
+        context.ledger.advise(changed.iter().map(way_back));
+        for rule in proposal.open() {
+            let Some(before) = rule.now() else { continue };
+            let effect = &before.taint.effect;
+            let patch = RulePatch::effect(effect, &look.semantics, Some(look.now));
+            let back = changer.give_back(before, &patch, &rule.rule.taint.effect);
+            failure = match back.await {
+                Ok(back) => failure.hint(back.told(before)),
+                Err(error) => failure
+                    .hint(format!(
+                        "rule {} could not be reverted: {error}",
+                        before.name
+                    ))
+                    .hint(way_back(before)),
+            };
+        }
+        let done = proposal.rules.iter().filter(|rule| !rule.is_open());
+        done.fold(failure, |failure, rule| {
+            failure.hint(no_way_back(&rule.rule, "so that it was not reverted"))
+        })
+    }
+}
+
+/// Who asks for a change of `rules`, where that matters: the server is asked only then.
+pub(crate) async fn asking(rules: &[DeviceTaintRule], client: &ApiClient) -> Option<String> {
+    match note_users(rules) {
+        true => user_name(client).await,
+        false => None,
+    }
+}

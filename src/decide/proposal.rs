@@ -1,0 +1,520 @@
+//! What does a command propose to change?
+//!
+//! A [`Proposal`] has a row for each rule, as it is and as it is to be. Everything that stands between the
+//! proposal and the change is asked of these rows: what policies say, whom it hits, what the question shows,
+//! whether there is something to wait for, and what is said of the rules when that takes too long. A
+//! command only says what its rows are.
+
+use jiff::Timestamp;
+
+use super::add::Step;
+use super::broad::{foreign, set_back};
+use super::identity::OtherHardware;
+use super::others::{Me, others};
+use super::policy::Asked;
+use crate::engine::ConsideredTaint;
+pub use crate::engine::settle::Patience;
+use crate::model::{DeviceTaintRule, Effect, Taint};
+use crate::naming::device;
+
+/// More rules than these are counted.
+const SHOWN: usize = 5;
+
+/// One rule of a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposed {
+    /// The rule as it is to be, or as it was where it is deleted.
+    pub rule: DeviceTaintRule,
+    /// What has to be done so that it is.
+    pub becomes: Becomes,
+}
+
+/// What becomes of a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Becomes {
+    /// It is made.
+    Made,
+    /// It is changed, and was this before.
+    Changed(Box<DeviceTaintRule>),
+    /// Nothing has to be done.
+    Kept,
+    /// It is deleted.
+    Deleted,
+}
+
+impl Proposed {
+    /// `rule` is to have effect `to`.
+    pub(crate) fn effect(rule: &DeviceTaintRule, to: &Effect) -> Self {
+        let mut then = rule.clone();
+        then.taint.effect = to.clone();
+        Self {
+            rule: then,
+            becomes: if rule.taint.effect == *to {
+                Becomes::Kept
+            } else {
+                Becomes::Changed(Box::new(rule.clone()))
+            },
+        }
+    }
+
+    /// `rule` is to be deleted.
+    pub(crate) fn deletion(rule: &DeviceTaintRule) -> Self {
+        Self {
+            rule: rule.clone(),
+            becomes: Becomes::Deleted,
+        }
+    }
+
+    /// Whether anything has to be done.
+    pub(crate) fn is_open(&self) -> bool {
+        self.becomes != Becomes::Kept
+    }
+
+    /// The rule as it is there; absent where it is to be made.
+    pub(crate) fn now(&self) -> Option<&DeviceTaintRule> {
+        match &self.becomes {
+            Becomes::Made => None,
+            Becomes::Changed(before) => Some(before),
+            Becomes::Kept | Becomes::Deleted => Some(&self.rule),
+        }
+    }
+
+    /// The taint that is there then, exactly as it is then.
+    pub(crate) fn considered(&self, now: Timestamp) -> ConsideredTaint {
+        let taint = &self.rule.taint;
+        let Some(rule) = self.now() else {
+            return ConsideredTaint {
+                rule: None,
+                selector: self.rule.selector.clone(),
+                taint: Taint {
+                    time_added: Some(taint.time_added.unwrap_or(now)),
+                    ..taint.clone()
+                },
+            };
+        };
+        let mut considered = ConsideredTaint::of_changed_rule(rule, &taint.effect, now);
+        considered.taint.value.clone_from(&taint.value);
+        considered
+    }
+
+    /// The taint as a preview looks at it, which takes effect None for NoExecute.
+    pub(crate) fn previewed(&self, now: Timestamp) -> ConsideredTaint {
+        let mut considered = self.considered(now);
+        if considered.taint.effect == Effect::None {
+            considered.taint.effect = Effect::NoExecute;
+            if self.now().is_some() {
+                considered.taint.time_added = Some(now);
+            }
+        }
+        considered
+    }
+
+    /// Whether a taint comes of it that does something, and not only notes on a rule or a taint with effect
+    /// None.
+    pub(crate) fn does_something(&self) -> bool {
+        let taint = &self.rule.taint;
+        let is_other = match &self.becomes {
+            Becomes::Made => true,
+            Becomes::Changed(rule) => {
+                rule.taint.effect != taint.effect || rule.taint.value != taint.value
+            }
+            Becomes::Kept | Becomes::Deleted => false,
+        };
+        is_other && taint.effect != Effect::None
+    }
+
+    /// What policies are asked about it.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked::of_rule(&self.rule, &self.rule.taint.effect)
+    }
+
+    /// Whether it evicts pods then.
+    pub(crate) fn evicts(&self) -> bool {
+        self.becomes != Becomes::Deleted && self.rule.taint.effect == Effect::NoExecute
+    }
+
+    /// What it is called.
+    pub(crate) fn name(&self) -> String {
+        self.rule.name.to_string()
+    }
+
+    /// `Rule NAME   DEVICES   EFFECT → EFFECT`
+    fn line(&self) -> String {
+        let DeviceTaintRule { name, selector, .. } = &self.rule;
+        let selector = selector.as_ref();
+        let devices = selector.map_or_else(|| "no selector".to_owned(), device::format);
+        let effect = |rule: &DeviceTaintRule| rule.taint.effect.to_string();
+        let before = self.now().map_or_else(|| "new".to_owned(), effect);
+        let after = match self.becomes {
+            Becomes::Deleted => "deleted".to_owned(),
+            Becomes::Made | Becomes::Changed(_) | Becomes::Kept => effect(&self.rule),
+        };
+        format!("Rule {name}   {devices}   {before} → {after}")
+    }
+}
+
+/// The first of what is left to be done, one line each, and how much more there is.
+pub(crate) fn lines(rules: &[Proposed]) -> Vec<String> {
+    let open = rules.iter().filter(|rule| rule.is_open());
+    let mut lines: Vec<String> = open.clone().take(SHOWN).map(Proposed::line).collect();
+    match open.count().saturating_sub(SHOWN) {
+        0 => {}
+        1 => lines.push("and 1 more rule".to_owned()),
+        more => lines.push(format!("and {more} more rules")),
+    }
+    lines
+}
+
+impl From<&Step> for Proposed {
+    fn from(step: &Step) -> Self {
+        let mut wanted = step.draft().rule();
+        if let Some(rule) = step.existing() {
+            let taint = Taint {
+                effect: wanted.taint.effect,
+                value: wanted.taint.value,
+                ..rule.taint.clone()
+            };
+            let annotations = wanted.metadata.annotations;
+            wanted = rule.clone();
+            wanted.taint = taint;
+            wanted.metadata.annotations.extend(annotations);
+        }
+        Self {
+            rule: wanted,
+            becomes: match step {
+                Step::Create(_) => Becomes::Made,
+                Step::Change { rule, .. } => Becomes::Changed(rule.clone()),
+                Step::Keep { .. } => Becomes::Kept,
+            },
+        }
+    }
+}
+
+/// Whose rules are named before a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of other programs.
+    Programs,
+    /// Those of other programs, users and runs.
+    Anybodys,
+}
+
+/// What a command proposes to change.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// Every rule that is meant, also those that are as wanted already: what was agreed to is all that the command
+    /// asks for, also when an interrupted one has done a part of it.
+    pub rules: Vec<Proposed>,
+    /// What is left to be done, as a question without its mark.
+    pub deed: String,
+    /// Whose rules are named.
+    pub whose: Whose,
+    /// Whether hardware may be another one than rules have noted before; absent where what is there now is noted.
+    pub noted_before: Option<OtherHardware>,
+    /// How long evictions are waited for, if they are.
+    pub patience: Option<Patience>,
+}
+
+impl Proposal {
+    /// What is left to be done.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Proposed> + Clone {
+        self.rules.iter().filter(|rule| rule.is_open())
+    }
+
+    /// The names of what is left to be done.
+    pub(crate) fn open_names(&self) -> Vec<String> {
+        self.open().map(Proposed::name).collect()
+    }
+
+    /// Whether nothing comes of it that could hit a pod.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.open().any(Proposed::does_something)
+    }
+
+    /// What policies are asked about.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.open().map(Proposed::asked).collect()
+    }
+
+    /// What is assessed.
+    pub(crate) fn considered(&self, now: Timestamp) -> Vec<ConsideredTaint> {
+        let rules = self.rules.iter();
+        rules.map(|rule| rule.considered(now)).collect()
+    }
+
+    /// What a preview assesses, where that is something else.
+    pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ConsideredTaint>> {
+        let rules = self.rules.iter();
+        let previewed: Vec<_> = rules.map(|rule| rule.previewed(now)).collect();
+        (previewed != self.considered(now)).then_some(previewed)
+    }
+
+    /// The rules that are there and are to be changed.
+    pub(crate) fn changed(&self) -> Vec<DeviceTaintRule> {
+        self.open().filter_map(Proposed::now).cloned().collect()
+    }
+
+    /// What speaks for a question although nobody is evicted: who else made or changed the rules, as far as
+    /// that matters to `me`, and who sets them back.
+    pub(crate) fn concerns(&self, me: &Me<'_>) -> Vec<String> {
+        let changed = self.changed();
+        let mut concerns = match self.whose {
+            Whose::Programs => foreign(&changed),
+            Whose::Anybodys => others(&changed, me),
+        };
+        concerns.extend(set_back(&changed));
+        concerns
+    }
+
+    /// The rules whose devices have to be the hardware that the rules note, also after somebody took the time
+    /// to answer.
+    pub(crate) fn noting_hardware(&self) -> Vec<DeviceTaintRule> {
+        match self.noted_before {
+            Some(OtherHardware::Accepted) => Vec::new(),
+            Some(OtherHardware::Refused) | None => {
+                self.open().map(|rule| rule.rule.clone()).collect()
+            }
+        }
+    }
+
+    /// The rules whose evictions are waited for.
+    pub(crate) fn evicting(&self) -> Vec<&Proposed> {
+        self.rules.iter().filter(|rule| rule.evicts()).collect()
+    }
+
+    /// How long is waited: not at all where nothing evicts.
+    pub(crate) fn waits(&self) -> Option<Patience> {
+        self.patience.filter(|_| !self.evicting().is_empty())
+    }
+
+    /// What is said of the rules where their evictions are not over in time.
+    pub(crate) fn what_stays(&self) -> &'static str {
+        let mut open = self.open().peekable();
+        if open.peek().is_none() {
+            "the rules are as they were"
+        } else if open.any(|rule| rule.becomes == Becomes::Made) {
+            "the rules were made and stay"
+        } else {
+            "the change was applied and stays"
+        }
+    }
+}
+
+/// Who has let a proposal pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// Nobody was asked.
+    Unasked,
+    /// Somebody answered, which may have taken long: what was shown has to be looked at again.
+    Answered,
+}
+
+impl Passed {
+    /// Of two: whether somebody answered either.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match self {
+            Self::Answered => Self::Answered,
+            Self::Unasked => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::decide::RuleDraft;
+    use crate::decide::testing::{foreign as theirs, named, selector, taint};
+    use crate::report::testing::now;
+
+    fn created(effect: &str) -> Proposed {
+        Proposed::from(&Step::Create(RuleDraft {
+            name: "new".to_owned(),
+            selector: selector("gpu-0"),
+            taint: taint(effect),
+            labels: [].into(),
+            annotations: [("note".to_owned(), "text".to_owned())].into(),
+            manifest: None,
+        }))
+    }
+
+    fn proposal(rules: Vec<Proposed>) -> Proposal {
+        Proposal {
+            rules,
+            deed: "Go on".to_owned(),
+            whose: Whose::Programs,
+            noted_before: None,
+            patience: None,
+        }
+    }
+
+    fn raised(from: &str, to: &str) -> Proposed {
+        Proposed::effect(&named("drain", from), &to.into())
+    }
+
+    #[test]
+    fn a_rule_is_open_where_its_effect_is_another_and_does_something_unless_that_is_none() {
+        for (from, to, is_open, does_something) in [
+            ("None", "NoExecute", true, true),
+            ("NoSchedule", "NoExecute", true, true),
+            ("NoExecute", "NoExecute", false, false),
+            ("NoExecute", "None", true, false),
+        ] {
+            let rule = raised(from, to);
+            assert_eq!(rule.is_open(), is_open, "{from} to {to}");
+            assert_eq!(rule.does_something(), does_something, "{from} to {to}");
+            assert_eq!(proposal(vec![rule]).is_idle(), !does_something);
+        }
+        assert!(created("NoSchedule").does_something());
+        assert!(!created("None").does_something());
+        let mut valued = raised("NoExecute", "NoExecute");
+        valued.becomes = Becomes::Changed(Box::new(valued.rule.clone()));
+        assert!(!valued.does_something(), "only a note");
+        valued.rule.taint.value = "other".to_owned();
+        assert!(valued.does_something());
+        let deleted = Proposed::deletion(&named("drain", "NoExecute"));
+        assert!(deleted.is_open() && !deleted.does_something() && !deleted.evicts());
+    }
+
+    #[test]
+    fn what_is_agreed_to_is_all_of_it_and_what_is_asked_is_what_is_left() {
+        let open = raised("None", "NoExecute");
+        let mut done = raised("NoExecute", "NoExecute");
+        done.rule.name = "done".into();
+        let both = proposal(vec![open, done, created("NoSchedule")]);
+        assert_eq!(both.considered(now()).len(), 3);
+        assert_eq!(both.open_names(), ["drain", "new"]);
+        assert_eq!((both.asked().len(), lines(&both.rules).len()), (2, 2));
+        assert_eq!(both.changed().len(), 1);
+        assert_eq!(both.waits(), None, "that is not asked for");
+        let evicting: Vec<String> = both.evicting().iter().map(|it| it.name()).collect();
+        assert_eq!(evicting, ["drain", "done"]);
+    }
+
+    #[test]
+    fn each_rule_is_shown_with_its_devices_and_the_change_of_its_effect() {
+        let valued = Proposed {
+            rule: named("drain", "NoExecute"),
+            becomes: Becomes::Changed(Box::new(named("drain", "NoSchedule"))),
+        };
+        let rules = [
+            raised("None", "NoExecute"),
+            created("NoSchedule"),
+            raised("None", "None"),
+            valued,
+            Proposed::deletion(&named("old", "NoExecute")),
+        ];
+        assert_eq!(
+            lines(&rules),
+            [
+                "Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute",
+                "Rule new   gpu.example.com/node-7/gpu-0   new → NoSchedule",
+                "Rule drain   gpu.example.com/node-7/gpu-0   NoSchedule → NoExecute",
+                "Rule old   gpu.example.com/node-7/gpu-0   NoExecute → deleted",
+            ]
+        );
+        let many = vec![rules[0].clone(); SHOWN + 2];
+        assert_eq!(lines(&many).last().unwrap(), "and 2 more rules");
+        assert_eq!(lines(&many[1..]).last().unwrap(), "and 1 more rule");
+        assert_eq!(lines(&many[2..]).len(), SHOWN);
+    }
+
+    #[test]
+    fn a_preview_takes_none_for_no_execute_and_a_rule_that_is_there_for_changed_now() {
+        let previewed = |rule: Proposed| proposal(vec![rule]).previewed(now());
+        assert_eq!(previewed(created("NoExecute")), None);
+        let made = previewed(created("None")).unwrap().remove(0);
+        assert_eq!((made.rule, made.taint.effect), (None, Effect::NoExecute));
+        let mut old = named("drain", "None");
+        old.taint.time_added = Some(Timestamp::UNIX_EPOCH);
+        let kept = previewed(Proposed::effect(&old, &Effect::None));
+        let kept = kept.unwrap().remove(0);
+        assert_eq!(kept.taint.time_added, Some(now()));
+        assert_eq!(kept.taint.effect, Effect::NoExecute);
+    }
+
+    #[test]
+    fn rules_of_others_are_named_as_far_as_the_command_asks() {
+        let me = Me {
+            user: Some("anna"),
+            ..Me::default()
+        };
+        let mut bobs = named("drain", "None");
+        let annotations = &mut bobs.metadata.annotations;
+        annotations.insert(
+            crate::model::RuleMetadata::CREATED_BY.to_owned(),
+            "bob".to_owned(),
+        );
+        let mut of_bob = proposal(vec![Proposed::effect(&bobs, &Effect::NoExecute)]);
+        let about_bob = |proposal: &Proposal| proposal.concerns(&me).join("; ").contains("bob");
+        assert!(!about_bob(&of_bob));
+        of_bob.whose = Whose::Anybodys;
+        assert!(about_bob(&of_bob));
+        let foreign = Proposed::effect(&theirs("drain", "argocd"), &Effect::NoExecute);
+        for whose in [Whose::Programs, Whose::Anybodys] {
+            let mut proposal = proposal(vec![foreign.clone()]);
+            proposal.whose = whose;
+            assert!(!proposal.concerns(&me).is_empty(), "{whose:?}");
+            proposal.rules[0].becomes = Becomes::Kept;
+            assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
+        }
+    }
+
+    #[test]
+    fn only_evictions_are_waited_for() {
+        let waits = |rules| {
+            let patience = Some(Patience {
+                settle: Duration::ZERO,
+                timeout: Duration::from_secs(1),
+            });
+            let proposal = Proposal {
+                patience,
+                ..proposal(rules)
+            };
+            proposal.waits().is_some()
+        };
+        assert!(!waits(vec![raised("None", "NoSchedule")]));
+        assert!(waits(vec![
+            raised("None", "NoSchedule"),
+            raised("None", "NoExecute")
+        ]));
+        assert!(waits(vec![raised("NoExecute", "NoExecute")]), "done before");
+    }
+
+    #[test]
+    fn hardware_is_looked_at_again_unless_another_one_was_accepted() {
+        let mut proposal = proposal(vec![raised("None", "NoExecute"), raised("None", "None")]);
+        assert_eq!(proposal.noting_hardware().len(), 1);
+        proposal.noted_before = Some(OtherHardware::Refused);
+        assert_eq!(proposal.noting_hardware().len(), 1);
+        proposal.noted_before = Some(OtherHardware::Accepted);
+        assert!(proposal.noting_hardware().is_empty());
+    }
+
+    #[test]
+    fn what_stays_after_a_wait_is_told_as_what_was_done() {
+        let (kept, open) = (
+            raised("NoExecute", "NoExecute"),
+            raised("None", "NoExecute"),
+        );
+        for (rules, expected) in [
+            (vec![kept.clone()], "the rules are as they were"),
+            (vec![kept, open.clone()], "the change was applied and stays"),
+            (
+                vec![open, created("NoExecute")],
+                "the rules were made and stay",
+            ),
+        ] {
+            assert_eq!(proposal(rules).what_stays(), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_to_either_question_counts() {
+        use Passed::{Answered, Unasked};
+        assert_eq!(Unasked.or(Unasked), Unasked);
+        assert_eq!(Unasked.or(Answered), Answered);
+        assert_eq!(Answered.or(Unasked), Answered);
+    }
+}
