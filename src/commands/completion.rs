@@ -10,7 +10,7 @@ use super::context::{COMPLETED_SHELL, Context};
 use crate::completion::KUBECTL_NAME;
 use crate::error::{ExitStatus, Failure};
 
-/// Print what completes words in a shell, or install what completes them behind kubectl
+/// Print or install completion for a shell
 ///
 /// kubectl completes the words of a plugin with a second program beside it, which `completion install`
 /// puts there; that works in every shell in which kubectl itself is completed. The scripts are for who

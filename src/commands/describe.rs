@@ -22,7 +22,7 @@ use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
 use crate::report::events::{events_about, may_have_evicted};
 
-/// Show rules, what the controller says, whom they hit now, and what each pod waits for
+/// Show rules, their conditions, and what each pod waits for
 ///
 /// With effect None it shows whom the rule would hit with NoExecute.
 #[derive(clap::Args, Debug)]

@@ -30,7 +30,7 @@ use crate::render::{Format, render};
 use crate::report::device_changes::changes;
 use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
-/// List devices with their taints, and the claims and pods that use them
+/// List devices with their taints, claims and pods
 ///
 /// Devices stand below their nodes, with how many there are of them. What stands in the first
 /// column is what `preview` takes. Several DEVICE arguments widen the

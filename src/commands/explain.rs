@@ -32,7 +32,7 @@ use crate::report::explain::{
     explain_unread_pod,
 };
 
-/// Explain why a pod is evicted, stays or waits, who has a device, what a rule selects
+/// Explain the fate of pods, the use of devices, the reach of rules
 ///
 /// The whole chain, each line with the object and field in which it stands: claims and requests, devices and
 /// their pools, taints and since when, tolerations and which field differs, then which single change would

@@ -27,7 +27,7 @@ use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 
-/// List rules with what they taint, whom they hit, and who made them
+/// List rules with their devices, their pods and their authors
 ///
 /// Rules that others made are listed too. PODS are those that the rule evicts, or would with effect
 /// NoExecute if its effect is None. EVICTING is what the controller says, marked as stale when that

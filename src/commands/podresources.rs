@@ -30,7 +30,7 @@ use crate::report::in_use::PreparedRow;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::{PodResourcesReport, PullReport};
 
-/// Ask the kubelet of this node what is in use, whatever the API says
+/// Ask the kubelet of this node which devices are in use
 ///
 /// Runs on the node itself as root, or in a pod that mounts the kubelet's folder. The kubelet knows what its containers
 /// use also while the API does not say so.

@@ -18,7 +18,7 @@ use crate::render::Format;
 use crate::report::version::{Resource, Server};
 use crate::report::{VersionReport, defects, schema};
 
-/// Show the versions of this program and of the server, and what each has
+/// Show the versions of this program and of the server
 ///
 /// Of the program: what it was built from, which versions of Kubernetes it knows and how they behave
 /// (with -o json or yaml), and the schemas of its reports. Of the server: its version, and which

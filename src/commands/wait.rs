@@ -41,7 +41,7 @@ use crate::report::WaitReport;
 use crate::report::staying::{StayingPod, staying_line};
 use crate::report::wait::Left;
 
-/// Wait until rules have evicted, their devices are idle, the controller has seen them, they are gone, or workloads have recovered
+/// Wait for evictions, idle devices, or recovered workloads
 ///
 /// Evicted means: the controller says so about the rule as it is now, no affected pod is left, not
 /// even a terminating one, and it stays so for --settle. Pods that tolerate the taint stay, and are named. Idle

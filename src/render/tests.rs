@@ -581,12 +581,12 @@ fn with_devices(check: impl FnOnce(&[DeviceState<'_>])) {
 fn the_table_says_where_a_device_is_and_who_uses_it() {
     with_devices(|devices| {
         insta::assert_snapshot!(shown_devices(devices, Format::Wide), @r"
-          DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                             PUBLISHED
+          DEVICE                         NODE     ALLOCATED   TAINTS                                                                                             CLAIMS   PODS                             PUBLISHED   DEDICATED
         node-7: 2 devices, 1 allocated, 1 tainted
-          gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes
-          gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes
+          gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes         <none>
+          gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes         <none>
         local to no node: 1 device, 1 allocated, 0 tainted
-          gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no
+          gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no          <none>
 
         1 node: 3 devices, 2 allocated, 1 tainted
         ");

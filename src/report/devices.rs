@@ -440,9 +440,9 @@ mod tests {
             pods    ml/train-0 (+1, +1 admin)
         ");
         insta::assert_snapshot!(shown(&busy, Format::Wide), @r"
-          DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED
+          DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED   DEDICATED
         local to no node: 1 device, 1 allocated, 0 tainted
-          gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no
+          gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no          <none>
         ");
         assert_eq!(busy.devices[0].free, Some(false));
         assert_eq!(busy.devices[0].allocated, Some(true));

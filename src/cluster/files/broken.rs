@@ -109,9 +109,13 @@ fn kinds_at(path: &Path) -> BTreeSet<Kind> {
     let words = parts
         .iter()
         .map(|part| part.split('.').next().unwrap_or(part));
-    let words: BTreeSet<&str> = words.collect();
-    let named = Kind::ALL.into_iter();
-    let named: BTreeSet<Kind> = named.filter(|kind| words.contains(kind.plural())).collect();
+    let words: Vec<&str> = words.collect();
+    let is_named = |kind: &Kind| {
+        // A namespace's folder holds what is in it.
+        let is_folder = *kind == Kind::NamespaceObject && words.len() > 2;
+        words.contains(&kind.plural()) && !is_folder
+    };
+    let named: BTreeSet<Kind> = Kind::ALL.into_iter().filter(is_named).collect();
     if !named.is_empty() || names_another_resource(&parts) {
         return named;
     }
@@ -148,7 +152,7 @@ mod tests {
                 Vec::new(),
             ),
             ("everything.yaml", Kind::ALL.to_vec()),
-            ("namespaces/ml.yaml", Kind::ALL.to_vec()),
+            ("namespaces/ml.yaml", vec![Kind::NamespaceObject]),
         ] {
             let expected: BTreeSet<Kind> = expected.into_iter().collect();
             assert_eq!(kinds_at(Path::new(path)), expected, "{path}");
