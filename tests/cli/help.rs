@@ -23,19 +23,18 @@ fn help_of_the_program() {
       escalate      Let rules do more: block new pods, or evict those that are there
       deescalate    Let rules do less, at once: no report, no guard, no question
       remove        Delete rules, and say what becomes schedulable again
-      list          List rules with what they taint, whom they hit, and who made them
-      describe      Show rules, what the controller says, whom they hit now, and what each pod waits for
-      explain       Explain why a pod is evicted, stays or waits, who has a device, what a rule selects
-      wait          Wait until rules have evicted, their devices are idle, the controller has seen them,
-                    they are gone, or workloads have recovered
-      devices       List devices with their taints, and the claims and pods that use them
+      list          List rules with their devices, their pods and their authors
+      describe      Show rules, their conditions, and what each pod waits for
+      explain       Explain the fate of pods, the use of devices, the reach of rules
+      wait          Wait for evictions, idle devices, or recovered workloads
+      devices       List devices with their taints, claims and pods
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
       tolerations   Print the lines that tolerate a taint, or who tolerates it
-      podresources  Ask the kubelet of this node what is in use, whatever the API says
+      podresources  Ask the kubelet of this node which devices are in use
       snapshot      Save what a preview needs, to be read anywhere with --from
-      completion    Print what completes words in a shell, or install what completes them behind kubectl
-      version       Show the versions of this program and of the server, and what each has
+      completion    Print or install completion for a shell
+      version       Show the versions of this program and of the server
       options       List the flags that every command takes
       help          Explain a command, or a topic such as exit-codes
 

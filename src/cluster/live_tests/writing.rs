@@ -140,6 +140,20 @@ async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
     }
 }
 
+/// Requests are doubled on the way, so that the second finds what the first has left.
+#[tokio::test]
+async fn deletion_that_found_nothing_may_have_been_made_where_nobody_can_look() {
+    let server = Server::start().await;
+    let (rules, found) = rules(&server).await;
+    server.answer(&format!("DELETE {RULE}"), [absent()]);
+    server.answer(RULE, [Answer::page(503)]);
+    let deleted = delete(&rules, &found).await;
+    assert!(
+        matches!(deleted, Err(ClusterError::Unresolved { .. })),
+        "{deleted:?}"
+    );
+}
+
 #[tokio::test]
 async fn creation_whose_answer_cannot_be_believed_is_looked_up() {
     let server = Server::start().await;

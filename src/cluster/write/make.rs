@@ -157,7 +157,9 @@ impl<T: Fact> Objects<T> {
             };
             tokio::time::sleep(pause).await;
             let found = self.look(name).await;
-            let found = found.map_err(|error| self.doubted(name, error, doubt))?;
+            // Requests are doubled on the way: what overtook the change may have been the change itself.
+            let unseen = doubt.or(Doubt::when(mode == WriteMode::Store));
+            let found = found.map_err(|error| self.doubted(name, error, unseen))?;
             match again(found.as_ref()) {
                 Next::Send(next) => change = next,
                 Next::End(result) => return Ok(Made::Ended(result, doubt)),
