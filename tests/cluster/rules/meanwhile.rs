@@ -46,7 +46,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
     ] {
         let reset = || {
             world
-                .run(&format!("remove {name} --ignore-not-found"))
+                .run(&format!("remove {name} --ignore-not-found --others"))
                 .ended(0);
             world.add(&format!("{KEY}=ours:NoSchedule"))
         };

@@ -64,7 +64,8 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
         run.stdout.contains("1 pod evicted").then_some(run.stdout)
     }));
     let row = format!("{}/embed-5f6b-x1", world.namespace);
-    let row = described.lines().find(|line| line.contains(&row));
+    let (_, history) = described.split_once("\nHistory:").expect("a history");
+    let row = history.lines().find(|line| line.contains(&row));
     let row = row.expect("the pod has a row");
     for part in [
         "ReplicaSet/embed-5f6b",
