@@ -95,7 +95,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     world.run(&format!("remove {name}")).ended(0);
     wait("3s").ended(5).saying(&open).saying("is gone");
     let set = Reference::namespaced("apps/v1", "ReplicaSet", &world.namespace, "embed-5f6b");
-    let ready = json!({"status": {"replicas": 1, "readyReplicas": 1}});
+    let ready = json!({"replicas": 1, "readyReplicas": 1});
     block_on(plane.patch_status(&set, &ready));
     let run = wait("60s").ended(0);
     assert!(run.stdout.contains("recovered"), "{run:#?}");
