@@ -414,9 +414,11 @@ impl<'a> HistorySources<'a> {
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         let created = self.rule.metadata.created;
         if created.is_none_or(|created| created < from) {
-            lines.push(format!(
-                "what happened before {from:.0}: events are kept for an hour, unless the server keeps them longer"
-            ));
+            // Without a time of its own: a wait that looks again says it once.
+            lines.push(
+                "what happened more than an hour ago: events are kept for an hour, unless the server keeps them longer"
+                    .to_owned(),
+            );
         }
         if evicted.iter().any(|pod| !pod.certain) {
             lines.push(
@@ -652,7 +654,7 @@ mod tests {
         let lines = history.lines().join("\n");
         for part in [
             "6 pods evicted, as far as is known",
-            "not known: what happened before ",
+            "not known: what happened more than an hour ago",
             "not known: whose doing",
             "not known: what became of pods, without replicasets",
             "Job ml/sweep has failed: BackoffLimitExceeded",
