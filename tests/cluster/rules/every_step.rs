@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::harm::{Harm, Proxy};
 use super::support::{Run, World};
 use crate::harness::{
-    At, ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix,
+    At, ControlPlane, DEADLINE, Reference, Seen, Variant, block_on, objects::rule, random_suffix,
     wait_for,
 };
 
@@ -134,11 +134,25 @@ impl<'a> Trial<'a> {
         (self.proxy.seen().len(), self.state())
     }
 
+    /// The number of the latest run's last request that changes something.
+    fn last_change(&self) -> usize {
+        let seen = self.proxy.seen();
+        let changes = |seen: &Seen| ["PATCH", "DELETE"].contains(&seen.method.as_str());
+        seen.iter().rposition(changes).map_or(0, |index| index + 1)
+    }
+
     /// Interrupts the command at every request: what it says is true, and the same command run again
     /// ends as if nothing had happened.
     fn interrupt(&self, harms: &[Harm], code: i32) {
-        let (requests, wanted) = self.undisturbed(code);
+        let (sent, wanted) = self.undisturbed(code);
         let waits = self.way_on.is_some();
+        // How often it looks after its last change depends on how fast this machine is: the first look
+        // is always sent.
+        let requests = if waits {
+            sent
+        } else {
+            sent.min(self.last_change() + 1)
+        };
         let mut left = 0;
         for number in 1..=requests.saturating_add(MORE) {
             if number > requests && (left > 0 || !waits) {
