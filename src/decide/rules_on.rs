@@ -348,6 +348,19 @@ mod tests {
     }
 
     #[test]
+    fn classes_are_read_where_devices_are_chosen_by_one() {
+        let kinds = |class: Option<&str>| {
+            let picks = Picks {
+                class: class.map(str::to_owned),
+                ..Picks::default()
+            };
+            RulesTyped::new(Ways::default(), picks).kinds()
+        };
+        assert_eq!(kinds(None), []);
+        assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);
+    }
+
+    #[test]
     fn hardware_without_a_rule_of_its_own_is_told_with_those_for_more() {
         let failure = found(&["GPU-1"]).unwrap_err();
         let device = "gpu.example.com/node-7/gpu-1";

@@ -97,77 +97,50 @@ pub enum Objection {
     NotSettled,
 }
 
-impl Objection {
-    /// The pod that it is about, if any.
-    #[must_use]
-    pub fn pod(&self) -> Option<&NamespacedName> {
-        match self {
-            Self::InUse { pod, .. }
-            | Self::InUseAndFree { pod }
-            | Self::NotReserved { pod, .. }
-            | Self::Leaving { pod } => Some(pod),
-            Self::SameHardware { objection, .. } => objection.pod(),
-            Self::Prepared { .. }
-            | Self::MayBePrepared { .. }
-            | Self::ClaimedAndUnused { .. }
-            | Self::Claimed { .. }
-            | Self::TaintedAndInUse
-            | Self::DriverDown
-            | Self::DriverUnknown
-            | Self::NodeUnproven
-            | Self::KubeletBlind
-            | Self::NotesUnread
-            | Self::Unread(_)
-            | Self::MayBeSameHardware { .. }
-            | Self::NotTainted
-            | Self::PartsNotTainted { .. }
-            | Self::Tolerated { .. }
-            | Self::NotSettled => None,
-        }
-    }
+/// What an objection is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subject<'a> {
+    /// The pod, if it is about one.
+    pub pod: Option<&'a NamespacedName>,
+    /// The claim, if it is about one.
+    pub claim: Option<&'a NamespacedName>,
+    /// The other device through which it is about this one, if so.
+    pub device: Option<&'a DeviceId>,
+}
 
-    /// The claim that it is about, if any.
+impl Objection {
+    /// The objects that it is about.
     #[must_use]
-    pub fn claim(&self) -> Option<&NamespacedName> {
+    pub fn subject(&self) -> Subject<'_> {
+        let nothing = Subject::default();
         match self {
-            Self::InUse { claim, .. }
-            | Self::NotReserved { claim, .. }
-            | Self::Prepared { claim }
+            Self::InUse { pod, claim, .. } | Self::NotReserved { pod, claim } => Subject {
+                pod: Some(pod),
+                claim: Some(claim),
+                ..nothing
+            },
+            Self::InUseAndFree { pod } | Self::Leaving { pod } => Subject {
+                pod: Some(pod),
+                ..nothing
+            },
+            Self::Prepared { claim }
             | Self::MayBePrepared { claim }
             | Self::ClaimedAndUnused { claim }
-            | Self::Claimed { claim } => Some(claim),
-            Self::SameHardware { objection, .. } => objection.claim(),
-            Self::InUseAndFree { .. }
-            | Self::Leaving { .. }
-            | Self::TaintedAndInUse
-            | Self::DriverDown
-            | Self::DriverUnknown
-            | Self::NodeUnproven
-            | Self::KubeletBlind
-            | Self::NotesUnread
-            | Self::Unread(_)
-            | Self::MayBeSameHardware { .. }
-            | Self::NotTainted
-            | Self::PartsNotTainted { .. }
-            | Self::Tolerated { .. }
-            | Self::NotSettled => None,
-        }
-    }
-
-    /// The other device through which it is about this one, if so.
-    #[must_use]
-    pub fn other_device(&self) -> Option<&DeviceId> {
-        match self {
-            Self::SameHardware { device, .. } | Self::MayBeSameHardware { device } => Some(device),
-            Self::InUse { .. }
-            | Self::InUseAndFree { .. }
-            | Self::NotReserved { .. }
-            | Self::Leaving { .. }
-            | Self::Prepared { .. }
-            | Self::MayBePrepared { .. }
-            | Self::ClaimedAndUnused { .. }
-            | Self::Claimed { .. }
-            | Self::TaintedAndInUse
+            | Self::Claimed { claim } => Subject {
+                claim: Some(claim),
+                ..nothing
+            },
+            Self::SameHardware {
+                device, objection, ..
+            } => Subject {
+                device: Some(device),
+                ..objection.subject()
+            },
+            Self::MayBeSameHardware { device } => Subject {
+                device: Some(device),
+                ..nothing
+            },
+            Self::TaintedAndInUse
             | Self::DriverDown
             | Self::DriverUnknown
             | Self::NodeUnproven
@@ -177,7 +150,7 @@ impl Objection {
             | Self::NotTainted
             | Self::PartsNotTainted { .. }
             | Self::Tolerated { .. }
-            | Self::NotSettled => None,
+            | Self::NotSettled => nothing,
         }
     }
 

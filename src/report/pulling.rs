@@ -160,11 +160,12 @@ impl PullReason {
     /// The view of an objection.
     #[must_use]
     pub fn new(objection: &Objection) -> Self {
+        let subject = objection.subject();
         Self {
             code: code(objection),
-            pod: objection.pod().map(ToString::to_string),
-            claim: objection.claim().map(ToString::to_string),
-            device: objection.other_device().map(ToString::to_string),
+            pod: subject.pod.map(ToString::to_string),
+            claim: subject.claim.map(ToString::to_string),
+            device: subject.device.map(ToString::to_string),
             message: message(objection),
         }
     }

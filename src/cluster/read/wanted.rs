@@ -65,25 +65,28 @@ impl Wanted {
 
     /// The nodes of all devices, or `None` when one of them is not local to a node.
     pub(in crate::cluster) fn nodes(&self, snapshot: &Snapshot) -> Option<BTreeSet<NodeName>> {
-        let mut nodes: BTreeMap<DeviceId, Option<NodeName>> = BTreeMap::new();
-        for slice in &snapshot.slices {
-            for device in &slice.devices {
-                let id = slice.id_of(device);
-                if self.held.contains(&id) {
-                    nodes.insert(id, slice.node_of(device).cloned());
-                }
-            }
-        }
+        let nodes = self.published(snapshot);
         let held = self.held.iter();
-        held.map(|id| nodes.get(id)?.clone()).collect()
+        held.map(|id| nodes.get(id)?.cloned()).collect()
     }
 
     /// Whether nobody publishes one of the devices now, so that no node is known for it.
     pub(in crate::cluster) fn is_unpublished(&self, snapshot: &Snapshot) -> bool {
-        let slices = snapshot.slices.iter();
-        let published = slices.flat_map(|slice| slice.devices.iter().map(|one| slice.id_of(one)));
-        let published: BTreeSet<DeviceId> = published.collect();
-        !self.held.is_subset(&published)
+        self.published(snapshot).len() < self.held.len()
+    }
+
+    /// The devices that are published, each with the node to which it is local.
+    fn published<'a>(&self, snapshot: &'a Snapshot) -> BTreeMap<DeviceId, Option<&'a NodeName>> {
+        let mut nodes = BTreeMap::new();
+        for slice in &snapshot.slices {
+            for device in &slice.devices {
+                let id = slice.id_of(device);
+                if self.held.contains(&id) {
+                    nodes.insert(id, slice.node_of(device));
+                }
+            }
+        }
+        nodes
     }
 
     fn add_consumers(&mut self, claim: &ResourceClaim) {

@@ -89,7 +89,7 @@ impl Watched {
             missing = self.missing(&wanted);
         }
         self.ask(missing).await?;
-        if !wanted.is_unpublished(&self.reading.snapshot) {
+        if !self.asks_by_name() || !wanted.is_unpublished(&self.reading.snapshot) {
             return Ok(());
         }
         let places = homes(&wanted, &self.reading.snapshot);
