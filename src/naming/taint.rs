@@ -177,6 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn taint_without_an_effect_is_told_what_it_lacks() {
+        for text in ["a", "a=b", "a:", "a=b:"] {
+            let no_effect = Err(NamingError::NoEffect {
+                argument: text.to_owned(),
+            });
+            assert_eq!(parse(text), no_effect);
+        }
+    }
+
+    #[test]
     fn a_dash_at_the_end_takes_a_taint_away() {
         let taint = parse("a/b=c:NoSchedule").unwrap();
         for (text, matches) in [
