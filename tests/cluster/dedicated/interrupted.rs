@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::stage::{plane, policies, stage};
-use crate::cluster::rules::support::World;
-use crate::harness::{At, Fault, Proxy};
+use crate::cluster::rules::harm::{self, Harm};
+use crate::cluster::rules::support::{Run, World};
+use crate::harness::{At, Fault, Proxy, Seen};
 
 /// What there is of a dedication: how many policies, and how many rules.
 async fn state(world: &World<'_>, group: &str) -> (usize, usize) {
@@ -20,21 +21,14 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
     world.run(undo);
     proxy.plan([]);
     world.run(&format!("{line} {flags}")).ended(0);
-    let seen = proxy.seen().into_iter().enumerate();
-    let changes = seen.filter(|(_, request)| request.method != "GET");
-    let changes: Vec<usize> = changes.map(|(place, _)| place + 1).collect();
-    assert!(changes.len() >= 10, "{changes:?}");
+    let changes = changes(&proxy.seen());
     let complete = state(world, &group).await;
     for number in changes {
         world.run(undo);
         proxy.plan([(At::From(number), fault())]);
         let broken = world.run(&format!("{line} {flags} --request-timeout 1s"));
         proxy.rest();
-        let (made, tainted) = state(world, &group).await;
-        assert!(
-            tainted == 0 || made == 4,
-            "a taint without policies at request {number}: {broken:#?}"
-        );
+        check_order(world, number, &broken).await;
         proxy.plan([]);
         let again = world.run(&format!("{line} {flags}"));
         assert_eq!(
@@ -49,6 +43,69 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
     }
 }
 
+/// The numbers of the requests that change something or try to.
+fn changes(seen: &[Seen]) -> Vec<usize> {
+    let seen = seen.iter().enumerate();
+    let changes = seen.filter(|(_, request)| request.method != "GET");
+    let changes: Vec<usize> = changes.map(|(place, _)| place + 1).collect();
+    assert!(changes.len() >= 10, "{changes:?}");
+    changes
+}
+
+/// Whatever stops a command: no taint is there whose policies are not.
+async fn check_order(world: &World<'_>, number: usize, stopped: &Run) {
+    let (made, tainted) = state(world, &world.namespace).await;
+    assert!(
+        tainted == 0 || made == 4,
+        "a taint without policies at request {number}: {stopped:#?}"
+    );
+}
+
+/// Stops a command by a signal at each of its changes, and completes it.
+async fn stop_everywhere(world: &World<'_>, line: &str, undo: &str) {
+    let proxy = harm::Proxy::start(world);
+    let group = world.namespace.clone();
+    world.run(undo);
+    proxy.run(world, line).ended(0);
+    let changes = changes(&proxy.seen());
+    let complete = state(world, &group).await;
+    for number in changes {
+        for (harm, code) in [
+            (Harm::SignalAfter("INT"), 130),
+            (Harm::SignalBefore("KILL"), -1),
+            (Harm::SignalAfter("KILL"), -1),
+        ] {
+            world.run(undo);
+            let stopped = proxy
+                .harm(world, line, At::Number(number), harm)
+                .ended(code);
+            check_order(world, number, &stopped).await;
+            check_account(&stopped, state(world, &group).await);
+            let again = proxy.run(world, line);
+            assert_eq!(
+                state(world, &group).await,
+                complete,
+                "{harm:?} at request {number}: {stopped:#?} {again:#?}"
+            );
+        }
+    }
+}
+
+/// What an interrupted command says that it changed is what there is to see.
+fn check_account(stopped: &Run, (made, tainted): (usize, usize)) {
+    if stopped.code != 130 {
+        return;
+    }
+    assert!(stopped.stderr.contains("interrupted"), "{stopped:#?}");
+    if stopped.stderr.contains("nothing was changed") {
+        assert!([(0, 0), (4, 2)].contains(&(made, tainted)), "{stopped:#?}");
+    } else {
+        let told = ["changed: ", "not known: "];
+        let told = told.iter().any(|what| stopped.stderr.contains(what));
+        assert!(told, "{stopped:#?}");
+    }
+}
+
 #[tokio::test]
 async fn a_dedication_that_was_interrupted_anywhere_is_completed_by_the_same_command() {
     let (world, _shared) = stage().await;
@@ -59,6 +116,7 @@ async fn a_dedication_that_was_interrupted_anywhere_is_completed_by_the_same_com
     );
     try_everywhere(&world, &make, &undo, || Fault::Reset).await;
     try_everywhere(&world, &make, &undo, || Fault::Lost).await;
+    stop_everywhere(&world, &make, &undo).await;
     world.run(&undo).ended(0);
     assert_eq!(world.rules().await, Vec::<Value>::new());
 }
@@ -73,4 +131,5 @@ async fn an_undo_that_was_interrupted_anywhere_is_completed_by_the_same_command(
     );
     try_everywhere(&world, &undo, &make, || Fault::Reset).await;
     try_everywhere(&world, &undo, &make, || Fault::Lost).await;
+    stop_everywhere(&world, &undo, &make).await;
 }

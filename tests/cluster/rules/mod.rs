@@ -12,7 +12,7 @@ mod events;
 mod every_step;
 #[cfg(unix)]
 mod fitting;
-mod harm;
+pub mod harm;
 mod interrupted;
 mod looking;
 mod meanwhile;
