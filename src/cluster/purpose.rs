@@ -39,6 +39,10 @@ pub enum Purpose {
     DebugPodResources,
     /// Waiting for what rules do, and for a kubelet that is asked through pods.
     DebugWait,
+    /// Waiting until the workloads of evicted pods have recovered; the reader's role of `manifests/` allows that.
+    WaitRecovered,
+    /// Everything about rules with what they have done, which the reader's role allows too.
+    DescribeHistory,
     /// Saving everything that a preview needs.
     Snapshot,
     /// Making a dedication: rules, and the policies that let claims in and keep others out.
@@ -70,6 +74,7 @@ enum What {
     Events,
     Budgets,
     Workloads,
+    Makers,
     Templates,
     PodLogs,
     Policies,
@@ -88,6 +93,10 @@ const NODES: Need = Need(&["get", "list"], What::Nodes);
 const BUDGETS: Need = Need(&["list"], What::Budgets);
 /// What pods belong to: few each by its name, of many all.
 const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
+/// Which pods were evicted, by which the history of a rule is known.
+const EVENTS: Need = Need(&["list"], What::Events);
+/// What made these pods, and whether it has others by now.
+const MAKERS: Need = Need(&["list"], What::Makers);
 /// Which pods that are still to come put up with a taint.
 const TEMPLATES: Need = Need(&["list"], What::Templates);
 /// A pod on a node: made, looked at, and removed whatever happens.
@@ -132,6 +141,7 @@ impl Purpose {
             Self::Preview
             | Self::List
             | Self::Describe
+            | Self::DescribeHistory
             | Self::Explain
             | Self::Devices
             | Self::PodResources
@@ -148,7 +158,8 @@ impl Purpose {
             | Self::Wait
             | Self::DebugPod
             | Self::DebugPodResources
-            | Self::DebugWait => false,
+            | Self::DebugWait
+            | Self::WaitRecovered => false,
         }
     }
 
@@ -179,6 +190,7 @@ impl Purpose {
             Self::Preview
             | Self::List
             | Self::Describe
+            | Self::DescribeHistory
             | Self::Explain
             | Self::Devices
             | Self::PodResources
@@ -195,6 +207,7 @@ impl Purpose {
             | Self::DebugPod
             | Self::DebugPodResources
             | Self::DebugWait
+            | Self::WaitRecovered
             | Self::Snapshot => false,
         }
     }
@@ -221,13 +234,15 @@ impl Purpose {
             Self::Deescalate => ("deescalate", &[FACTS, PODS, Need(&["get", "patch"], What::Rules)]),
             Self::Remove     => ("remove",     &[FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES]),
             Self::List       => ("list",       &[FACTS, PODS, WATCH]),
-            Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), Need(&["list"], What::Events), NODES]),
-            Self::Explain    => ("explain",    &[FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes)]),
+            Self::Describe   => ("describe",   &[FACTS, PODS, Need(&["get"], What::Rules), EVENTS, NODES]),
+            Self::Explain    => ("explain",    &[FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES, EVENTS, MAKERS]),
             Self::Wait       => ("wait",       &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES]),
             Self::Devices    => ("devices",    &[FACTS, PODS, WATCH]),
             Self::PodResources => ("podresources", &[FACTS, PODS, TEMPLATES]),
             Self::DebugPod => ("podresources-via-debug", &[DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
             Self::DebugPodResources => ("podresources-check-via-debug", &[FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE]),
+            Self::WaitRecovered => ("wait-for-recovered", &[FACTS, PODS, Need(&["get"], What::Rules), EVENTS, MAKERS]),
+            Self::DescribeHistory => ("describe-history", &[FACTS, PODS, Need(&["get"], What::Rules), EVENTS, MAKERS, NODES]),
             Self::DebugWait => ("wait-via-debug", &[FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES, DEBUG_POD, DEBUG_LOG]),
             Self::Snapshot   => ("snapshot",   &[Need(&["list"], What::Saved)]),
             Self::Dedicate   => ("dedicate",   &[FACTS, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)]),
@@ -269,6 +284,7 @@ impl What {
                 of(Kind::ValidatingAdmissionPolicy),
                 of(Kind::ValidatingAdmissionPolicyBinding),
             ],
+            Self::Makers => Kind::POD_MAKERS.into_iter().map(of).collect(),
             Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
@@ -338,6 +354,23 @@ mod tests {
     }
 
     #[test]
+    fn who_looks_back_may_list_events_and_what_makes_pods() {
+        let reader = crate::cluster::Role::Reader.permissions();
+        for purpose in [
+            Purpose::WaitRecovered,
+            Purpose::DescribeHistory,
+            Purpose::Explain,
+        ] {
+            let permissions = purpose.permissions();
+            let kinds = Kind::POD_MAKERS.into_iter().chain([Kind::Event]);
+            for needed in kinds.map(|kind| Permission::new("list", kind)) {
+                assert!(permissions.contains(&needed), "{purpose:?}: {needed}");
+                assert!(reader.contains(&needed), "{needed}");
+            }
+        }
+    }
+
+    #[test]
     fn every_kind_that_is_needed_is_listed_for_every_purpose() {
         for purpose in Purpose::ALL {
             let permissions = purpose.permissions();
@@ -369,8 +402,12 @@ mod tests {
                 Purpose::Dedicate,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
-            let events = purpose == Purpose::Describe;
-            assert_eq!(resources.contains("events"), events, "{purpose:?}");
+            let events = [Purpose::Describe, Purpose::Explain];
+            assert_eq!(
+                resources.contains("events"),
+                events.contains(&purpose),
+                "{purpose:?}"
+            );
             let budgets = [
                 Purpose::Preview,
                 Purpose::Publish,

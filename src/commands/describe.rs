@@ -55,6 +55,13 @@ Examples:
     example.com/maintenance
 ";
 
+impl DescribeArgs {
+    /// Whether it tells what rules have done.
+    pub(super) fn tells_history(&self) -> bool {
+        self.history
+    }
+}
+
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let typed = args.rules.typed();
     // What can be wrong without a cluster is found before it is asked.

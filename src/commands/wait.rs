@@ -243,6 +243,11 @@ impl WaitArgs {
         self.debug.via_debug.is_some()
     }
 
+    /// Whether it is about what comes after the evictions.
+    pub(super) fn is_for_recovery(&self) -> bool {
+        self.what.goal().is_none()
+    }
+
     /// Where pods ask the kubelet, nobody else hears that the program is stopped while there is none.
     async fn stoppable<T>(
         &self,

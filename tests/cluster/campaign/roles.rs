@@ -16,8 +16,10 @@ use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does; the last goes on until it is told to stop.
-const READS: [&str; 12] = [
+const READS: [&str; 14] = [
     "describe hard --strict -o json",
+    "describe hard --history --strict -o json",
+    "wait hard --for recovered --timeout 1s --settle 0s",
     "explain pod/train device/GPU0 rule/hard --strict -o json",
     "snapshot --strict",
     "wait hard --for evicted --timeout 1s --settle 0s",

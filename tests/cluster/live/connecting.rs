@@ -13,7 +13,11 @@ use std::{
 use serde_json::json;
 
 use super::scene::{Scene, V1};
-use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, objects::class, text, wait_for};
+use crate::harness::{
+    ControlPlane, DEADLINE, PLUGIN, Variant,
+    objects::{class, rule},
+    text, wait_for,
+};
 
 #[tokio::test]
 async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
@@ -113,6 +117,25 @@ async fn the_role_that_is_printed_is_taken_by_kubectl_and_is_enough() {
         other.contains("resourceslices"),
         "all that it needs: {other}"
     );
+    // Who looks back at evictions reads events, and what makes pods.
+    let drain = format!("drain-{}", user.name);
+    plane
+        .create(&[rule(&drain, &scene.driver, "NoSchedule")])
+        .await;
+    let look_back = [
+        (
+            &["wait", &drain, "--for", "recovered"][..],
+            "wait-for-recovered",
+        ),
+        (&["describe", &drain, "--history"], "describe-history"),
+    ];
+    for (command, name) in look_back {
+        let role = role_of(command);
+        let name = format!("name: kubectl-devicetaint-{name}\n");
+        for part in [name.as_str(), "events", "replicasets", "jobs"] {
+            assert!(role.contains(part), "{part}: {role}");
+        }
+    }
 }
 
 /// Makes a kubeconfig that leads to `server`.
