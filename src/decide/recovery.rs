@@ -101,7 +101,9 @@ impl Recovery {
                 self.open
                     .push(Left::recovering(&pod.namespace, &pod.name, text));
             }
-            EvictedOutcome::Terminating | EvictedOutcome::CreatedAgain => {}
+            EvictedOutcome::Terminating
+            | EvictedOutcome::CreatedAgain
+            | EvictedOutcome::EvictedAgain => {}
         }
     }
 

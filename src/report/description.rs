@@ -12,7 +12,7 @@ use super::moments;
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
 use super::staying::StayingPod;
-use super::table::{Chart, NONE, Section, Shown, View, optional};
+use super::table::{Chart, Folding, NONE, Section, Shown, View, optional};
 use super::time::Time;
 use crate::assess::{self, Knowledge};
 use crate::engine::holders::staying;
@@ -257,7 +257,11 @@ impl RuleDescription {
         };
         vec![
             Section::list("History", history.lines()),
-            Section::table(history.table()).captioned("Pods that were evicted"),
+            Section::folding(Folding {
+                table: history.table(),
+                head: vec![0, 1],
+            })
+            .captioned("Pods that were evicted"),
         ]
     }
 }
@@ -346,7 +350,11 @@ impl RuleDescription {
     fn events_of(&self, attribution: Attribution) -> Vec<String> {
         let events = self.events.iter();
         let events = events.filter(|event| event.attribution == attribution);
-        events.map(event).collect()
+        let events: Vec<&Event> = events.collect();
+        let earlier = events.len().saturating_sub(EVENTS);
+        let before = (earlier > 0).then(|| format!("{earlier} earlier ones: -o json has all"));
+        let last = events.into_iter().skip(earlier).map(event);
+        before.into_iter().chain(last).collect()
     }
 
     fn lines(&self) -> Vec<String> {
@@ -481,6 +489,9 @@ impl RuleDescription {
         lines
     }
 }
+
+/// So many events of a kind are shown, the last ones: a pod that comes back is evicted again and again.
+const EVENTS: usize = 20;
 
 fn event(event: &Event) -> String {
     let last = event

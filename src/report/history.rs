@@ -9,12 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::{Column, Table, optional};
+use super::events::may_have_evicted;
+use super::history_rows;
+use super::table::{Table, optional};
 use super::time::Time;
-use crate::engine::{Cause, Impact};
+use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{
     Controller, DeviceTaintRule, Effect, Event, JobEnd, Kind, NamespacedName, Phase, Pod, Reading,
-    Source, UNKNOWN, Uid, Workload,
+    Source, Uid, Workload,
 };
 use crate::naming::phrase::counted;
 
@@ -54,8 +56,8 @@ pub struct EvictedPod {
     pub workload: Option<String>,
     /// What became of it.
     pub outcome: EvictedOutcome,
-    /// Whether it was this rule for sure: a pod that is gone may have been evicted by another one that
-    /// evicts too.
+    /// Whether it was this rule for sure: it evicts the pod, and nothing else does. Of a pod that is gone, events
+    /// do not say which taint evicted it.
     pub certain: bool,
 }
 
@@ -66,6 +68,8 @@ pub enum EvictedOutcome {
     Terminating,
     /// Another pod takes its place and runs.
     CreatedAgain,
+    /// Other pods took its place, and were evicted too.
+    EvictedAgain,
     /// Another pod takes its place and does not run yet.
     Pending,
     /// What made it has fewer pods than it wants.
@@ -74,19 +78,6 @@ pub enum EvictedOutcome {
     NotCreatedAgain,
     /// That is not known.
     Unknown,
-}
-
-impl EvictedOutcome {
-    fn in_words(self) -> &'static str {
-        match self {
-            Self::Terminating => "terminating",
-            Self::CreatedAgain => "created again, and running",
-            Self::Pending => "created again, and pending",
-            Self::Missing => "not created again yet",
-            Self::NotCreatedAgain => "not created again",
-            Self::Unknown => UNKNOWN,
-        }
-    }
 }
 
 /// A Job that has failed.
@@ -128,14 +119,6 @@ pub struct HistorySources<'a> {
     pub now: Timestamp,
 }
 
-/// The workloads that pods come from and that make new ones.
-const MAKERS: [Kind; 4] = [
-    Kind::ReplicaSet,
-    Kind::StatefulSet,
-    Kind::DaemonSet,
-    Kind::Job,
-];
-
 impl RuleHistory {
     /// What the rule has done.
     #[must_use]
@@ -147,6 +130,7 @@ impl RuleHistory {
             .iter()
             .map(|event| sources.evicted(event, &makers, &gone))
             .collect();
+        let evicted = with_repetitions(evicted, &makers);
         let of_them: BTreeSet<(&str, &str)> = evicted
             .iter()
             .filter_map(|pod| Some((pod.namespace.as_str(), pod.workload.as_deref()?)))
@@ -213,53 +197,16 @@ impl RuleHistory {
         lines
     }
 
-    /// The evicted pods, a row each.
+    /// The evicted pods, a row each, but for many that came to the same.
     #[must_use]
     pub fn table(&self) -> Table {
-        let rows = self.evicted.iter().map(|pod| {
-            let at = pod.at.map(|at| at.to_string());
-            let by = if pod.certain {
-                "this rule"
-            } else {
-                "this rule or another"
-            };
-            vec![
-                at.unwrap_or_else(|| UNKNOWN.to_owned()),
-                format!("{}/{}", pod.namespace, pod.name),
-                optional(pod.workload.as_deref()),
-                pod.outcome.in_words().to_owned(),
-                by.to_owned(),
-            ]
-        });
-        Table {
-            columns: vec![
-                Column::text("EVICTED"),
-                Column::text("POD"),
-                Column::text("WORKLOAD"),
-                Column::prose("NOW"),
-                Column::prose("BY"),
-            ],
-            rows: rows.collect(),
-        }
+        history_rows::table(&self.evicted)
     }
 
-    /// One line for each evicted pod.
+    /// One line for each of these rows.
     #[must_use]
     pub fn evicted_lines(&self) -> Vec<String> {
-        let lines = self.evicted.iter().map(|pod| {
-            let at = pod.at.map_or_else(String::new, |at| format!(" at {at}"));
-            let doubt = if pod.certain {
-                ""
-            } else {
-                ", by this rule or another"
-            };
-            let (namespace, name) = (&pod.namespace, &pod.name);
-            format!(
-                "evicted pod {namespace}/{name}{at}{doubt}: {}",
-                pod.outcome.in_words()
-            )
-        });
-        lines.collect()
+        history_rows::lines(&self.evicted)
     }
 }
 
@@ -280,20 +227,26 @@ impl<'a> HistorySources<'a> {
                 last.insert(key, event);
             }
         }
-        let hit: BTreeSet<&Uid> = self
-            .impact
-            .pods
-            .iter()
-            .filter(|pod| pod.causes.iter().any(Cause::is_considered))
-            .map(|pod| &pod.pod.uid)
-            .collect();
+        // A rule that is gone may have had any effect, and says none.
+        let is_gone = self.rule.generation == 0;
+        let may_have = is_gone || may_have_evicted(self.rule);
         let is_ours = |event: &&Event| {
+            let uid = &event.about.uid;
             event.message.starts_with(EVICTS)
-                && (self.pod(&event.about.uid).is_none() || hit.contains(&event.about.uid))
+                && match self.pod(uid) {
+                    Some(_) => self.hit(uid).is_some(),
+                    None => may_have,
+                }
         };
         let mut evictions: Vec<&Event> = last.into_values().filter(is_ours).collect();
         evictions.sort_by_key(|event| (event.last, event.about.name.clone()));
         evictions
+    }
+
+    /// The pod that the rule hits, with all that evicts it.
+    fn hit(&self, uid: &Uid) -> Option<&'a PodImpact<'a>> {
+        let mut pods = self.impact.pods.iter();
+        pods.find(|pod| pod.pod.uid == *uid && pod.causes.iter().any(Cause::is_considered))
     }
 
     fn pod(&self, uid: &Uid) -> Option<&'a Pod> {
@@ -306,7 +259,7 @@ impl<'a> HistorySources<'a> {
 
     fn makers(&self) -> Vec<(Kind, &'a Workload)> {
         let mut makers = self.reading.snapshot.workloads();
-        makers.retain(|(kind, _)| MAKERS.contains(kind));
+        makers.retain(|(kind, _)| Kind::POD_MAKERS.contains(kind));
         makers
     }
 
@@ -329,7 +282,9 @@ impl<'a> HistorySources<'a> {
                 Some(_) => EvictedOutcome::Terminating,
                 None => self.outcome(name, maker.map(|(_, workload)| workload), gone),
             },
-            certain: there.is_some() || !self.others_evict(),
+            certain: self
+                .hit(&event.about.uid)
+                .is_some_and(|pod| !pod.has_foreign_cause()),
         }
     }
 
@@ -398,7 +353,7 @@ impl<'a> HistorySources<'a> {
 
     /// The kinds that tell what became of a pod, as far as they were not read.
     fn unread(&self) -> Vec<Kind> {
-        let kinds = MAKERS.into_iter().chain([Kind::Pod]);
+        let kinds = Kind::POD_MAKERS.into_iter().chain([Kind::Pod]);
         kinds
             .filter(|kind| self.reading.without(*kind).is_some())
             .collect()
@@ -420,7 +375,7 @@ impl<'a> HistorySources<'a> {
                     .to_owned(),
             );
         }
-        if evicted.iter().any(|pod| !pod.certain) {
+        if self.others_evict() && evicted.iter().any(|pod| !pod.certain) {
             lines.push(
                 "whose doing evictions were of pods that are gone: other taints evict too, and events do not say"
                     .to_owned(),
@@ -435,6 +390,54 @@ impl<'a> HistorySources<'a> {
             ));
         }
         lines
+    }
+}
+
+/// The pods, with those of which others took the place and were evicted too: of those that a workload has lost, only
+/// as many as it wants can be the last.
+fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> Vec<EvictedPod> {
+    let wanted: BTreeMap<(String, String), usize> = makers
+        .iter()
+        .filter_map(|(kind, workload)| {
+            let namespace = workload.name.namespace.to_string();
+            let wanted = usize::try_from(workload.replicas?).ok()?;
+            Some(((namespace, called(*kind, workload)), wanted))
+        })
+        .collect();
+    let mut later: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut pods: Vec<EvictedPod> = Vec::with_capacity(evicted.len());
+    for pod in evicted.into_iter().rev() {
+        let Some(workload) = pod.workload.clone() else {
+            pods.push(pod);
+            continue;
+        };
+        let key = (pod.namespace.clone(), workload);
+        let since = later.entry(key.clone()).or_default();
+        let is_repeated = wanted
+            .get(&key)
+            .is_some_and(|wanted| *since >= (*wanted).max(1))
+            && pod.outcome.is_of_a_workload_that_goes_on();
+        *since = since.saturating_add(1);
+        pods.push(EvictedPod {
+            outcome: if is_repeated {
+                EvictedOutcome::EvictedAgain
+            } else {
+                pod.outcome
+            },
+            ..pod
+        });
+    }
+    pods.reverse();
+    pods
+}
+
+impl EvictedOutcome {
+    /// Whether what made the pod makes others.
+    fn is_of_a_workload_that_goes_on(self) -> bool {
+        match self {
+            Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
+            Self::Terminating | Self::NotCreatedAgain | Self::Unknown => false,
+        }
     }
 }
 
@@ -558,7 +561,7 @@ mod tests {
 
     fn reading(rules: Vec<DeviceTaintRule>) -> Reading {
         let mut reading = testing::reading();
-        reading.known.extend(MAKERS);
+        reading.known.extend(Kind::POD_MAKERS);
         reading.known.insert(Kind::Pod);
         reading.snapshot = Snapshot {
             rules,
@@ -621,11 +624,11 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("embed-5f6b-x1", EvictedOutcome::Missing, true),
-                ("chat-77-x1", EvictedOutcome::CreatedAgain, true),
-                ("llm-0", EvictedOutcome::Pending, true),
-                ("sweep-abc", EvictedOutcome::NotCreatedAgain, true),
-                ("notebook", EvictedOutcome::NotCreatedAgain, true),
+                ("embed-5f6b-x1", EvictedOutcome::Missing, false),
+                ("chat-77-x1", EvictedOutcome::CreatedAgain, false),
+                ("llm-0", EvictedOutcome::Pending, false),
+                ("sweep-abc", EvictedOutcome::NotCreatedAgain, false),
+                ("notebook", EvictedOutcome::NotCreatedAgain, false),
             ]
         );
         assert_eq!(history.evicted[0].at, Some(Time(testing::after(-50))));
@@ -641,6 +644,60 @@ mod tests {
             .collect();
         assert_eq!(pending, ["llm-0"]);
         assert!(history.not_known.is_empty(), "{:?}", history.not_known);
+    }
+
+    #[test]
+    fn a_pod_whose_replacement_was_evicted_too_is_told_as_that() {
+        let reading = reading(vec![rule("drain", -60)]);
+        let events: Vec<Event> = (0..4)
+            .map(|number| event(&format!("embed-5f6b-x{number}"), number - 50, EVICTS))
+            .collect();
+        let history = history(&reading, &events);
+        // The ReplicaSet wants two: only the last two may be missing.
+        let outcomes: Vec<EvictedOutcome> = history.evicted.iter().map(|pod| pod.outcome).collect();
+        assert_eq!(
+            outcomes,
+            [
+                EvictedOutcome::EvictedAgain,
+                EvictedOutcome::EvictedAgain,
+                EvictedOutcome::Missing,
+                EvictedOutcome::Missing,
+            ]
+        );
+    }
+
+    #[test]
+    fn only_a_pod_that_nothing_else_evicts_was_evicted_by_this_rule_for_sure() {
+        let told = |rules: Vec<DeviceTaintRule>| {
+            let mut reading = reading(rules);
+            let mut there = testing::pod("ml", "notebook");
+            there.uid = "old-notebook".into();
+            let claim = testing::claim(&there);
+            there.claims = vec![crate::model::PodClaim {
+                name: "gpu".into(),
+                source: crate::model::ClaimSource::Claim(claim.name.name.clone()),
+            }];
+            reading.snapshot.claims = vec![claim];
+            reading.snapshot.claims[0].reserved_for = vec![crate::model::ConsumerReference {
+                api_group: "".into(),
+                resource: "pods".into(),
+                name: there.name.name.clone(),
+                uid: there.uid.clone(),
+            }];
+            reading.snapshot.pods.push(there);
+            let history = history(&reading, &[event("notebook", -20, EVICTS)]);
+            history.evicted[0].certain
+        };
+        assert!(told(vec![rule("drain", -60)]));
+        assert!(!told(vec![rule("drain", -60), rule("other", -60)]));
+    }
+
+    #[test]
+    fn a_rule_that_never_evicted_has_no_evictions_of_others() {
+        let mut quiet = rule("quiet", -60);
+        quiet.taint.effect = Effect::None;
+        let reading = reading(vec![quiet]);
+        assert_eq!(history(&reading, &events()).evicted, []);
     }
 
     #[test]

@@ -62,6 +62,7 @@ pub mod glance;
 pub mod guard;
 pub mod happening;
 pub mod history;
+mod history_rows;
 pub mod impact;
 pub mod in_use;
 pub mod life;

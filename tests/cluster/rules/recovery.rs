@@ -70,7 +70,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     for part in [
         "ReplicaSet/embed-5f6b",
         "not created again yet",
-        "this rule",
+        "this rule or another taint",
     ] {
         assert!(row.contains(part), "{part}: {described}");
     }

@@ -1,0 +1,187 @@
+//! The evicted pods of a history as rows and lines.
+//!
+//! Takes the pods of a [`RuleHistory`](super::history::RuleHistory), first to last. A pod that comes back and is
+//! evicted again fills pages: many pods of one workload that came to the same are one row. JSON has each.
+
+use super::history::{EvictedOutcome, EvictedPod};
+use super::table::{Column, Table, optional};
+use super::time::Time;
+use crate::model::UNKNOWN;
+use crate::naming::phrase::counted;
+
+/// More pods than these are one row.
+const SHOWN: usize = 5;
+
+/// Evicted pods of one workload that came to the same.
+struct Row<'a> {
+    pods: Vec<&'a EvictedPod>,
+}
+
+/// The evicted pods, a row each, but for many that came to the same.
+#[must_use]
+pub fn table(evicted: &[EvictedPod]) -> Table {
+    let rows = rows(evicted).into_iter().map(|row| {
+        vec![
+            row.when(),
+            row.who(),
+            optional(row.first().workload.as_deref()),
+            row.first().outcome.in_words().to_owned(),
+            row.by().to_owned(),
+        ]
+    });
+    Table {
+        columns: vec![
+            Column::text("EVICTED"),
+            Column::text("POD"),
+            Column::text("WORKLOAD"),
+            Column::prose("NOW"),
+            Column::prose("BY"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// One line for each of these rows.
+#[must_use]
+pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
+    let lines = rows(evicted).into_iter().map(|row| {
+        let at = match row.pods.as_slice() {
+            [only] if only.at.is_none() => String::new(),
+            _ => format!(" at {}", row.when()),
+        };
+        let doubt = if row.first().certain {
+            String::new()
+        } else {
+            format!(", by {}", row.by())
+        };
+        let outcome = row.first().outcome.in_words();
+        let who = match (row.pods.as_slice(), row.first().workload.as_deref()) {
+            ([_], _) | (_, None) => format!("pod {}", row.who()),
+            (_, Some(workload)) => format!("{} of {workload}", row.who()),
+        };
+        format!("evicted {who}{at}{doubt}: {outcome}")
+    });
+    lines.collect()
+}
+
+fn rows(evicted: &[EvictedPod]) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for pod in evicted {
+        let known = rows.iter_mut().find(|row| row.is_of(pod));
+        match known {
+            Some(row) => row.pods.push(pod),
+            None => rows.push(Row { pods: vec![pod] }),
+        }
+    }
+    let mut rows: Vec<Row<'_>> = rows.into_iter().flat_map(Row::unless_many).collect();
+    rows.sort_by_key(|row| row.first().at);
+    rows
+}
+
+impl<'a> Row<'a> {
+    fn first(&self) -> &'a EvictedPod {
+        // A row is made for a pod.
+        self.pods[0]
+    }
+
+    /// The row where it is of many pods, else one for each.
+    fn unless_many(self) -> Vec<Self> {
+        if self.pods.len() > SHOWN {
+            return vec![self];
+        }
+        let pods = self.pods.into_iter();
+        pods.map(|pod| Self { pods: vec![pod] }).collect()
+    }
+
+    fn is_of(&self, pod: &EvictedPod) -> bool {
+        let first = self.first();
+        let key = |one: &EvictedPod| (one.namespace.clone(), one.workload.clone());
+        first.workload.is_some()
+            && key(first) == key(pod)
+            && (first.outcome, first.certain) == (pod.outcome, pod.certain)
+    }
+
+    fn when(&self) -> String {
+        let text = |at: Option<Time>| at.map_or_else(|| UNKNOWN.to_owned(), |at| at.to_string());
+        match self.pods.as_slice() {
+            [first, .., last] => format!("{} to {}", text(first.at), text(last.at)),
+            [first] => text(first.at),
+            [] => String::new(),
+        }
+    }
+
+    fn who(&self) -> String {
+        let (first, pods) = (self.first(), self.pods.len());
+        if pods == 1 {
+            format!("{}/{}", first.namespace, first.name)
+        } else {
+            format!("{} in {}", counted(pods, "pod"), first.namespace)
+        }
+    }
+
+    fn by(&self) -> &'static str {
+        if self.first().certain {
+            "this rule"
+        } else {
+            "this rule or another taint"
+        }
+    }
+}
+
+impl EvictedOutcome {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Terminating => "terminating",
+            Self::CreatedAgain => "created again, and running",
+            Self::EvictedAgain => "created again, and evicted again",
+            Self::Pending => "created again, and pending",
+            Self::Missing => "not created again yet",
+            Self::NotCreatedAgain => "not created again",
+            Self::Unknown => UNKNOWN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    fn evicted(name: &str, at: i64, outcome: EvictedOutcome) -> EvictedPod {
+        EvictedPod {
+            namespace: "mon".to_owned(),
+            name: name.to_owned(),
+            at: Some(Time(testing::after(at))),
+            workload: Some("DaemonSet/monitor".to_owned()),
+            outcome,
+            certain: false,
+        }
+    }
+
+    #[test]
+    fn many_pods_of_one_workload_that_came_to_the_same_are_one_row() {
+        let again = |number: i64| {
+            let name = format!("monitor-{number}");
+            evicted(&name, number, EvictedOutcome::EvictedAgain)
+        };
+        let many = |count| {
+            let mut pods: Vec<EvictedPod> = (0..count).map(again).collect();
+            pods.push(evicted("monitor-x", 500, EvictedOutcome::CreatedAgain));
+            pods
+        };
+        assert_eq!(table(&many(5)).rows.len(), 6);
+        let rows = table(&many(300)).rows;
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0][1], "300 pods in mon");
+        assert_eq!(rows[0][3], "created again, and evicted again");
+        assert!(rows[0][0].contains(" to "), "{rows:?}");
+        assert_eq!(rows[1][1], "mon/monitor-x");
+        let lines = lines(&many(300));
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].starts_with("evicted 300 pods in mon of DaemonSet/monitor at "),
+            "{lines:?}"
+        );
+        assert!(lines[1].starts_with("evicted pod mon/monitor-x at "));
+    }
+}
