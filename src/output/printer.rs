@@ -97,6 +97,11 @@ impl<'a> Printer<'a> {
         &self.progress
     }
 
+    /// Asks something on the terminal: nothing is drawn over it until it is answered.
+    pub fn while_asking<T>(&self, ask: impl FnOnce() -> T) -> T {
+        self.progress.held(ask)
+    }
+
     /// Writes a result to standard output, as it is but for characters that may not be printed raw.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ pub struct Progress {
 struct State {
     since: Option<Instant>,
     shown: bool,
+    /// Whether a question is open, whose line must not be drawn over.
+    held: bool,
 }
 
 impl Progress {
@@ -52,6 +54,9 @@ impl Progress {
             return;
         };
         let mut state = self.state();
+        if state.held {
+            return;
+        }
         let since = *state.since.get_or_insert_with(Instant::now);
         if !state.shown && since.elapsed() >= UNNOTICED {
             state.shown = true;
@@ -66,14 +71,23 @@ impl Progress {
         let Some(bar) = &self.bar else {
             return;
         };
-        let mut state = self.state();
-        if state.shown {
-            bar.disable_steady_tick();
-            bar.finish_and_clear();
-            bar.set_draw_target(ProgressDrawTarget::hidden());
-            bar.reset();
+        clear(bar, &mut self.state());
+    }
+
+    /// Does what needs the terminal for itself, such as a question: the line is taken away before, and does not
+    /// come back until that is done.
+    pub(super) fn held<T>(&self, work: impl FnOnce() -> T) -> T {
+        let Some(bar) = &self.bar else {
+            return work();
+        };
+        {
+            let mut state = self.state();
+            clear(bar, &mut state);
+            state.held = true;
         }
-        *state = State::default();
+        let done = work();
+        self.state().held = false;
+        done
     }
 
     /// Writes something else meanwhile.
@@ -87,6 +101,18 @@ impl Progress {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Takes the line away.
+fn clear(bar: &ProgressBar, state: &mut State) {
+    if state.shown {
+        bar.disable_steady_tick();
+        bar.finish_and_clear();
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        bar.reset();
+    }
+    state.since = None;
+    state.shown = false;
 }
 
 fn style() -> ProgressStyle {
@@ -107,6 +133,25 @@ mod tests {
         assert!(!progress.state().shown);
         progress.finish();
         assert!(progress.state().since.is_none());
+    }
+
+    #[test]
+    fn nothing_is_drawn_over_an_open_question() {
+        let progress = Progress::on_standard_error();
+        let long_ago = Instant::now().checked_sub(UNNOTICED).unwrap();
+        progress.state().since = Some(long_ago);
+        progress.update("reading");
+        assert!(progress.state().shown);
+        let is_shown = || {
+            progress.state().since = Some(long_ago);
+            progress.update("reading");
+            progress.state().shown
+        };
+        assert!(!progress.held(is_shown));
+        progress.state().since = Some(long_ago);
+        progress.update("reading");
+        assert!(progress.state().shown, "the work goes on");
+        progress.finish();
     }
 
     #[test]

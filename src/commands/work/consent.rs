@@ -163,17 +163,19 @@ pub(crate) fn ask(
         Asking::Ask => {}
     }
     let prompt = &question.prompt(cluster);
+    let typed = || {
+        let line = context.printer.while_asking(|| question::line(prompt));
+        line.map_err(unanswered)
+    };
     match question {
         Question::Yes { .. } | Question::Others { .. } | Question::Defect { .. } => {
-            if !question::confirm(prompt).map_err(unanswered)? {
+            let confirmed = context.printer.while_asking(|| question::confirm(prompt));
+            if !confirmed.map_err(unanswered)? {
                 return Err(Failure::refused("not confirmed; nothing was changed"));
             }
         }
-        Question::Unknown { .. } => check_unknown(&question::line(prompt).map_err(unanswered)?)?,
-        Question::PodCount { pods, .. } => {
-            let typed = question::line(prompt).map_err(unanswered)?;
-            check_count(&typed, *pods)?;
-        }
+        Question::Unknown { .. } => check_unknown(&typed()?)?,
+        Question::PodCount { pods, .. } => check_count(&typed()?, *pods)?,
     }
     Ok(Passed::Answered)
 }

@@ -2,7 +2,8 @@
 
 use super::support::{KEY, World};
 use crate::harness::{
-    CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Reference, Terminal, Variant, block_on,
+    At, CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, Fault, PLUGIN, Proxy, Reference, Terminal,
+    Variant, block_on,
 };
 
 impl World<'_> {
@@ -92,6 +93,32 @@ fn a_question_that_was_suspended_is_asked_again() {
         terminal.until("configured");
         assert_eq!(world.effect(&name), effect);
     }
+}
+
+/// Requests that are slow show a line that moves: it is gone before a question stands there.
+#[test]
+fn nothing_is_drawn_over_a_question_that_slow_requests_led_to() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let name = world.add(&format!("{KEY}=x"));
+    let proxy = Proxy::start(world.plane);
+    let late = |number| {
+        let late = Fault::Late(std::time::Duration::from_secs(2));
+        (At::Method("GET", number), late)
+    };
+    proxy.plan((1..=12).map(late));
+    let mut terminal = Terminal::open(world.plane);
+    let mut words = world.typed(&format!("escalate {name} --to NoSchedule"));
+    words.extend(proxy.flags());
+    terminal.command(&words);
+    terminal.until("reading ");
+    terminal.until("? [y/N]: ");
+    // Ten pictures of a line that moves.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    terminal.press("n");
+    terminal.press(ENTER);
+    let meanwhile = terminal.until("error: not confirmed");
+    assert_eq!(meanwhile.trim(), "n");
 }
 
 #[test]
