@@ -21,8 +21,8 @@ use crate::decide::subjects::{
 use crate::engine::{self, ConsideredTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, Kind, Namespace, NamespacedName,
-    ObjectName, Pod, Snapshot,
+    ClaimSource, DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, Kind, Namespace,
+    NamespacedName, ObjectName, Pod, PodClaim, Snapshot,
 };
 use crate::naming::Subject;
 use crate::naming::labels::LabelSelector;
@@ -348,10 +348,25 @@ async fn with_everything(look: Look, found: &Found) -> Result<Look, Failure> {
         let mut own = engine::explain::claims_around(look.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
     };
-    if !found.devices.is_empty() || found.pods.iter().any(waits) {
-        return look.with_places().await;
+    let is_waiting = !found.devices.is_empty() || found.pods.iter().any(waits);
+    let look = if is_waiting {
+        look.with_places().await?
+    } else {
+        look
+    };
+    let lacks_a_claim = |pod: &Pod| pod.node.is_none() && pod.claims.iter().any(is_ungenerated);
+    if found.pods.iter().any(lacks_a_claim) {
+        return look.with_templates().await;
     }
     Ok(look)
+}
+
+/// Whether no claim is made from the template that it names.
+fn is_ungenerated(claim: &PodClaim) -> bool {
+    match &claim.source {
+        ClaimSource::Template { generated, .. } => generated.is_none(),
+        ClaimSource::Claim(_) | ClaimSource::Unknown => false,
+    }
 }
 
 /// Explains everything that was found.

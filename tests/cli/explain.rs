@@ -286,6 +286,28 @@ fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
 }
 
 #[test]
+fn a_template_that_does_not_exist_is_named() {
+    let template = |name: &str| {
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+            "metadata": {"namespace": "ml", "name": name}, "spec": {"spec": {"devices": {"requests": []}}},
+        })
+    };
+    let entry = json!({"name": "gpu", "resourceClaimTemplateName": "four-gpus"});
+    let told = |name: &str| {
+        let folder = cluster(&[pod("ml", "early", &entry)], &[template(name)]);
+        let run = folder.devicetaint("explain pod/early --from cluster.json");
+        run.shown()
+    };
+    let missing = told("two-gpus");
+    let named = "waits for a claim that is not there: ResourceClaimTemplate four-gpus does not exist in namespace ml";
+    assert!(missing.contains(named), "{missing}");
+    let there = told("four-gpus");
+    let named = "no claim is made from ResourceClaimTemplate four-gpus yet";
+    assert!(there.contains(named) && !there.contains("exist"), "{there}");
+}
+
+#[test]
 fn each_missing_link_is_told_with_what_can_still_be_said() {
     let named = |name: &str| json!({"name": "gpu", "resourceClaimName": name});
     let folder = cluster(

@@ -2,7 +2,7 @@
 
 use crate::engine::explain::Chain;
 use crate::engine::placement::{Blame, TaintOwner, Waiting, is_placeable};
-use crate::model::{ClaimSpec, ConstraintRule, NamespacedName, ObjectName, Pod};
+use crate::model::{ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading};
 
 /// So many devices are named as examples.
 const NAMED: usize = 3;
@@ -68,12 +68,27 @@ pub(super) fn said_too(text: &str, chain: &Chain<'_>) -> String {
     }
 }
 
-/// A claim that there is not, although a pod has a template for it.
-pub(super) fn ungenerated(pod: &NamespacedName, template: &ObjectName) -> String {
+/// A claim that there is not, although a pod has a template for it: whether the template is there, where that is
+/// known.
+pub(super) fn ungenerated(
+    pod: &NamespacedName,
+    template: &ObjectName,
+    reading: &Reading,
+) -> String {
     let namespace = &pod.namespace;
+    if reading.without(Kind::ResourceClaimTemplate).is_some() {
+        return format!(
+            "no claim is made from ResourceClaimTemplate {template} yet: see whether it exists with \
+             `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+        );
+    }
+    let mut templates = reading.snapshot.templates.iter();
+    if templates.any(|known| known.name.namespace == *namespace && known.name.name == *template) {
+        return format!("no claim is made from ResourceClaimTemplate {template} yet");
+    }
     format!(
-        "no claim is made from ResourceClaimTemplate {template} yet: see whether it exists with \
-         `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+        "ResourceClaimTemplate {template} does not exist in namespace {namespace}: no claim is made until it is \
+         created"
     )
 }
 
@@ -156,5 +171,22 @@ pub(super) fn owner(owner: &TaintOwner) -> String {
         TaintOwner::Rule(name) => format!("the taint of rule {name}"),
         TaintOwner::Supposed(_) => "the taint that is asked about".to_owned(),
         TaintOwner::Driver(device, taint) => format!("the driver's taint {taint} on {device}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
+        let text = blame(&Blame::Elsewhere, None);
+        for part in [
+            "taints of nodes",
+            "free CPU and memory",
+            "affinity to other pods",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
     }
 }

@@ -228,7 +228,7 @@ impl Teller<'_, '_> {
                 let pod = &self.chain.pod.name;
                 format!(
                     "waits for a claim that is not there: {}",
-                    ungenerated(pod, template)
+                    ungenerated(pod, template, self.basis.reading)
                 )
             }
             None => "waits for a claim that is not there".to_owned(),
@@ -259,7 +259,10 @@ impl Teller<'_, '_> {
                     generated: None,
                 },
             ) => {
-                let text = format!("{}, or it is not needed", ungenerated(pod, template));
+                let text = format!(
+                    "{}, or it is not needed",
+                    ungenerated(pod, template, self.basis.reading)
+                );
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
             Place::Entry(place, ClaimSource::Unknown) => {
