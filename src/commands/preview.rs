@@ -131,6 +131,8 @@ struct Request {
 /// What was asked, what was found, and the answer.
 struct Answer {
     look: Look,
+    /// The choice as it was typed, with words that are numbers of hardware as that.
+    typed: Choice,
     /// The choice, with devices by their names.
     choice: Choice,
     considered: Vec<ConsideredTaint>,
@@ -143,7 +145,7 @@ impl Answer {
         let look = &self.look;
         look.live()?;
         let looked = Looked {
-            typed: &request.choice,
+            typed: &self.typed,
             resolved: &self.choice,
             manifests: &request.manifests,
             report: &self.report,
@@ -288,6 +290,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     let supposed = Supposed::new(look, choice, manifests, missing, context).await?;
     let Supposed {
         mut look,
+        typed,
         choice,
         considered,
     } = supposed;
@@ -309,6 +312,7 @@ async fn look(request: &Request, args: &PreviewArgs, context: &Context) -> Resul
     report.violations = policies.violations(&asked, &look.semantics);
     Ok(Answer {
         look,
+        typed,
         choice,
         considered,
         report,

@@ -12,6 +12,8 @@ use crate::model::DeviceTaintRule;
 pub(crate) struct Supposed {
     /// What was looked at, and what there is to say of the choice.
     pub(crate) look: Look,
+    /// The choice as it was typed, with words that are numbers of hardware as that.
+    pub(crate) typed: Choice,
     /// The choice, with devices by their names.
     pub(crate) choice: Choice,
     /// The taints that it comes to.
@@ -27,10 +29,10 @@ impl Supposed {
         absent: Absent,
         context: &Context,
     ) -> Result<Self, Failure> {
-        let (look, choice) = Box::pin(look.with_numbers_of(choice.clone())).await?;
-        let mut look = look.with_attributes_for(choice.picker()).await?;
+        let (look, typed) = Box::pin(look.with_numbers_of(choice.clone())).await?;
+        let mut look = look.with_attributes_for(typed.picker()).await?;
         refuse_wide(manifests, &look.semantics)?;
-        let (choice, notes) = choice.resolved(&look.reading, &look.semantics)?;
+        let (choice, notes) = typed.resolved(&look.reading, &look.semantics)?;
         for note in notes {
             context.printer.note(&note);
         }
@@ -42,6 +44,7 @@ impl Supposed {
         look.reading.warnings.extend(choice.warning());
         Ok(Self {
             look,
+            typed,
             choice,
             considered,
         })

@@ -454,6 +454,12 @@ fn hardware_that_is_exchanged_before_the_next_command_is_pasted_is_not_tainted()
         "{by_number}"
     );
     pasted.push((by_number, 4));
+    // As a word alone, too, which is no driver.
+    let number = format!("GPU-2-{node}");
+    let by_number = next_of(&world, &format!("preview {number} {KEY}:NoExecute"));
+    let told = by_number.contains(&number) && !by_number.contains("/*");
+    assert!(told, "{by_number}");
+    pasted.push((by_number, 4));
     let folder = tempfile::tempdir().expect("a folder");
     let report = folder.path().join("report.json");
     let json = world.run(&format!("preview {part} {KEY}:NoExecute -o json"));
@@ -470,7 +476,7 @@ fn hardware_that_is_exchanged_before_the_next_command_is_pasted_is_not_tainted()
     ));
     for (line, code) in &pasted {
         let run = world.run(line).ended(*code).saying("has changed since");
-        let named = if line.contains("uuid=") {
+        let named = if line.contains("GPU-2-") {
             "part-7"
         } else {
             "part-1"
