@@ -28,7 +28,7 @@ pub enum Objection {
         /// The claim.
         claim: NamespacedName,
     },
-    /// A taint evicts from it, and a container uses it still.
+    /// A taint on it evicts a pod that uses it still.
     TaintedAndInUse,
     /// The kubelet has it prepared, for a claim of which it lists no container.
     Prepared {

@@ -24,6 +24,7 @@ use super::life::blocks;
 pub use super::objection::Objection;
 use super::semantics::Semantics;
 use super::tolerant::tolerant;
+use super::tolerate::is_tolerated_for_ever;
 use crate::model::{
     DeviceId, Dialect, Effect, Gap, InUse, Kind, NamespacedName, NodeName, Pod, PreparedClaim,
     Reading, ResourceClaim, Taint, Uid, UsedDevice,
@@ -288,7 +289,7 @@ impl Case<'_, '_> {
                 claim,
             });
         }
-        if !self.used.is_empty() && self.state.is_some_and(evicts) {
+        if self.is_evicted_from() {
             objections.push(Objection::TaintedAndInUse);
         }
         let noted = self.witnesses.prepared.unwrap_or_default().iter();
@@ -300,6 +301,29 @@ impl Case<'_, '_> {
         }));
         objections.extend(self.of_silent_drivers());
         objections
+    }
+
+    /// Whether a taint evicts a pod that uses it: none that it tolerates for ever, and none of what the API does not
+    /// know to be in use.
+    fn is_evicted_from(&self) -> bool {
+        let Some(state) = self.state else {
+            return false;
+        };
+        let taints = state.taints.iter().map(|taint| taint.taint);
+        let evicting: Vec<&Taint> = taints
+            .filter(|taint| taint.effect == Effect::NoExecute)
+            .collect();
+        self.used.iter().any(|used| {
+            let mut claims = state.claims.iter();
+            let claim = claims.find(|claim| claim.name == used.claim.name);
+            let allocation = claim.and_then(|claim| claim.allocation.as_ref());
+            let results = allocation.into_iter().flat_map(|found| &found.results);
+            let mut of_it = results.filter(|result| result.device == *self.device);
+            of_it.any(|result| {
+                let stays = |taint: &&Taint| is_tolerated_for_ever(taint, &result.tolerations);
+                !evicting.iter().all(stays)
+            })
+        })
     }
 
     /// Claims for which the driver may hold the device, unless the API says which devices they have.
@@ -395,9 +419,4 @@ fn is_of_now(noted: &PreparedClaim, claim: &ResourceClaim) -> bool {
 fn is_tainted(state: &DeviceState<'_>) -> bool {
     let mut taints = state.taints.iter();
     taints.any(|taint| blocks(&taint.taint.effect))
-}
-
-fn evicts(state: &DeviceState<'_>) -> bool {
-    let mut taints = state.taints.iter();
-    taints.any(|taint| taint.taint.effect == Effect::NoExecute)
 }

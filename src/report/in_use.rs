@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::metadata::{API_VERSION, Incomplete, Warning};
-use super::table::{Column, NONE, Section, Table, View, optional};
+use super::table::{Column, Folding, NONE, Section, Table, View, optional};
 use crate::model::{
     Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
     PinnedMemory, PluginDevices, PodInUse, PreparedClaim,
@@ -440,7 +440,10 @@ impl View for PodResourcesReport {
         match &self.allocatable {
             Some(resources) => vec![Section::table(allocatable_table(resources))],
             None => vec![
-                Section::table(pods_table(&self.pods)),
+                Section::folding(Folding {
+                    table: pods_table(&self.pods),
+                    head: vec![0, 1, 2],
+                }),
                 Section::list("Prepared for pods that are not listed", unlisted(self)),
             ],
         }
@@ -470,10 +473,10 @@ fn pods_table(pods: &[PodRow]) -> Table {
     Table {
         columns: vec![
             Column::text("NAMESPACE"),
-            Column::long("POD"),
+            Column::text("POD"),
             Column::text("CONTAINER"),
             Column::text("DEVICE"),
-            Column::long("CLAIM"),
+            Column::text("CLAIM"),
             Column::text("NUMA").leaves(1),
             Column::prose("CDI").wide(),
         ],
@@ -632,5 +635,48 @@ mod tests {
         });
         assert_eq!(old.facts().0.dialect, Dialect::V1Alpha1);
         assert_eq!(old.warnings.len(), 1);
+    }
+
+    #[test]
+    fn names_stand_whole_on_a_narrow_terminal() {
+        let pod = name_of("training/llama-405b-pretrain-worker-0-6944747796");
+        let facts = InUse {
+            dialect: Dialect::V1,
+            pods: vec![PodInUse {
+                name: pod.clone(),
+                containers: vec![ContainerInUse {
+                    name: "main".to_owned(),
+                    plugin_devices: Vec::new(),
+                    cpus: Vec::new(),
+                    memory: Vec::new(),
+                    claims: vec![ClaimInUse {
+                        name: pod,
+                        devices: vec![DeviceInUse {
+                            device: device_of("gpu.example.com/node-7/gpu-0"),
+                            share_id: None,
+                            cdi_devices: Vec::new(),
+                        }],
+                    }],
+                }],
+                cpus: Vec::new(),
+                memory: Vec::new(),
+            }],
+        };
+        let report = PodResourcesReport::of_pods(&facts);
+        let page = crate::render::Page {
+            format: crate::render::Format::Table,
+            width: Some(80),
+        };
+        let text = crate::render::render(&report, page).unwrap();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        for name in [
+            "gpu.example.com/node-7/gpu-0",
+            "training/llama-405b-pretrain-worker-0-6944747796",
+        ] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::Answer;
 use super::card::Card;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Section, Table, Tone, View, optional};
+use super::table::{Column, Folding, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, Knowledge};
 use crate::engine::devices;
 use crate::engine::pulling::{Objection, Testimony};
@@ -86,7 +86,7 @@ pub enum PullCode {
     InUseAndFree,
     /// A pod uses it that its claim is not reserved for.
     NotReserved,
-    /// A taint evicts from it, and a container uses it still.
+    /// A taint on it evicts a pod that uses it still.
     TaintedAndInUse,
     /// The kubelet has it prepared, and lists nobody who uses it: a pod that was deleted by force.
     Prepared,
@@ -203,7 +203,7 @@ fn message(objection: &Objection) -> String {
         Objection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
         Objection::InUseAndFree { pod } => format!("pod {pod} uses it, and to the API it is free"),
         Objection::NotReserved { pod, claim } => format!("pod {pod} uses it, and claim {claim} is not reserved for that pod"),
-        Objection::TaintedAndInUse => "it has a taint with effect NoExecute, and is in use still".to_owned(),
+        Objection::TaintedAndInUse => "its taint with effect NoExecute evicts a pod that uses it still".to_owned(),
         Objection::Prepared { claim } => format!("the kubelet has not given back claim {claim}, whose pod it does not list: deleted by force?"),
         Objection::MayBePrepared { claim } => format!("its driver was asked to prepare claim {claim}, and has not said with which devices"),
         Objection::ClaimedAndUnused { claim } => format!("claim {claim} holds it, although the kubelet shows no container that uses it"),
@@ -326,7 +326,11 @@ impl View for PullReport {
             rows: self.devices.iter().map(row).collect(),
         };
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        let table = [Section::table(table)].into_iter();
+        let folding = Folding {
+            table,
+            head: vec![0, 1, 2],
+        };
+        let table = [Section::folding(folding)].into_iter();
         let sections = table.chain(self.cards());
         sections
             .chain([Section::list("Incomplete", incomplete)])
@@ -341,5 +345,54 @@ impl View for PullReport {
 
     fn tones(&self) -> &'static [(&'static str, Tone)] {
         &[(crate::model::UNKNOWN, Tone::Doubtful)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{Format, Page, render};
+    use crate::report::testing;
+
+    #[test]
+    fn reasons_stand_below_their_device_on_a_narrow_terminal_with_their_names_whole() {
+        let pod = testing::name("training", "llama-405b-pretrain-worker-0");
+        let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
+        let testimony = Testimony {
+            device: testing::device("gpu-0"),
+            is_tainted: true,
+            aliases: Vec::new(),
+            objections: vec![
+                Objection::InUse {
+                    pod,
+                    container: "main".to_owned(),
+                    claim: claim.clone(),
+                },
+                Objection::Claimed { claim },
+            ],
+        };
+        let reading = testing::reading();
+        let semantics = testing::semantics(37);
+        let basis = Basis {
+            reading: &reading,
+            semantics: &semantics,
+            now: testing::now(),
+        };
+        let report = PullReport::new("node-7", &[testimony], &basis);
+        let page = Page {
+            format: Format::Table,
+            width: Some(80),
+        };
+        let text = render(&report, page).unwrap();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        for name in [
+            "training/llama-405b-pretrain-worker-0 ",
+            "training/llama-405b-pretrain-worker-0-gpus-d52p4",
+        ] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
     }
 }

@@ -340,6 +340,38 @@ fn is_removed_by_hand(stage: &Stage, stderr: &str) {
     );
 }
 
+/// A wait that is stopped while its pod asks the kubelet leaves no pod behind.
+#[test]
+fn ctrl_c_during_a_wait_leaves_no_pod_behind() {
+    let stage = Stage::new();
+    let (plane, node) = (stage.plane, stage.node.as_str());
+    let rule = format!("stopped-{node}");
+    let driver = driver_name();
+    block_on(plane.create(&[
+        slice(&driver, node, &["gpu-0"]),
+        objects::rule(&rule, &driver, "NoExecute"),
+    ]));
+    let observed = ["wait", &rule, "--for", "observed", "--timeout", "30s"];
+    assert!(plane.plugin(&observed).status.success());
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut command = plane.command(PLUGIN);
+        command
+            .args(["wait", &rule, "--for", "evicted", "--settle", "0s"])
+            .args(["--timeout", "60s", "--via-debug", node])
+            .args(["--debug-image", "example.com/plugin:1"])
+            .args(["--debug-namespace", &stage.namespace])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().expect("the plugin can be run");
+        stage.pod_is(&json!({"phase": "Pending"}));
+        send(signal, &child);
+        let (found, _, stderr) = ended(child);
+        assert_eq!(found, Some(code), "{stderr}");
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert_eq!(stage.pods(), [] as [Value; 0]);
+    }
+}
+
 #[test]
 fn ctrl_c_says_what_could_not_be_removed() {
     let deletes = |fault| (At::Method("DELETE", 1), fault);
@@ -384,6 +416,31 @@ fn a_pod_of_which_nobody_knows_whether_it_was_made_is_removed_or_named() {
     let (status, _, stderr) = ended(child);
     assert_eq!(status, Some(130), "{stderr}");
     assert!(!stderr.contains("could not be removed"), "{stderr}");
+}
+
+/// What an admission plugin refuses, no right to create pods allows.
+#[test]
+fn a_refusal_of_pod_security_is_passed_on_as_it_is() {
+    let stage = Stage::new();
+    let label = "pod-security.kubernetes.io/enforce=restricted";
+    text(
+        &stage
+            .plane
+            .kubectl(&["label", "namespace", &stage.namespace, label]),
+    );
+    let (status, stdout, stderr) = ended(stage.begin_on(&stage.node, &[], []));
+    assert_eq!((status, stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(
+        stderr.contains("violates PodSecurity \"restricted:latest\"")
+            && stderr.contains("restricted volume types"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("hint: --debug-namespace "), "{stderr}");
+    assert!(
+        !stderr.contains("ask for `create`") && !stderr.contains("--show-role"),
+        "{stderr}"
+    );
+    assert_eq!(stage.pods(), [] as [Value; 0]);
 }
 
 #[test]

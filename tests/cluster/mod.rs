@@ -9,6 +9,8 @@ mod contexts;
 mod debug_pod;
 mod dedicated;
 #[cfg(unix)]
+mod frozen;
+#[cfg(unix)]
 mod guides;
 #[cfg(target_os = "linux")]
 mod lifetime;

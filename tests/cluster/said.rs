@@ -24,13 +24,13 @@ use serde_json::{Value, json};
 use crate::harness::{PLUGIN, build_node, objects, text};
 
 /// A server that says what it is told to, as deep in its folder as the kubelet's.
-struct Said {
+pub(super) struct Said {
     folder: tempfile::TempDir,
     child: Child,
 }
 
 impl Said {
-    fn start(mood: &str, list: &Value, allocatable: &Value) -> Self {
+    pub(super) fn start(mood: &str, list: &Value, allocatable: &Value) -> Self {
         let program = build_node().unwrap_or_else(|reason| panic!("{reason}"));
         let folder = tempfile::tempdir().expect("a folder");
         let file = |name: &str, content: &Value| {
@@ -58,16 +58,24 @@ impl Said {
         Self { folder, child }
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(super) fn socket(&self) -> PathBuf {
         self.folder.path().join("pod-resources/s")
     }
 
-    fn asked(&self, arguments: &[&str]) -> Output {
+    pub(super) fn asked(&self, arguments: &[&str]) -> Output {
         asked(&self.socket(), arguments)
     }
 
+    /// Stops the server where it is: its socket takes connections, and says nothing.
+    pub(super) fn freeze(&self) {
+        let stopped = Command::new("kill")
+            .args(["-STOP", &self.child.id().to_string()])
+            .status();
+        assert!(stopped.is_ok_and(|status| status.success()));
+    }
+
     /// Notes beside the socket, in which a claim is prepared whose pod was deleted by force.
-    fn note(&self) {
+    pub(super) fn note(&self) {
         let devices =
             json!([{"PoolName": "node-0", "DeviceName": "gpu-4", "RequestNames": ["gpu"]}]);
         let claim = json!({
@@ -135,7 +143,7 @@ fn refusal(output: &Output) -> (Option<i32>, String) {
 }
 
 /// Everything that a pod can have.
-fn everything() -> Value {
+pub(super) fn everything() -> Value {
     let near = |node: &str| json!({"nodes": [{"ID": node}]});
     let resource = |device: &str, cdi: &[&str]| {
         let cdi: Vec<Value> = cdi.iter().map(|name| json!({"name": name})).collect();

@@ -71,8 +71,8 @@ pub(crate) async fn ask(
     let pod = DebugPod::new(&client, &plan.namespace);
     // Not to be broken off: who breaks it off does not know what there is to remove.
     let answer = match stop.or_hurry(pod.create(&request)).await {
-        Some(Err(NotMade::Refused(error))) => return Err(failed(error)),
-        Some(Err(NotMade::Lost(error))) => Err(failed(error)),
+        Some(Err(NotMade::Refused(error))) => return Err(not_made(error)),
+        Some(Err(NotMade::Lost(error))) => Err(not_made(error)),
         Some(Ok(())) => stop.or_break_off(printed(&pod, plan)).await.flatten(),
         None => Err(stop.interrupted()),
     };
@@ -138,6 +138,19 @@ impl<S: Future<Output = ExitStatus>> Stop<'_, S> {
             }
         }
         timeout(FAREWELL, work).await.ok()
+    }
+}
+
+/// Why the pod was not made. What the namespace does not allow, another one may.
+fn not_made(error: ClusterError) -> Failure {
+    let is_refused = matches!(error, ClusterError::Invalid { .. });
+    let failure = failed(error);
+    if is_refused {
+        failure.hint(
+            "--debug-namespace names a namespace in which pods may mount folders of their node",
+        )
+    } else {
+        failure
     }
 }
 

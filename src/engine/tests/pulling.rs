@@ -230,6 +230,28 @@ fn everything_that_speaks_against_it_is_said() {
 }
 
 #[test]
+fn a_taint_does_not_evict_who_tolerates_it_for_ever() {
+    let with = |tolerations: &[&str]| {
+        let world = idle()
+            .claim("ml/gpu", &[GPU_0], tolerations)
+            .pod("ml/train", &["gpu"])
+            .rule("drain", GPU_0, "example.com/m:NoExecute");
+        Scene::new(world, listed(&[USE])).objections()
+    };
+    let stays = vec![used(), claimed()];
+    let leaves = vec![used(), Objection::TaintedAndInUse, claimed()];
+    for (tolerations, expected) in [
+        (&["example.com/m:NoExecute"][..], &stays),
+        (&["example.com/m:NoExecute@300"], &leaves),
+        // Without an effect it is good for the scheduler alone.
+        (&["example.com/m:"], &leaves),
+        (&["example.com/other:NoExecute"], &leaves),
+    ] {
+        assert_eq!(&with(tolerations), expected, "{tolerations:?}");
+    }
+}
+
+#[test]
 fn who_was_deleted_by_force_is_in_the_kubelets_notes_alone() {
     let mut scene = Scene::new(idle(), nobody());
     scene.prepared = Some(vec![noted(&[GPU_0])]);
