@@ -3,6 +3,10 @@
 //! A wait that sees a pod deleted by force is the only one that has: the API forgets pod and claim at once, and says
 //! that the device is free. So the wait notes it on the rule, and every look at the rule or the device says it, until
 //! the rule is gone.
+//!
+//! Nothing else in the API marks it. With the pod its conditions are gone; of its events, the controller's is that of
+//! any eviction, and the kubelet's (`Killing`) that of any end; the kubelet reports a device that cannot be prepared
+//! (`FailedPrepareDynamicResources`), and none that is not given back (seen with 1.37.0).
 
 use serde_json::{Value, json};
 
