@@ -6,7 +6,7 @@ use crate::model::{
     DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Workload,
 };
 use crate::naming::phrase::counted;
-use crate::report::history::{EvictedOutcome, EvictedPod};
+use crate::report::evicted::{EvictedOutcome, EvictedPod};
 use crate::report::wait::Left;
 
 /// How far the workloads are whose pods were evicted.

@@ -12,7 +12,7 @@ use super::moments;
 use super::remaining::{self, RemainingPod};
 use super::rules::resource_name;
 use super::staying::StayingPod;
-use super::table::{Chart, Folding, NONE, Section, Shown, View, optional};
+use super::table::{Chart, NONE, Section, Shown, View, optional};
 use super::time::Time;
 use crate::assess::{self, Knowledge};
 use crate::engine::holders::staying;
@@ -257,11 +257,7 @@ impl RuleDescription {
         };
         vec![
             Section::list("History", history.lines()),
-            Section::folding(Folding {
-                table: history.table(),
-                head: vec![0, 1],
-            })
-            .captioned("Pods that were evicted"),
+            Section::folded(history.table(), &[0, 1]).captioned("Pods that were evicted"),
         ]
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::events::may_have_evicted;
-use super::history_rows;
+use super::evicted::{self, EvictedOutcome, EvictedPod};
 use super::table::{Table, optional};
 use super::time::Time;
 use crate::engine::{Cause, Impact, PodImpact};
@@ -40,44 +40,6 @@ pub struct RuleHistory {
     pub pending: Vec<PendingPod>,
     /// What cannot be seen any more, or was never told; empty where this is all.
     pub not_known: Vec<String>,
-}
-
-/// A pod that was evicted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct EvictedPod {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// When the controller evicted it; null when the event does not say.
-    pub at: Option<Time>,
-    /// What made it, as KIND/NAME; null for a bare pod, and where that is not known.
-    pub workload: Option<String>,
-    /// What became of it.
-    pub outcome: EvictedOutcome,
-    /// Whether it was this rule for sure: it evicts the pod, and nothing else does. Of a pod that is gone, events
-    /// do not say which taint evicted it.
-    pub certain: bool,
-}
-
-/// What became of a pod that was evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum EvictedOutcome {
-    /// It is still there, on its way out.
-    Terminating,
-    /// Another pod takes its place and runs.
-    CreatedAgain,
-    /// Other pods took its place, and were evicted too.
-    EvictedAgain,
-    /// Another pod takes its place and does not run yet.
-    Pending,
-    /// What made it has fewer pods than it wants.
-    Missing,
-    /// Nothing creates it again: it was a bare pod, or its Job has ended.
-    NotCreatedAgain,
-    /// That is not known.
-    Unknown,
 }
 
 /// A Job that has failed.
@@ -200,13 +162,13 @@ impl RuleHistory {
     /// The evicted pods, a row each, but for many that came to the same.
     #[must_use]
     pub fn table(&self) -> Table {
-        history_rows::table(&self.evicted)
+        evicted::table(&self.evicted)
     }
 
     /// One line for each of these rows.
     #[must_use]
     pub fn evicted_lines(&self) -> Vec<String> {
-        history_rows::lines(&self.evicted)
+        evicted::lines(&self.evicted)
     }
 }
 
@@ -429,16 +391,6 @@ fn with_repetitions(evicted: Vec<EvictedPod>, makers: &[(Kind, &Workload)]) -> V
     }
     pods.reverse();
     pods
-}
-
-impl EvictedOutcome {
-    /// Whether what made the pod makes others.
-    fn is_of_a_workload_that_goes_on(self) -> bool {
-        match self {
-            Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
-            Self::Terminating | Self::NotCreatedAgain | Self::Unknown => false,
-        }
-    }
 }
 
 /// A workload as KIND/NAME.

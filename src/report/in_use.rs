@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::metadata::{API_VERSION, Incomplete, Warning};
-use super::table::{Column, Folding, NONE, Section, Table, View, optional};
+use super::table::{Column, NONE, Section, Table, View, optional};
 use crate::model::{
     Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, Dialect, InUse, NamespacedName,
     PinnedMemory, PluginDevices, PodInUse, PreparedClaim,
@@ -440,10 +440,7 @@ impl View for PodResourcesReport {
         match &self.allocatable {
             Some(resources) => vec![Section::table(allocatable_table(resources))],
             None => vec![
-                Section::folding(Folding {
-                    table: pods_table(&self.pods),
-                    head: vec![0, 1, 2],
-                }),
+                Section::folded(pods_table(&self.pods), &[0, 1, 2]),
                 Section::list("Prepared for pods that are not listed", unlisted(self)),
             ],
         }

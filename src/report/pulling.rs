@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::Answer;
 use super::card::Card;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::table::{Column, Folding, Section, Table, Tone, View, optional};
+use super::table::{Column, Section, Table, Tone, View, optional};
 use crate::assess::{Basis, Knowledge};
 use crate::engine::devices;
 use crate::engine::pulling::{Objection, Testimony};
@@ -326,11 +326,7 @@ impl View for PullReport {
             rows: self.devices.iter().map(row).collect(),
         };
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        let folding = Folding {
-            table,
-            head: vec![0, 1, 2],
-        };
-        let table = [Section::folding(folding)].into_iter();
+        let table = [Section::folded(table, &[0, 1, 2])].into_iter();
         let sections = table.chain(self.cards());
         sections
             .chain([Section::list("Incomplete", incomplete)])

@@ -108,6 +108,15 @@ impl Section {
         Self::of(Body::Folding(folding))
     }
 
+    /// A table that is folded where lines are too short, with the columns of these places side by side then.
+    #[must_use]
+    pub fn folded(table: Table, head: &[usize]) -> Self {
+        Self::folding(Folding {
+            table,
+            head: head.to_vec(),
+        })
+    }
+
     /// What follows from what, without a heading.
     #[must_use]
     pub fn chain(lines: Vec<ChainLine>) -> Self {

@@ -286,6 +286,61 @@ fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
 }
 
 #[test]
+fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_scheduler() {
+    let metadata = json!({"name": "gpu.example.com-a"});
+    let pool = json!({"name": "a", "generation": 1, "resourceSliceCount": 1});
+    let others = [
+        claim("waiting", "gpu"),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}),
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"zone": "here"}}}),
+        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": {
+            "driver": "gpu.example.com", "nodeName": "a", "pool": pool, "devices": [{"name": "gpu-0"}],
+        }}),
+    ];
+    let said = "0/1 nodes are available: 1 node(s) had untolerated taint(s).";
+    let told = |more: Value| {
+        let mut waiting = pod(
+            "ml",
+            "early",
+            &json!({"name": "gpu", "resourceClaimName": "waiting"}),
+        );
+        for (name, value) in more.as_object().expect("fields") {
+            waiting["spec"][name] = value.clone();
+        }
+        waiting["status"]["conditions"] = json!([{
+            "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said,
+        }]);
+        let folder = cluster(&[waiting], &others);
+        let run = folder.devicetaint("explain pod/early --from cluster.json -o json");
+        let verdict = run.json()["subjects"][0]["answer"].clone();
+        verdict.as_str().expect("an answer").to_owned()
+    };
+    let required = json!({"nodeSelectorTerms": [{"matchExpressions": [
+        {"key": "zone", "operator": "In", "values": ["there"]},
+    ]}]});
+    let affinity =
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
+    let bound = "the nodes that its node selector or affinity allows";
+    for (more, part) in [
+        (
+            json!({"schedulingGates": [{"name": "quota"}]}),
+            "waits for scheduling gate quota",
+        ),
+        (json!({"nodeSelector": {"zone": "there"}}), bound),
+        (json!({"affinity": affinity}), bound),
+        (
+            json!({"nodeSelector": {"zone": "here"}}),
+            "not looked at here: taints of nodes",
+        ),
+    ] {
+        let answer = told(more);
+        assert!(answer.contains(part), "{part}: {answer}");
+        let words = format!("the scheduler says: {said}");
+        assert!(answer.contains(&words), "{answer}");
+    }
+}
+
+#[test]
 fn a_template_that_does_not_exist_is_named() {
     let template = |name: &str| {
         json!({

@@ -1,9 +1,11 @@
-//! The evicted pods of a history as rows and lines.
+//! Pods that were evicted, what became of each, and rows and lines of them.
 //!
-//! Takes the pods of a [`RuleHistory`](super::history::RuleHistory), first to last. A pod that comes back and is
-//! evicted again fills pages: many pods of one workload that came to the same are one row. JSON has each.
+//! A pod that comes back and is evicted again fills pages: many pods of one workload that came to the same are one row.
+//! JSON has each.
 
-use super::history::{EvictedOutcome, EvictedPod};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::model::UNKNOWN;
@@ -11,6 +13,44 @@ use crate::naming::phrase::counted;
 
 /// More pods than these are one row.
 const SHOWN: usize = 5;
+
+/// A pod that was evicted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvictedPod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// When the controller evicted it; null when the event does not say.
+    pub at: Option<Time>,
+    /// What made it, as KIND/NAME; null for a bare pod, and where that is not known.
+    pub workload: Option<String>,
+    /// What became of it.
+    pub outcome: EvictedOutcome,
+    /// Whether it was this rule for sure: it evicts the pod, and nothing else does. Of a pod that is gone, events
+    /// do not say which taint evicted it.
+    pub certain: bool,
+}
+
+/// What became of a pod that was evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EvictedOutcome {
+    /// It is still there, on its way out.
+    Terminating,
+    /// Another pod takes its place and runs.
+    CreatedAgain,
+    /// Other pods took its place, and were evicted too.
+    EvictedAgain,
+    /// Another pod takes its place and does not run yet.
+    Pending,
+    /// What made it has fewer pods than it wants.
+    Missing,
+    /// Nothing creates it again: it was a bare pod, or its Job has ended.
+    NotCreatedAgain,
+    /// That is not known.
+    Unknown,
+}
 
 /// Evicted pods of one workload that came to the same.
 struct Row<'a> {
@@ -129,6 +169,14 @@ impl<'a> Row<'a> {
 }
 
 impl EvictedOutcome {
+    /// Whether what made the pod makes others.
+    pub(super) fn is_of_a_workload_that_goes_on(self) -> bool {
+        match self {
+            Self::CreatedAgain | Self::EvictedAgain | Self::Pending | Self::Missing => true,
+            Self::Terminating | Self::NotCreatedAgain | Self::Unknown => false,
+        }
+    }
+
     fn in_words(self) -> &'static str {
         match self {
             Self::Terminating => "terminating",
