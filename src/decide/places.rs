@@ -119,6 +119,19 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_after_a_wait_is_to_ask_the_kubelets_of_the_first_nodes() {
+        let line = |node: &str| {
+            format!(
+                "next: before a device is pulled, on {node}: kubectl devicetaint podresources check --node {node}"
+            )
+        };
+        assert_eq!(places(&[("node-7", 2)]).next_checks(), [line("node-7")]);
+        let many = places(&[("a", 1), ("b", 1), ("c", 1), ("d", 1)]);
+        assert_eq!(many.next_checks(), ["a", "b", "c"].map(line));
+        assert!(places(&[]).next_checks().is_empty());
+    }
+
+    #[test]
     fn devices_of_other_nodes_are_not_verified_and_that_is_said() {
         let node = NodeName::from("node-7");
         assert_eq!(places(&[("node-7", 2)]).beside(&node), None);

@@ -34,6 +34,17 @@ fn an_addition_waits_until_the_pods_are_gone() {
 }
 
 #[test]
+fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}:NoExecute"));
+    let line = format!("wait {name} --for evicted --settle 0s --timeout 60s");
+    world.run(&line).ended(0).saying(&format!(
+        "next: before a device is pulled, on {node}: kubectl devicetaint podresources check --node {node}",
+        node = world.node
+    ));
+}
+
+#[test]
 fn an_addition_that_is_waited_for_too_short_is_refused_before_it_is_made() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 300));
