@@ -299,14 +299,8 @@ fn state(status: &Status) -> DebugPodState {
 }
 
 /// A whole body that is text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Text(Collector);
-
-impl Default for Text {
-    fn default() -> Self {
-        Self(Collector::of_document())
-    }
-}
 
 impl Consume for Text {
     type Output = String;

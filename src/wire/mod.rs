@@ -17,6 +17,7 @@ mod attribute;
 mod budget;
 mod capacity;
 pub mod checkpoint;
+mod circle;
 mod claim;
 mod claim_status;
 mod claim_v1beta1;

@@ -10,6 +10,7 @@
 
 use prost::Message;
 
+use super::circle::Circle;
 use super::detail::Detail;
 use super::error::DecodeError;
 use super::field::{Field, Value, complete, malformed, read_field};
@@ -25,7 +26,7 @@ use crate::model::Warning;
 /// What every protobuf body of Kubernetes begins with.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 /// Larger objects are not believed: the database behind the API takes a few megabytes at most.
-const LARGEST_FIELD: u64 = 64 << 20;
+const LARGEST_FIELD: u64 = 16 << 20;
 /// How much is taken from a large chunk at a time, so that it is not held twice.
 const PORTION: usize = 64 << 10;
 
@@ -97,6 +98,7 @@ pub struct ProtobufList {
     status_announced: bool,
     list_seen: bool,
     objects: usize,
+    circle: Circle,
     metadata: ListMeta,
 }
 
@@ -125,6 +127,7 @@ impl ProtobufList {
             status_announced: false,
             list_seen: false,
             objects: 0,
+            circle: Circle::default(),
             metadata: ListMeta::default(),
         }
     }
@@ -315,6 +318,11 @@ impl ProtobufList {
     fn object(&mut self, bytes: &[u8]) -> Result<Option<Item>, DecodeError> {
         let index = self.objects;
         self.objects = self.objects.saturating_add(1);
+        if self.circle.goes_on(bytes) {
+            return Err(malformed(
+                "it does not end: its objects come again and again",
+            ));
+        }
         let (version, detail) = (self.version, self.detail);
         object(&mut self.converter, version, detail, bytes, || {
             format!("{} at items[{index}]", version.kind)

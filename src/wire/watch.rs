@@ -27,7 +27,7 @@ use super::versions::Version;
 use crate::model::Warning;
 
 /// Larger events are not believed: the database behind the API takes a few megabytes at most.
-const LARGEST: usize = 64 << 20;
+const LARGEST: usize = 16 << 20;
 /// The length of a frame's length.
 const PREFIX: usize = 4;
 
@@ -139,17 +139,21 @@ impl WatchDecoder {
     /// account of a failure: [`DecodeError::Status`] with code 410 when it no longer knows the state
     /// to resume from.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<WatchEvent>, DecodeError> {
+        let mut looked_at = self.buffer.len();
         self.buffer.extend_from_slice(bytes);
-        let buffer = std::mem::take(&mut self.buffer);
+        let mut buffer = std::mem::take(&mut self.buffer);
         let mut rest = &buffer[..];
         let mut events = Vec::new();
-        while let Some((frame, after)) = self.frame(rest)? {
+        while let Some((frame, after)) = self.frame(rest, looked_at)? {
             if !frame.is_empty() {
                 events.push(self.event(frame)?);
             }
             rest = after;
+            looked_at = 0;
         }
-        self.buffer = rest.to_vec();
+        let done = buffer.len().saturating_sub(rest.len());
+        buffer.drain(..done);
+        self.buffer = buffer;
         Ok(events)
     }
 
@@ -161,15 +165,21 @@ impl WatchDecoder {
         warnings
     }
 
-    /// The first frame of `input` and what follows it, or `None` while it is not complete.
-    fn frame<'a>(&self, input: &'a [u8]) -> Result<Option<Cut<'a>>, DecodeError> {
+    /// The first frame of `input` and what follows it, or `None` while it is not complete. So much of it was
+    /// looked at before, when it was not.
+    fn frame<'a>(&self, input: &'a [u8], looked_at: usize) -> Result<Option<Cut<'a>>, DecodeError> {
         match self.encoding {
             WatchEncoding::Json => {
-                let mut parts = input.splitn(2, |byte| *byte == b'\n');
-                match (parts.next(), parts.next()) {
-                    (Some(line), Some(rest)) => Ok(Some((line.trim_ascii(), rest))),
-                    (_, None) if input.len() > LARGEST => Err(malformed("a line is too long")),
-                    _ => Ok(None),
+                let news = input.get(looked_at..).unwrap_or_default();
+                let end = news.iter().position(|byte| *byte == b'\n');
+                let end = end.map(|end| looked_at.saturating_add(end));
+                match end.and_then(|end| input.split_at_checked(end)) {
+                    Some((line, rest)) => {
+                        let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+                        Ok(Some((line.trim_ascii(), rest)))
+                    }
+                    None if input.len() > LARGEST => Err(malformed("a line is too long")),
+                    None => Ok(None),
                 }
             }
             WatchEncoding::Protobuf(_) => {

@@ -177,7 +177,7 @@ impl ApiClient {
             },
             Failure::Broken(reason) => broken(reason),
             Failure::Expired => broken("the list changes faster than it can be read".to_owned()),
-            Failure::Unreadable(reason) => ClusterError::Undecodable {
+            Failure::Unreadable(reason) | Failure::TooLong(reason) => ClusterError::Undecodable {
                 server,
                 path,
                 reason,
@@ -215,6 +215,7 @@ impl ApiClient {
             | Failure::Unsent(_)
             | Failure::Expired
             | Failure::Unreadable(_)
+            | Failure::TooLong(_)
             | Failure::Foreign(_) => return,
         };
         self.notice(&text);

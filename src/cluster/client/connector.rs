@@ -27,6 +27,10 @@ use super::provider;
 use super::sending::Sending;
 use super::through;
 
+/// The most that stands before a body, and that is looked at before the clock is again: API servers send some
+/// hundred bytes and at most 4 KiB of warnings.
+const LONGEST_HEAD: usize = 32 << 10;
+
 /// A client that sends requests as `config` says; sends none yet.
 ///
 /// Must be called within a Tokio runtime.
@@ -67,7 +71,11 @@ where
             request.map(|body| body.inspect_frame(move |_| sending.begin()))
         })
         .map_err(BoxError::from)
-        .service(Client::builder(TokioExecutor::new()).build(connector));
+        .service(
+            Client::builder(TokioExecutor::new())
+                .http1_max_buf_size(LONGEST_HEAD)
+                .build(connector),
+        );
     Ok(kube::Client::new(service, config.default_namespace.clone()))
 }
 

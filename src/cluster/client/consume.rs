@@ -14,10 +14,9 @@ pub(in crate::cluster) trait Consume {
     fn finish(self) -> Result<Self::Output, Failure>;
 }
 
-/// More than this is no object and no account of what a server has: etcd takes 1.5 MB for an object.
-const LONGEST_DOCUMENT: usize = 32 << 20;
-/// More than this is no page of a list: they have a thousand objects.
-const LONGEST_PAGE: usize = 1 << 30;
+/// More than this is no object and no account of what a server has: etcd takes 1.5 MB for an object. A page
+/// of a list that is longer is asked for in smaller ones.
+const LONGEST: usize = 32 << 20;
 
 /// Holds a whole body, up to a limit: the one place where bytes of a server pile up.
 #[derive(Debug)]
@@ -26,15 +25,19 @@ pub(in crate::cluster) struct Collector {
     limit: usize,
 }
 
-impl Collector {
-    /// For a single object, or something as small.
-    pub(in crate::cluster) fn of_document() -> Self {
-        Self::up_to(LONGEST_DOCUMENT)
+impl Default for Collector {
+    fn default() -> Self {
+        Self::up_to(LONGEST)
     }
+}
 
-    /// For a page of a list.
-    pub(in crate::cluster) fn of_page() -> Self {
-        Self::up_to(LONGEST_PAGE)
+impl Collector {
+    /// Holds a body that is made of another.
+    pub(in crate::cluster) fn of(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes,
+            limit: LONGEST,
+        }
     }
 
     fn up_to(limit: usize) -> Self {
@@ -51,7 +54,7 @@ impl Collector {
     /// When there are more of them than can be meant; nothing of them is kept then.
     pub(in crate::cluster) fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
-            return Err(Failure::Unreadable(format!(
+            return Err(Failure::TooLong(format!(
                 "it is longer than {} MiB",
                 self.limit >> 20
             )));
@@ -79,7 +82,7 @@ mod tests {
     fn a_body_is_taken_up_to_its_limit() {
         let mut body = Collector::up_to(1 << 20);
         body.push(&[0; 1 << 20]).expect("as much as it may");
-        let Err(Failure::Unreadable(reason)) = body.push(b"x") else {
+        let Err(Failure::TooLong(reason)) = body.push(b"x") else {
             panic!("one byte more is too many");
         };
         assert_eq!(reason, "it is longer than 1 MiB");

@@ -6,7 +6,6 @@ use super::answer::stranger;
 use super::consume::{Collector, Consume};
 use super::request::{Change, JSON, Read};
 use super::retry::Failure;
-use super::target::Target;
 use crate::cluster::{ApiClient, ClusterError, Permission};
 
 /// Reads a small JSON document that is no object, such as what the server has.
@@ -56,15 +55,10 @@ pub(in crate::cluster) struct Document<'a> {
 impl<'a> Document<'a> {
     /// What has to answer `read`, and the change that goes with it, if any.
     pub(in crate::cluster) fn answering(read: &'a Read, change: Option<&'a Change>) -> Self {
-        let is_list = matches!(Target::of(&read.path), Target::Collection(_));
         Self {
             read,
             change,
-            body: if is_list && change.is_none() {
-                Collector::of_page()
-            } else {
-                Collector::of_document()
-            },
+            body: Collector::default(),
         }
     }
 }

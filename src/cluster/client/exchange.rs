@@ -347,6 +347,7 @@ fn describe(failure: &Failure) -> String {
         Failure::Broken(reason)
         | Failure::Dropped(reason)
         | Failure::Unreadable(reason)
+        | Failure::TooLong(reason)
         | Failure::Foreign(reason) => reason.clone(),
         Failure::Expired => "expired".to_owned(),
     }

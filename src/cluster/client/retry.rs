@@ -42,6 +42,8 @@ pub(in crate::cluster) enum Failure {
     Expired,
     /// The answer is complete, and cannot be understood.
     Unreadable(String),
+    /// There is more of the answer than is held.
+    TooLong(String),
     /// The answer is complete, and not one of an API server to this question.
     Foreign(String),
 }
@@ -57,6 +59,7 @@ impl Failure {
             | Self::Busy { .. }
             | Self::Expired
             | Self::Unreadable(_)
+            | Self::TooLong(_)
             | Self::Foreign(_) => self,
         }
     }
@@ -109,6 +112,7 @@ impl Patience {
             Failure::Unsent(_)
             | Failure::Final(_)
             | Failure::Unreadable(_)
+            | Failure::TooLong(_)
             | Failure::Foreign(_)
             | Failure::Expired => None,
             Failure::Busy { retry_after, .. } => {

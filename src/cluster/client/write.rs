@@ -98,6 +98,7 @@ fn proof(failure: &Failure) -> Proof {
         Failure::Busy { unseen: false, .. }
         | Failure::Broken(_)
         | Failure::Unreadable(_)
+        | Failure::TooLong(_)
         | Failure::Foreign(_) => Proof::Nothing,
         // Who asks, and whether they may, is looked at before anything is done.
         Failure::Final(ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. }) => {
@@ -171,6 +172,7 @@ mod tests {
             (Failure::Broken(text()), Proof::Nothing),
             (Failure::Foreign(text()), Proof::Nothing),
             (Failure::Unreadable(text()), Proof::Nothing),
+            (Failure::TooLong(text()), Proof::Nothing),
             (
                 Failure::Final(ClusterError::Tls {
                     server: server(),

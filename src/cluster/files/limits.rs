@@ -21,7 +21,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             bytes: 4 << 30,
-            held: 64 << 20,
+            held: 48 << 20,
             gzip_ratio: 200,
             gzip_always: 64 << 20,
             files: 100_000,

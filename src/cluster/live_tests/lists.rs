@@ -45,6 +45,47 @@ async fn rules_are_read_in_pages_that_end() {
 }
 
 #[tokio::test]
+async fn pages_that_begin_as_an_earlier_one_are_an_error() {
+    let server = Server::start().await;
+    server.answer(CLAIMS, [page(&["a", "b"], "1")]);
+    server.answer(&format!("{CLAIMS}?continue=1"), [page(&["c"], "2")]);
+    server.answer(&format!("{CLAIMS}?continue=2"), [page(&["a", "b"], "3")]);
+    let error = server.devices().await.0.expect_err("a circle");
+    assert!(error.to_string().contains("does not end"), "{error}");
+    assert_eq!(server.count(CLAIMS), 3);
+}
+
+#[tokio::test]
+async fn pages_that_are_longer_than_is_held_are_asked_for_with_fewer_objects() {
+    let server = Server::start().await;
+    let page = |name: &str, next: &str| {
+        Answer::json(&format!(
+            r#"{{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRuleList","metadata":{{"continue":"{next}"}},"items":[{{"metadata":{{"name":"{name}"}},"spec":{{"taint":{{"key":"a","effect":"None"}}}}}}]}}"#
+        ))
+    };
+    let at = |query: &str| format!("{RULES}?{query}");
+    server.answer(&at("limit=1000"), [Answer::Pours]);
+    server.answer(&at("limit=100"), [page("a", "1")]);
+    server.answer(&at("limit=100&continue=1"), [Answer::Pours]);
+    server.answer(&at("limit=10&continue=1"), [page("b", "")]);
+    let reading = server.devices().await.0.expect("a reading");
+    let rules = reading.snapshot.rules.iter();
+    let names: Vec<String> = rules.map(|rule| rule.name.to_string()).collect();
+    assert_eq!(names, ["a", "b"]);
+    // One object that is longer is none.
+    server.answer(RULES, [Answer::Pours]);
+    for query in ["limit=1000", "limit=100", "limit=100&continue=1"] {
+        server.answer(&at(query), [Answer::Pours]);
+    }
+    let error = server.devices().await.0.expect_err("endless");
+    assert!(
+        error.to_string().ends_with("it is longer than 32 MiB"),
+        "{error}"
+    );
+    assert_eq!(server.count(&at("limit=1")), 4 + 4);
+}
+
+#[tokio::test]
 async fn claims_doubled_over_two_pages_count_once() {
     let server = Server::start().await;
     server.answer(CLAIMS, [page(&["a", "b"], "1")]);

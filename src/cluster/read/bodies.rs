@@ -13,12 +13,16 @@ use crate::wire::{
     Version, decode_protobuf_object, identity,
 };
 
+/// More objects than these are not kept of one list: Kubernetes stops at 150,000 pods.
+const MOST_OBJECTS: usize = 1_000_000;
+
 /// The fields of an object.
 pub(super) type Fields = Map<String, Value>;
 
 /// What is made of the objects of a list in protobuf, item by item.
 pub(super) struct Objects<'a, T, F> {
     list: ProtobufList,
+    first: Option<String>,
     items: Vec<T>,
     choose: &'a F,
 }
@@ -27,6 +31,7 @@ impl<'a, T, F> Objects<'a, T, F> {
     pub(super) fn new(version: &'static Version, detail: Detail, choose: &'a F) -> Self {
         Self {
             list: ProtobufList::new(version, detail),
+            first: None,
             items: Vec::new(),
             choose,
         }
@@ -38,14 +43,17 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Objects<'_, T, F> {
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let items = self.list.push(bytes).map_err(|error| failure(&error))?;
-        let objects = items.into_iter().map(|item| item.object);
-        self.items.extend(objects.filter_map(self.choose));
-        Ok(())
+        for object in objects(items) {
+            self.first.get_or_insert_with(|| object.name());
+            self.items.extend((self.choose)(object));
+        }
+        bounded(&self.items)
     }
 
     fn finish(self) -> Result<List<T>, Failure> {
         let end = self.list.finish().map_err(|error| failure(&error))?;
         Ok(List {
+            first: self.first,
             items: self.items,
             metadata: end.metadata,
             warnings: end.warnings,
@@ -64,7 +72,7 @@ impl<'a, F> Texts<'a, F> {
     pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
         Self {
             version,
-            body: Collector::of_page(),
+            body: Collector::default(),
             choose,
         }
     }
@@ -91,7 +99,9 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Texts<'_, F> {
                     && !others
                     && header.type_meta.kind == format!("{kind}List") =>
             {
+                let first = decoded.items.first();
                 Ok(List {
+                    first: first.map(|item| item.object.name()),
                     items: objects(decoded.items).filter_map(self.choose).collect(),
                     metadata: header.metadata,
                     warnings: decoded.warnings,
@@ -152,19 +162,17 @@ impl<T, F: Fn(Object) -> Option<T>> Consume for Metadata<'_, F> {
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
             return Err(broken("it is not one list of metadata".to_owned()));
         }
-        let items = body.items.unwrap_or_default().into_iter();
-        let items: Vec<String> = items
-            .map(|item| format!(r#"{{"metadata":{}}}"#, item.metadata))
-            .collect();
-        let list = format!(
-            r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":[{}]}}"#,
-            version.api_version,
-            version.kind,
-            body.metadata,
-            items.join(",")
+        let mut list = format!(
+            r#"{{"apiVersion":"{}","kind":"{}List","metadata":{},"items":["#,
+            version.api_version, version.kind, body.metadata,
         );
-        self.texts.body = Collector::of_page();
-        self.texts.push(list.as_bytes())?;
+        let mut comma = "";
+        for item in body.items.unwrap_or_default() {
+            list.push_str(&format!(r#"{comma}{{"metadata":{}}}"#, item.metadata));
+            comma = ",";
+        }
+        list.push_str("]}");
+        self.texts.body = Collector::of(list.into_bytes());
         self.texts.finish()
     }
 }
@@ -181,7 +189,7 @@ impl<'a> Single<'a> {
         Self {
             version,
             name,
-            body: Collector::of_document(),
+            body: Collector::default(),
         }
     }
 
@@ -221,6 +229,7 @@ impl Consume for Single<'_> {
             )));
         }
         Ok(List {
+            first: None,
             items: objects(items).collect(),
             metadata: ListMeta::default(),
             warnings,
@@ -239,7 +248,7 @@ impl<'a, F> Served<'a, F> {
     pub(super) fn new(version: &'static Version, keep: &'a F) -> Self {
         Self {
             version,
-            body: Collector::of_page(),
+            body: Collector::default(),
             keep,
         }
     }
@@ -280,8 +289,13 @@ impl<F: Fn(&mut Fields) -> bool> Consume for Served<'_, F> {
         let items: Result<Vec<_>, _> = items
             .filter_map(|item| typed(self.version, item, self.keep).transpose())
             .collect();
+        let items = items.map_err(|error| broken(&error))?;
+        let first = items
+            .first()
+            .and_then(|item| identity(item.get().as_bytes()));
         Ok(List {
-            items: items.map_err(|error| broken(&error))?,
+            first: first.map(|found| format!("{}/{}", found.namespace, found.name)),
+            items,
             metadata: body.metadata,
             warnings: Vec::new(),
         })
@@ -301,6 +315,20 @@ fn typed(
     object.insert("apiVersion".to_owned(), version.api_version.into());
     object.insert("kind".to_owned(), version.kind.as_str().into());
     serde_json::value::to_raw_value(&object).map(Some)
+}
+
+/// Whether there are no more objects than a cluster can have.
+///
+/// # Errors
+///
+/// When there are.
+pub(super) fn bounded<T>(items: &[T]) -> Result<(), Failure> {
+    if items.len() <= MOST_OBJECTS {
+        return Ok(());
+    }
+    Err(Failure::Unreadable(format!(
+        "the list does not end: it has more than {MOST_OBJECTS} objects"
+    )))
 }
 
 fn decoded(body: &[u8]) -> Result<Decoded, Failure> {

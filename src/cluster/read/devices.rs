@@ -72,6 +72,7 @@ pub async fn read_devices_with_objects(
         let listed = rules.list().await?;
         odd = listed.odd;
         let mut facts = List {
+            first: None,
             items: Vec::with_capacity(listed.objects.len()),
             metadata: listed.metadata,
             warnings: Vec::new(),

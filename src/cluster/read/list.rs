@@ -6,6 +6,8 @@ use crate::wire::{Fact, ListMeta, Object};
 /// A complete list, or one page of it.
 #[derive(Debug)]
 pub(in crate::cluster) struct List<T> {
+    /// The name of its first object, kept or not.
+    pub(super) first: Option<String>,
     pub(in crate::cluster) items: Vec<T>,
     pub(in crate::cluster) metadata: ListMeta,
     pub(in crate::cluster) warnings: Vec<Warning>,
@@ -14,6 +16,7 @@ pub(in crate::cluster) struct List<T> {
 impl<T> Default for List<T> {
     fn default() -> Self {
         Self {
+            first: None,
             items: Vec::new(),
             metadata: ListMeta::default(),
             warnings: Vec::new(),
@@ -25,6 +28,7 @@ impl List<Object> {
     /// The facts of one kind, and what the list says about itself.
     pub(in crate::cluster) fn of_kind<T: Fact>(self) -> List<T> {
         List {
+            first: self.first,
             items: self.items.into_iter().filter_map(T::of).collect(),
             metadata: self.metadata,
             warnings: self.warnings,

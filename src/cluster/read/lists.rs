@@ -1,14 +1,15 @@
 //! Lists and single objects of any kind, complete or not at all.
 //!
 //! Which kind is asked for in which encoding is a column of the table of kinds. Protobuf lists are asked
-//! for as a whole, JSON lists in pages; an answer that breaks off, or that is no longer one state, is
-//! begun again a few times, and no number of pages is without end.
+//! for as a whole, JSON lists in pages, and in smaller ones where such a page is longer than is held; an
+//! answer that breaks off, or that is no longer one state, is begun again a few times, and no number of
+//! pages or objects is without end.
 
 use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 
-use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts};
+use super::bodies::{Fields, Metadata, Objects, Served, Single, Texts, bounded};
 use super::list::List;
 use crate::cluster::client::consume::Consume;
 use crate::cluster::client::request::{JSON, METADATA, PROTOBUF, Read};
@@ -20,6 +21,8 @@ use crate::wire::{Detail, Fact, Object, Version};
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
+/// So many times fewer are asked for where a page of them is longer than is held.
+const FEWER: u32 = 10;
 /// More pages than this are no list of a cluster: Kubernetes stops at 150,000 pods.
 const MOST_PAGES: usize = 10_000;
 
@@ -156,7 +159,7 @@ impl Listing<'_> {
     async fn pages<T, C>(
         &self,
         accept: &'static str,
-        limit: Option<u32>,
+        mut limit: Option<u32>,
         start: impl Fn() -> C,
     ) -> Result<List<T>, Failure>
     where
@@ -165,17 +168,25 @@ impl Listing<'_> {
         // Pages are what a broken list is asked for in, so the first try counts as one of theirs.
         let tries = if limit.is_some() { ATTEMPTS - 1 } else { 1 };
         let mut list: List<T> = List::default();
-        let mut tokens = HashSet::new();
+        let (mut tokens, mut firsts) = (HashSet::new(), HashSet::new());
         loop {
             let read = self.read(accept, limit, &list.metadata.continue_token);
-            let page = self.client.try_read(&read, tries, &start).await?;
+            let page = match (self.client.try_read(&read, tries, &start).await, limit) {
+                (Err(Failure::TooLong(_)), Some(objects @ 2..)) => {
+                    limit = Some(objects / FEWER);
+                    continue;
+                }
+                (page, _) => page?,
+            };
             list.items.extend(page.items);
+            bounded(&list.items)?;
             list.warnings.extend(page.warnings);
             list.metadata = page.metadata;
             if list.metadata.continue_token.is_empty() {
                 return Ok(list);
             }
-            if !tokens.insert(list.metadata.continue_token.clone()) {
+            let is_new = page.first.is_none_or(|first| firsts.insert(first));
+            if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
                 return Err(Failure::Unreadable(
                     "the list does not end: a page leads back to an earlier one".to_owned(),
                 ));

@@ -266,6 +266,7 @@ impl Reporter {
             Failure::Final(_)
             | Failure::Unsent(_)
             | Failure::Unreadable(_)
+            | Failure::TooLong(_)
             | Failure::Foreign(_) => {
                 return Err(self.given_up(failure));
             }

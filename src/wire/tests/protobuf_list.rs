@@ -124,6 +124,44 @@ fn anything_after_the_list_is_an_error() {
 }
 
 #[test]
+fn list_that_comes_again_and_again_is_an_error_before_its_end() {
+    let pods = ["a", "b", "c"].map(|name| field(2, &pod(name).encode_to_vec()));
+    let round = pods.concat();
+    let whole = envelope("v1", "PodList", &round.repeat(100_000));
+    let version = versions_of(Kind::Pod).next().expect("a version");
+    let mut list = ProtobufList::new(version, Detail::Attributes);
+    let mut chunks = whole.chunks(round.len());
+    let error = chunks
+        .by_ref()
+        .take(100)
+        .find_map(|chunk| list.push(chunk).err());
+    let error = error.expect("a circle").to_string();
+    assert!(error.contains("come again and again"), "{error}");
+    // Who is sent twice is the reader's to count once.
+    let twice = envelope("v1", "PodList", &round.repeat(2));
+    assert_eq!(decode(&twice, 64).expect("a list").0.len(), 6);
+}
+
+#[test]
+fn object_that_does_not_end_is_an_error_before_it_is_held() {
+    let version = versions_of(Kind::Pod).next().expect("a version");
+    let mut list = ProtobufList::new(version, Detail::Attributes);
+    let begin = envelope("v1", "PodList", &[]);
+    let begin = begin
+        .strip_suffix(&[0x12, 0, 0x1a, 0, 0x22, 0])
+        .unwrap_or(&begin);
+    // A list of a terabyte, whose first object has 17 MiB.
+    let endless = [
+        begin,
+        b"\x12\x80\x80\x80\x80\x80\x20",
+        b"\x12\x80\x80\xc0\x08",
+    ]
+    .concat();
+    let error = list.push(&endless).expect_err("too long").to_string();
+    assert!(error.contains("longer than its list"), "{error}");
+}
+
+#[test]
 fn content_encoding_that_was_not_asked_for_is_an_error() {
     let mut body = list(true);
     body.truncate(body.len() - 4);

@@ -125,6 +125,20 @@ fn rules_are_watched_in_json_with_their_oddities() {
 }
 
 #[test]
+fn event_that_does_not_end_is_an_error_before_much_of_it_is_held() {
+    let taken = |mut decoder: WatchDecoder, begin: &[u8]| {
+        decoder.push(begin).expect("a beginning");
+        let chunk = [b'x'; 1 << 20];
+        (1..=64).find(|_| decoder.push(&chunk).is_err())
+    };
+    assert_eq!(taken(rules(), b"{\"type\":\""), Some(16));
+    let mut decoder = pods();
+    decoder
+        .push(&(17_u32 << 20).to_be_bytes())
+        .expect_err("17 MiB");
+}
+
+#[test]
 fn what_the_server_reports_is_an_error_with_its_code() {
     let status = [
         field(3, b"too old"),
