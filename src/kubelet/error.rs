@@ -122,7 +122,7 @@ impl KubeletError {
                 "the kubelet is not running, or not ready yet: see systemctl status kubelet"
             }
             Self::NoSocket { .. } | Self::Unusable { .. } | Self::Foreign { .. } => {
-                "the kubelet's own is /var/lib/kubelet/pod-resources/kubelet.sock; say another with --socket"
+                "the kubelet's own is /var/lib/kubelet/pod-resources/kubelet.sock, unless it has another root folder"
             }
             Self::TimedOut { .. } => {
                 "see whether the kubelet is well: journalctl -u kubelet; or wait longer with --request-timeout"

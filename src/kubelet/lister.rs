@@ -120,6 +120,9 @@ impl Lister {
             Answered::Refused(status) => return Err(self.refused(&status)),
         };
         let found = found.ok_or_else(|| self.no_pod(pod))?;
+        if found.name != *pod {
+            return Err(self.foreign(format!("it answers with pod {}", found.name)));
+        }
         Ok(InUse {
             dialect: Dialect::V1,
             pods: vec![found],
@@ -215,7 +218,14 @@ impl Lister {
     fn decoded<A: Message + Weighed + Default>(&self, message: &[u8]) -> Result<A, KubeletError> {
         match A::SHAPE.weight(message) {
             Some(weight) if weight > HEAVIEST => Err(self.too_long()),
-            Some(_) => A::decode(message).map_err(|error| self.foreign(error.to_string())),
+            Some(_) => {
+                let answer = A::decode(message);
+                let answer = answer.map_err(|error| self.foreign(error.to_string()))?;
+                match answer.oddity() {
+                    None => Ok(answer),
+                    Some(odd) => Err(self.foreign(odd)),
+                }
+            }
             None => Err(self.foreign("it is no message of that API".to_owned())),
         }
     }

@@ -12,10 +12,27 @@ use crate::model::{
 };
 use crate::wire::weight::Shape;
 
-/// What an answer of the API takes in memory.
+/// What an answer of the API takes in memory, and whether it is one.
 pub trait Weighed {
     /// Its messages.
     const SHAPE: Shape;
+
+    /// What in it no kubelet says: the messages of another call decode too.
+    fn oddity(&self) -> Option<String>;
+}
+
+/// The first pod that has a name or a namespace which no pod can have.
+///
+/// Upstream: `NameIsDNSSubdomain` in `apimachinery/pkg/api/validation`.
+fn no_pod<'a>(pods: impl IntoIterator<Item = &'a PodResources>) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(is_part);
+    let mut pods = pods.into_iter();
+    let odd = pods.find(|pod| !is_name(&pod.name) || !is_name(&pod.namespace))?;
+    let (namespace, name) = (odd.namespace.escape_debug(), odd.name.escape_debug());
+    Some(format!(
+        "it names a pod {namespace}/{name}, which is no name of one"
+    ))
 }
 
 const NUMA_NODE: Shape = Shape {
@@ -70,6 +87,10 @@ impl Weighed for ListPodResourcesResponse {
         messages: &[(1, &POD)],
         numbers: &[],
     };
+
+    fn oddity(&self) -> Option<String> {
+        no_pod(&self.pod_resources)
+    }
 }
 
 impl Weighed for GetPodResourcesResponse {
@@ -78,6 +99,10 @@ impl Weighed for GetPodResourcesResponse {
         messages: &[(1, &POD)],
         numbers: &[],
     };
+
+    fn oddity(&self) -> Option<String> {
+        no_pod(&self.pod_resources)
+    }
 }
 
 impl Weighed for AllocatableResourcesResponse {
@@ -86,6 +111,18 @@ impl Weighed for AllocatableResourcesResponse {
         messages: &[(1, &DEVICES), (3, &MEMORY)],
         numbers: &[2],
     };
+
+    /// Resources of device plugins have a domain.
+    ///
+    /// Upstream: `IsExtendedResourceName` in `pkg/apis/core/v1/helper`.
+    fn oddity(&self) -> Option<String> {
+        let mut devices = self.devices.iter();
+        let odd = devices.find(|device| !device.resource_name.contains('/'))?;
+        let name = odd.resource_name.escape_debug();
+        Some(format!(
+            "it names a resource {name}, which is none of a device plugin"
+        ))
+    }
 }
 
 /// Asks for everything; it is the same message in both versions.
@@ -380,6 +417,8 @@ fn name(namespace: &str, name: &str) -> NamespacedName {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message;
+
     use super::*;
 
     fn resource(driver: &str, device: &str, cdi: &[&str]) -> ClaimResource {
@@ -468,6 +507,43 @@ mod tests {
             .map(|pod| pod.name.name.to_string())
             .collect();
         assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn answer_of_another_call_is_told_by_its_names() {
+        let pod = |namespace: &str, name: &str| PodResources {
+            name: name.to_owned(),
+            namespace: namespace.to_owned(),
+            ..PodResources::default()
+        };
+        let list = |pod: PodResources| ListPodResourcesResponse {
+            pod_resources: vec![pod],
+        };
+        for (namespace, name, is_odd) in [
+            ("ml", "train-0.a", false),
+            ("ml", "", true),
+            ("", "train", true),
+            ("nic-0", "example.com/nic", true),
+            ("ml", "Train", true),
+        ] {
+            let odd = list(pod(namespace, name)).oddity();
+            assert_eq!(odd.is_some(), is_odd, "{namespace}/{name}: {odd:?}");
+        }
+        let allocatable = AllocatableResourcesResponse {
+            devices: vec![ContainerDevices {
+                resource_name: "example.com/nic".to_owned(),
+                device_ids: vec!["a".to_owned()],
+                topology: None,
+            }],
+            cpu_ids: vec![1],
+            memory: Vec::new(),
+        };
+        assert_eq!(allocatable.oddity(), None);
+        let misread = ListPodResourcesResponse::decode(&allocatable.encode_to_vec()[..]).unwrap();
+        assert!(misread.oddity().is_some(), "{misread:?}");
+        let pods = list(pod("ml", "train")).encode_to_vec();
+        let misread = AllocatableResourcesResponse::decode(&pods[..]).unwrap();
+        assert!(misread.oddity().is_some(), "{misread:?}");
     }
 
     #[test]
