@@ -62,6 +62,13 @@ impl Said {
         self.folder.path().join("pod-resources/s")
     }
 
+    /// The file in which a cluster is kept.
+    pub(super) fn keep(&self, cluster: &Value) -> String {
+        let file = self.folder.path().join("cluster.json");
+        fs::write(&file, cluster.to_string()).expect("a file");
+        file.to_str().expect("a path of ASCII").to_owned()
+    }
+
     pub(super) fn asked(&self, arguments: &[&str]) -> Output {
         asked(&self.socket(), arguments)
     }
@@ -72,6 +79,12 @@ impl Said {
             .args(["-STOP", &self.child.id().to_string()])
             .status();
         assert!(stopped.is_ok_and(|status| status.success()));
+    }
+
+    /// Notes beside the socket, in which nothing is prepared.
+    pub(super) fn note_nothing(&self) {
+        let path = self.folder.path().join("dra_manager_state");
+        fs::write(path, EMPTY_NOTES).expect("a file");
     }
 
     /// Notes beside the socket, in which a claim is prepared whose pod was deleted by force.
@@ -93,10 +106,8 @@ impl Said {
 
     /// What speaks against pulling each of the five devices of `node`, compared with `cluster`.
     fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
-        let file = self.folder.path().join("cluster.json");
-        fs::write(&file, cluster.to_string()).expect("a file");
-        let file = file.to_str().expect("a path of ASCII");
-        let cluster = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
+        let file = self.keep(cluster);
+        let cluster = ["--from", &file, "--now", "2026-11-21T01:00:00Z"];
         let question = ["check", "--node", node, "--settle", "0s", "-o", "json"];
         let output = self.asked(&[&question[..], &cluster].concat());
         let told: Value = serde_json::from_slice(&output.stdout)
@@ -177,7 +188,7 @@ pub(super) fn everything() -> Value {
     ]})
 }
 
-fn allocatable() -> Value {
+pub(super) fn allocatable() -> Value {
     json!({
         "devices": [{"resourceName": "example.com/nic", "deviceIds": ["a"], "topology": {"nodes": [{"ID": "1"}]}}],
         "cpuIds": ["0", "1"], "memory": [{"memoryType": "memory", "size": "8192"}],
@@ -226,7 +237,7 @@ fn every_shape_is_shown_and_what_is_newer_is_skipped() {
 }
 
 /// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
-fn cluster(node: &str) -> Value {
+pub(super) fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
     let mut slice = objects::slice("gpu.example.com", node, &names);
     // No new pod comes: else nothing is safe to pull.
@@ -344,7 +355,7 @@ fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
 #[test]
 fn a_kubelet_is_taken_for_that_of_a_node_on_the_users_word() {
     let server = Said::start("well", &json!({}), &json!({}));
-    fs::write(server.folder.path().join("dra_manager_state"), EMPTY_NOTES).expect("a file");
+    server.note_nothing();
     let mut idle = cluster("node-1");
     idle["items"][0] = cluster("node-0")["items"][0].take();
     let (status, _) = server.checked("node-0", &idle);

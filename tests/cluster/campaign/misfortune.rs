@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::harness::{At, Fault, Random, Reply, Twin};
+use crate::harness::{Another, At, Fault, Random, Reply, Twin};
+
+/// Longer than anybody waits for an answer.
+const LONG: Duration = Duration::from_millis(1500);
 
 /// Faults at one or two of the requests of a run that sends `requests` when nothing goes wrong, of which
 /// some are `changes`, by their numbers: those are hit more often, and the read after one too.
@@ -37,6 +40,7 @@ pub fn passes(fault: &Fault) -> bool {
         | Fault::Silence
         | Fault::Late(_)
         | Fault::Hangs(_)
+        | Fault::Tardy(_)
         | Fault::Lost => true,
         Fault::Answer(reply) | Fault::Replaced(reply) => {
             let passing = ["408", "429", "500", "502", "503", "504"];
@@ -44,7 +48,7 @@ pub fn passes(fault: &Fault) -> bool {
         }
         Fault::Spoiled(spoiled) => spoiled.breaks || spoiled.pause.is_some(),
         Fault::Doubled(_)
-        | Fault::OtherUid
+        | Fault::Another(_)
         | Fault::Garbled
         | Fault::HeldBefore(..)
         | Fault::HeldAfter(_) => false,
@@ -53,15 +57,22 @@ pub fn passes(fault: &Fault) -> bool {
 
 /// What the server has done, and is told otherwise.
 fn after_a_change(random: &mut Random) -> Fault {
-    match random.below(12) {
+    match random.below(16) {
         0..=3 => Fault::Replaced(refusal(random)),
         4 | 5 => Fault::Doubled(random.pick(&[Twin::First, Twin::Second])),
-        6 => Fault::OtherUid,
-        7 => Fault::Replaced(success(random)),
-        8 => Fault::Hangs(random.below(1001)),
-        // Longer than anybody waits for it.
-        9 => Fault::Late(Duration::from_millis(1500)),
-        10 => Fault::Replaced(reply(random)),
+        6 | 7 => Fault::Another(random.pick(&[
+            Another::Uid,
+            Another::Name,
+            Another::Stored,
+            Another::Leaving,
+        ])),
+        8 => Fault::Replaced(success(random)),
+        9 => Fault::Hangs(random.below(1000)),
+        // All of the body, and no end of it.
+        10 => Fault::Hangs(1000),
+        11 => Fault::Late(LONG),
+        12 => Fault::Tardy(LONG),
+        13 => Fault::Replaced(reply(random)),
         _ => Fault::Lost,
     }
 }

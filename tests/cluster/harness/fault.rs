@@ -32,14 +32,29 @@ pub enum Fault {
     Replaced(Reply),
     /// The server is asked twice, and says the first thing that it has said, or the second.
     Doubled(Twin),
-    /// The server does what is asked, and the object of its answer has another UID.
-    OtherUid,
+    /// The server does what is asked, and the object of its answer is another.
+    Another(Another),
+    /// The server does what is asked, and says so that much later.
+    Tardy(Duration),
     /// So many thousandths of the server's answer arrive, then nothing, on a connection that stays.
     Hangs(usize),
     /// The server does what is asked, and a bit of the encrypted answer flips.
     Garbled,
     /// The server's answer arrives in another shape.
     Spoiled(Spoiled),
+}
+
+/// What is wrong with the object of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Another {
+    /// It has another UID.
+    Uid,
+    /// It has another name and UID.
+    Name,
+    /// It is another one that the server has of the same kind.
+    Stored,
+    /// It is being deleted.
+    Leaving,
 }
 
 /// Which of two answers arrives.

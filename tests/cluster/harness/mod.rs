@@ -47,7 +47,7 @@ mod wire;
 pub use access::User;
 pub use client::{Answer, Reference};
 pub use command::{PLUGIN, path_with, text};
-pub use fault::{Fault, Gate, Keeper, Reply, Spoiled, Twin};
+pub use fault::{Another, Fault, Gate, Keeper, Reply, Spoiled, Twin};
 pub use go_program::say;
 pub use history::{Deed, Entry, History};
 pub use names::{driver_name, random_suffix};

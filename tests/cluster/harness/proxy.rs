@@ -16,6 +16,7 @@ use std::{
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt;
 use kube::client::Body;
+use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream},
     net::{TcpListener, TcpStream},
@@ -24,7 +25,7 @@ use tokio_rustls::{TlsAcceptor, rustls, server::TlsStream};
 
 use super::{
     ControlPlane, DEADLINE,
-    fault::{Fault, Reply, Spoiled, Twin},
+    fault::{Another, Fault, Reply, Spoiled, Twin},
     random_suffix, wait,
     wire::Wire,
 };
@@ -37,6 +38,9 @@ const HOP: [&str; 5] = [
     "keep-alive",
     "transfer-encoding",
 ];
+
+/// A UID that no object has.
+const UID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// A request as the plugin sent it.
 #[derive(Clone, Debug)]
@@ -261,9 +265,19 @@ async fn serve(
                 };
                 write_answer(&mut stream, &head, &body).await?;
             }
-            Fault::OtherUid => {
+            Fault::Another(another) => {
                 let (head, body) = collected(ask(client, &asked).await?).await?;
-                write_answer(&mut stream, &head, &with_another_uid(body)).await?;
+                let body = match another {
+                    Another::Stored => stored(client, &asked, body).await?,
+                    Another::Uid | Another::Name | Another::Leaving => changed(another, body),
+                };
+                write_answer(&mut stream, &head, &body).await?;
+            }
+            Fault::Tardy(pause) => {
+                let (head, body) = collected(ask(client, &asked).await?).await?;
+                drop(at_work);
+                tokio::time::sleep(pause).await;
+                write_answer(&mut stream, &head, &body).await?;
             }
             Fault::Hangs(thousandths) => {
                 let (head, body) = collected(ask(client, &asked).await?).await?;
@@ -398,17 +412,72 @@ fn head_text(status: http::StatusCode, headers: &HeaderMap) -> String {
     text
 }
 
-/// The object of an answer, as if it were another of the same name.
-fn with_another_uid(body: Vec<u8>) -> Vec<u8> {
-    let Ok(mut answer) = serde_json::from_slice::<serde_json::Value>(&body) else {
+/// The object of an answer, as if it were another.
+fn changed(another: Another, body: Vec<u8>) -> Vec<u8> {
+    let Ok(mut answer) = serde_json::from_slice::<Value>(&body) else {
         return body;
     };
     for place in ["metadata", "details"] {
-        if answer[place]["uid"].is_string() {
-            answer[place]["uid"] = "00000000-0000-4000-8000-000000000000".into();
+        if !answer[place]["uid"].is_string() {
+            continue;
+        }
+        let object = &mut answer[place];
+        match another {
+            Another::Uid => object["uid"] = UID.into(),
+            Another::Name => {
+                object["uid"] = UID.into();
+                object["name"] = "other".into();
+            }
+            Another::Leaving if place == "metadata" => {
+                object["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+                object["deletionGracePeriodSeconds"] = 0.into();
+            }
+            Another::Leaving | Another::Stored => {}
         }
     }
     answer.to_string().into_bytes()
+}
+
+/// Another object of the kind that is asked for, if the server has one, instead of the `body`.
+async fn stored(
+    client: &kube::Client,
+    asked: &Asked,
+    body: Vec<u8>,
+) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let Ok(answer) = serde_json::from_slice::<Value>(&body) else {
+        return Ok(body);
+    };
+    let path = asked.seen.path.split('?').next().unwrap_or_default();
+    let (collection, name) = match answer["metadata"]["name"].as_str() {
+        Some(name) if path.ends_with(&format!("/{name}")) => {
+            (path.trim_end_matches(name).trim_end_matches('/'), name)
+        }
+        Some(name) => (path, name),
+        // A Status, of a deletion.
+        None => match path.rsplit_once('/') {
+            Some(parts) => parts,
+            None => return Ok(body),
+        },
+    };
+    let request = Request::builder().uri(collection);
+    let request = request.body(Body::from(Vec::new()))?;
+    let (_, list) = collected(client.send(request).await?).await?;
+    let list: Value = serde_json::from_slice(&list)?;
+    let items = list["items"].as_array().cloned().unwrap_or_default();
+    let lane = name.rsplit('-').next().unwrap_or_default();
+    let is_near = |item: &&Value| {
+        let other = item["metadata"]["name"].as_str().unwrap_or_default();
+        other != name && other.ends_with(lane)
+    };
+    let Some(mut other) = items.iter().find(is_near).cloned() else {
+        return Ok(changed(Another::Name, body));
+    };
+    other["apiVersion"] = list["apiVersion"].clone();
+    other["kind"] = list["kind"]
+        .as_str()
+        .map_or("", |kind| kind.trim_end_matches("List"))
+        .into();
+    Ok(other.to_string().into_bytes())
 }
 
 async fn write_answer(stream: &mut Stream, head: &str, body: &[u8]) -> std::io::Result<()> {
