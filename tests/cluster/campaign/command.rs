@@ -22,8 +22,8 @@ pub enum Goal {
 /// A command line and its goal. `LANE` is the lane's own name, `KEY` the key of all taints; rules
 /// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
 /// gpu-1) are there, and `held-LANE` and `gone-LANE`, which a finalizer holds; the latter is being
-/// deleted. `old-LANE` (NoSchedule, gpu-1) is that of a dedication.
-pub const COMMANDS: [(&str, Goal); 53] = [
+/// deleted.
+pub const COMMANDS: [(&str, Goal); 52] = [
     ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
     (
         "preview GPU0 KEY=z:NoExecute -o json --strict",
@@ -178,5 +178,4 @@ pub const COMMANDS: [(&str, Goal); 53] = [
         "dedicate GPU0 --to default --name new-LANE --policy none --yes",
         Goal::Answer,
     ),
-    ("undedicate old-LANE --yes --others", Goal::Gone(&["old"])),
 ];

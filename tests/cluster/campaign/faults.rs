@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::command::{COMMANDS, Goal};
 use super::law::{BROKEN_OFF, TRY_AGAIN, Try};
 use super::misfortune::{misfortune, passes};
@@ -79,13 +77,7 @@ impl<'a> Lane<'a> {
             device,
             value,
             effect,
-            labels: match begin {
-                "old" => json!({
-                    "kubectl-devicetaint/dedication": format!("old-{name}"),
-                    "app.kubernetes.io/managed-by": "kubectl-devicetaint",
-                }),
-                _ => json!({"lane": name}),
-            },
+            label: name.clone(),
             hold: match begin {
                 "held" => Hold::Finalizer,
                 "gone" => Hold::Leaving,
@@ -101,7 +93,6 @@ impl<'a> Lane<'a> {
                 rule("hard", "gpu-1", "y", "NoExecute"),
                 rule("held", "gpu-1", "v", "None"),
                 rule("gone", "gpu-1", "w", "None"),
-                rule("old", "gpu-1", "d", "NoSchedule"),
             ],
             world,
             name,

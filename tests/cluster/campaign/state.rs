@@ -56,7 +56,7 @@ pub struct Wanted {
     pub device: &'static str,
     pub value: &'static str,
     pub effect: &'static str,
-    pub labels: Value,
+    pub label: String,
     pub hold: Hold,
 }
 
@@ -70,36 +70,28 @@ pub enum Hold {
 }
 
 impl Wanted {
-    /// Key and value of its taint; a dedication has its own.
-    fn taint<'a>(&'a self, key: &'a str) -> (&'a str, &'a str) {
-        match self.labels["kubectl-devicetaint/dedication"].as_str() {
-            Some(name) => ("dedicated", name),
-            None => (key, self.value),
-        }
-    }
-
     fn object(&self, world: &World<'_>, key: &str) -> Value {
         let finalizers = match self.hold {
             Hold::Nothing => json!([]),
             Hold::Finalizer | Hold::Leaving => json!(["test.example.com/hold"]),
         };
-        let (key, value) = self.taint(key);
         json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
-            "metadata": {"name": self.name, "labels": self.labels, "finalizers": finalizers},
+            "metadata": {"name": self.name, "labels": {"lane": self.label}, "finalizers": finalizers},
             "spec": {
                 "deviceSelector": {"driver": world.driver, "pool": world.node, "device": self.device},
-                "taint": {"key": key, "value": value, "effect": self.effect},
+                "taint": {"key": key, "value": self.value, "effect": self.effect},
             },
         })
     }
 
     fn fits(&self, stored: &Stored) -> bool {
+        let labels = json!({"lane": self.label});
         stored.effect == self.effect
-            && stored.value == self.taint("").1
+            && stored.value == self.value
             && stored.deleted == (self.hold == Hold::Leaving)
             && (stored.finalizers == 0) == (self.hold == Hold::Nothing)
-            && stored.labels == self.labels
+            && stored.labels == labels
             && stored.annotations.is_null()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::normal;
 use super::rights::{READING, Subset, WRITING, grant, names, role_told};
@@ -59,7 +59,7 @@ impl<'a> Lane<'a> {
             device,
             value: "x",
             effect,
-            labels: json!({"lane": name}),
+            label: name.clone(),
             hold: Hold::Nothing,
         };
         Self {
