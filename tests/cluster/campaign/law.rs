@@ -130,7 +130,7 @@ impl Try<'_> {
     /// What is printed when nothing goes wrong, or a part of it that is marked as one. Changes are
     /// judged line by line, since whoever was interrupted has less to do.
     fn is_the_answer(&self) -> bool {
-        if self.before != self.after || self.calm.stdout.contains(" created") {
+        if self.before != self.after || self.calm.stdout.contains("created") {
             return true;
         }
         if normal::says_the_same(&self.run.stdout, &self.calm.stdout, &self.ours) {
