@@ -28,3 +28,28 @@ fn a_question_about_fifteen_pods_fits_a_terminal_with_their_number_in_its_last_l
     let last = lines[question.saturating_sub(1)..=question].join(" ");
     assert!(last.contains("evict 15 pods"), "{shown}");
 }
+
+#[test]
+fn who_adds_or_escalates_is_told_how_many_claims_can_be_placed_together() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        for number in 0..3 {
+            world.pod(&format!("train-{number}"), "gpu-0").await;
+        }
+    });
+    let told = "at most 1 of 3 claims can be placed";
+    let added = format!("add GPU0 {KEY}=x:NoExecute --yes --dry-run=server");
+    let run = world.run(&added).ended(0);
+    assert!(run.stderr.contains(told), "{run:#?}");
+    let run = world
+        .run(&format!("{added} --abort-if claims.unplaceable.together>1"))
+        .ended(4);
+    assert!(
+        run.stderr.contains("claims.unplaceable.together"),
+        "{run:#?}"
+    );
+    let name = world.add(&format!("{KEY}=x"));
+    let escalated = format!("escalate {name} --to NoExecute --yes --dry-run=server");
+    let run = world.run(&escalated).ended(0);
+    assert!(run.stderr.contains(told), "{run:#?}");
+}
