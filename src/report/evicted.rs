@@ -135,9 +135,8 @@ impl<'a> Row<'a> {
 
     fn is_of(&self, pod: &EvictedPod) -> bool {
         let first = self.first();
-        let key = |one: &EvictedPod| (one.namespace.clone(), one.workload.clone());
         first.workload.is_some()
-            && key(first) == key(pod)
+            && (&first.namespace, &first.workload) == (&pod.namespace, &pod.workload)
             && (first.outcome, first.certain) == (pod.outcome, pod.certain)
     }
 

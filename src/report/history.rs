@@ -81,16 +81,25 @@ pub struct HistorySources<'a> {
     pub now: Timestamp,
 }
 
+/// Pods by their UIDs: events are many.
+struct KnownPods<'a> {
+    /// Those that are there.
+    there: BTreeMap<&'a Uid, &'a Pod>,
+    /// Those that the rule hits, with all that evicts each.
+    hit: BTreeMap<&'a Uid, &'a PodImpact<'a>>,
+}
+
 impl RuleHistory {
     /// What the rule has done.
     #[must_use]
     pub fn new(sources: &HistorySources<'_>) -> Self {
-        let evictions = sources.evictions();
+        let known = sources.known();
+        let evictions = sources.evictions(&known);
         let makers = sources.makers();
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
         let evicted: Vec<EvictedPod> = evictions
             .iter()
-            .map(|event| sources.evicted(event, &makers, &gone))
+            .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
         let evicted = with_repetitions(evicted, &makers);
         let of_them: BTreeSet<(&str, &str)> = evicted
@@ -175,7 +184,7 @@ impl RuleHistory {
 impl<'a> HistorySources<'a> {
     /// The last word of the controller on each pod that it evicted since the rule is there, unless it took that
     /// back; without those that are there and that another rule evicts.
-    fn evictions(&self) -> Vec<&'a Event> {
+    fn evictions(&self, known: &KnownPods<'_>) -> Vec<&'a Event> {
         let created = self.rule.metadata.created;
         let mut last: BTreeMap<(&Uid, &NamespacedName), &Event> = BTreeMap::new();
         for event in self.events.iter().filter(|event| event.about.kind == "Pod") {
@@ -195,8 +204,8 @@ impl<'a> HistorySources<'a> {
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
             event.message.starts_with(EVICTS)
-                && match self.pod(uid) {
-                    Some(_) => self.hit(uid).is_some(),
+                && match known.there.get(uid) {
+                    Some(_) => known.hit.contains_key(uid),
                     None => may_have,
                 }
         };
@@ -205,18 +214,14 @@ impl<'a> HistorySources<'a> {
         evictions
     }
 
-    /// The pod that the rule hits, with all that evicts it.
-    fn hit(&self, uid: &Uid) -> Option<&'a PodImpact<'a>> {
-        let mut pods = self.impact.pods.iter();
-        pods.find(|pod| pod.pod.uid == *uid && pod.causes.iter().any(Cause::is_considered))
-    }
-
-    fn pod(&self, uid: &Uid) -> Option<&'a Pod> {
-        self.reading
-            .snapshot
-            .pods
-            .iter()
-            .find(|pod| pod.uid == *uid)
+    fn known(&self) -> KnownPods<'a> {
+        let there = self.reading.snapshot.pods.iter();
+        let hit = self.impact.pods.iter();
+        let hit = hit.filter(|pod| pod.causes.iter().any(Cause::is_considered));
+        KnownPods {
+            there: there.map(|pod| (&pod.uid, pod)).collect(),
+            hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
+        }
     }
 
     fn makers(&self) -> Vec<(Kind, &'a Workload)> {
@@ -228,11 +233,12 @@ impl<'a> HistorySources<'a> {
     fn evicted(
         &self,
         event: &Event,
+        known: &KnownPods<'_>,
         makers: &[(Kind, &Workload)],
         gone: &BTreeSet<&Uid>,
     ) -> EvictedPod {
         let name = &event.about.name;
-        let there = self.pod(&event.about.uid);
+        let there = known.there.get(&event.about.uid);
         let maker = maker_of(name, makers);
         let of_pod = there.and_then(|pod| pod.controller.as_ref()).map(owner);
         EvictedPod {
@@ -244,8 +250,9 @@ impl<'a> HistorySources<'a> {
                 Some(_) => EvictedOutcome::Terminating,
                 None => self.outcome(name, maker.map(|(_, workload)| workload), gone),
             },
-            certain: self
-                .hit(&event.about.uid)
+            certain: known
+                .hit
+                .get(&event.about.uid)
                 .is_some_and(|pod| !pod.has_foreign_cause()),
         }
     }
