@@ -655,6 +655,25 @@ mod tests {
     }
 
     #[test]
+    fn the_last_20_events_are_shown_and_the_earlier_ones_counted() {
+        let mut described = described(&rule("NoExecute", None), &[], 0);
+        let event = |number: usize| Event {
+            pod: None,
+            attribution: Attribution::Certain,
+            kind: "Warning".to_owned(),
+            reason: format!("Reason{number}"),
+            message: "evicted".to_owned(),
+            last: None,
+        };
+        described.events = (0..23).map(event).collect();
+        let shown = described.events_of(Attribution::Certain);
+        assert_eq!(shown.len(), 21, "{shown:?}");
+        assert_eq!(shown[0], "3 earlier ones: -o json has all");
+        assert!(shown[1].contains("Reason3"), "{shown:?}");
+        assert!(shown[20].contains("Reason22"), "{shown:?}");
+    }
+
+    #[test]
     fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
         let mut rule = rule("None", None);
         let selector = rule.selector.as_mut().unwrap();
