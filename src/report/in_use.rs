@@ -660,15 +660,7 @@ mod tests {
             }],
         };
         let report = PodResourcesReport::of_pods(&facts);
-        let page = crate::render::Page {
-            format: crate::render::Format::Table,
-            width: Some(80),
-        };
-        let text = crate::render::render(&report, page).unwrap();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        let text = crate::report::testing::at_80_columns(&report);
         for name in [
             "gpu.example.com/node-7/gpu-0",
             "training/llama-405b-pretrain-worker-0-6944747796",

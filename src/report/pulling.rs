@@ -347,7 +347,6 @@ impl View for PullReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{Format, Page, render};
     use crate::report::testing;
 
     #[test]
@@ -375,15 +374,7 @@ mod tests {
             now: testing::now(),
         };
         let report = PullReport::new("node-7", &[testimony], &basis);
-        let page = Page {
-            format: Format::Table,
-            width: Some(80),
-        };
-        let text = render(&report, page).unwrap();
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        let text = testing::at_80_columns(&report);
         for name in [
             "training/llama-405b-pretrain-worker-0 ",
             "training/llama-405b-pretrain-worker-0-gpus-d52p4",
