@@ -91,6 +91,18 @@ impl Stage {
         command.spawn().expect("the plugin can be run")
     }
 
+    /// A driver with one device on the node, which a rule of this name taints, as the controller has seen.
+    fn observed_rule(&self, rule: &str) -> String {
+        let driver = driver_name();
+        block_on(self.plane.create(&[
+            slice(&driver, &self.node, &["gpu-0"]),
+            objects::rule(rule, &driver, "NoExecute"),
+        ]));
+        let observed = ["wait", rule, "--for", "observed", "--timeout", "30s"];
+        assert!(self.plane.plugin(&observed).status.success());
+        driver
+    }
+
     fn pods(&self) -> Vec<Value> {
         let listed = self.plane.kubectl(&[
             "get",
@@ -182,13 +194,7 @@ fn a_wait_asks_a_kubelet_from_afar() {
     let stage = Stage::new();
     let (plane, node) = (stage.plane, stage.node.as_str());
     let rule = format!("rule-{node}");
-    let driver = driver_name();
-    block_on(plane.create(&[
-        slice(&driver, node, &["gpu-0"]),
-        objects::rule(&rule, &driver, "NoExecute"),
-    ]));
-    let observed = ["wait", &rule, "--for", "observed", "--timeout", "30s"];
-    assert!(plane.plugin(&observed).status.success());
+    let driver = stage.observed_rule(&rule);
     let held = printed().replace(
         "gpu.example.com/node-7/gpu-0",
         &format!("{driver}/{node}/gpu-0"),
@@ -346,13 +352,7 @@ fn ctrl_c_during_a_wait_leaves_no_pod_behind() {
     let stage = Stage::new();
     let (plane, node) = (stage.plane, stage.node.as_str());
     let rule = format!("stopped-{node}");
-    let driver = driver_name();
-    block_on(plane.create(&[
-        slice(&driver, node, &["gpu-0"]),
-        objects::rule(&rule, &driver, "NoExecute"),
-    ]));
-    let observed = ["wait", &rule, "--for", "observed", "--timeout", "30s"];
-    assert!(plane.plugin(&observed).status.success());
+    stage.observed_rule(&rule);
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let mut command = plane.command(PLUGIN);
         command

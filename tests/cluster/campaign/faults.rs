@@ -13,7 +13,7 @@ use super::state::{Hold, State, Wanted, changes, reset, state};
 use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
     At, ControlPlane, DEADLINE, Entry, Fault, History, PLUGIN, Proxy, Random, Seen, Variant,
-    block_on, fresh_seed, number_in, random_suffix, say,
+    block_on, fresh_seed, random_suffix, say, tries,
 };
 
 /// Tries of an ordinary run.
@@ -329,10 +329,7 @@ fn what_is_printed_with_exit_0_is_true_whatever_goes_wrong() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
     let history = block_on(History::start(&plane));
     let seed = fresh_seed();
-    let numbers = match number_in("TRY") {
-        Some(number) => number..number + 1,
-        None => 0..number_in("TRIES").unwrap_or(TRIES),
-    };
+    let numbers = tries(TRIES);
     let next = AtomicUsize::new(usize::try_from(numbers.start).expect("small"));
     let end = usize::try_from(numbers.end).expect("small");
     let wrong = Mutex::new(Vec::new());

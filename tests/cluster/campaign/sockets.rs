@@ -19,7 +19,7 @@ use serde_json::json;
 use super::verdict::nothing_is_wrong;
 use crate::cluster::rules::support::{KEY, World};
 use crate::cluster::said::{Said, allocatable, cluster, everything};
-use crate::harness::{ControlPlane, PLUGIN, Random, block_on, fresh_seed, number_in};
+use crate::harness::{ControlPlane, PLUGIN, Random, block_on, fresh_seed, number_in, tries};
 
 /// Tries of an ordinary run.
 const TRIES: u64 = if crate::IS_FULL { 2000 } else { 160 };
@@ -454,10 +454,7 @@ fn answer_of_another_call_is_no_answer() {
 fn what_a_kubelet_did_not_wholly_say_is_never_told_and_never_safe() {
     let bench = Bench::new();
     let seed = fresh_seed();
-    let numbers = match number_in("TRY") {
-        Some(number) => number..number + 1,
-        None => 0..number_in("TRIES").unwrap_or(TRIES),
-    };
+    let numbers = tries(TRIES);
     let next = AtomicUsize::new(usize::try_from(numbers.start).expect("small"));
     let end = usize::try_from(numbers.end).expect("small");
     let answered = AtomicUsize::new(0);

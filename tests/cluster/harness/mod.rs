@@ -55,7 +55,7 @@ pub use node::{Node, Prepared};
 pub use plane::ControlPlane;
 pub use program::{build_node, build_program};
 pub use proxy::{At, Proxy, Seen};
-pub use random::{Random, fresh_seed, number_in};
+pub use random::{Random, fresh_seed, number_in, tries};
 #[cfg(unix)]
 pub use terminal::{CTRL_C, CTRL_D, CTRL_Z, ENTER, Terminal};
 pub use variant::Variant;

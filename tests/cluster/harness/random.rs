@@ -3,6 +3,7 @@
 use std::{
     env,
     hash::{BuildHasher, RandomState},
+    ops::Range,
 };
 
 /// Numbers that follow from a seed (splitmix64): good enough to choose by, and the same everywhere.
@@ -47,6 +48,14 @@ pub fn number_in(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     let number = text.parse();
     Some(number.unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")))
+}
+
+/// The numbers of the tries: the one in `TRY`, or as many as `TRIES` says, or `usual` ones.
+pub fn tries(usual: u64) -> Range<u64> {
+    match number_in("TRY") {
+        Some(number) => number..number + 1,
+        None => 0..number_in("TRIES").unwrap_or(usual),
+    }
 }
 
 /// A seed that nobody has seen, or the one in `SEED`.
