@@ -75,27 +75,28 @@ impl ExitStatus {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Success => "done, or nothing to do",
-            Self::Failed => "error: API, permission, file; the same again would fail again",
-            Self::Usage => "usage: the command line was wrong",
+            Self::Success => "success, or nothing to do",
+            Self::Failed => "error: API, permission or file; a retry would fail again",
+            Self::Usage => "usage: the command line is invalid",
             Self::Unchanged => "unchanged, only with --error-unchanged",
             Self::Refused => {
                 "refused: a guard tripped, a confirmation is missing, or the impact grew since \
                  --expect; nothing was changed"
             }
             Self::TimedOut => {
-                "timed out waiting, or evicted pods come back each time; the change was applied, and what \
-                 remains is printed"
+                "the wait timed out, or evicted pods are replaced and evicted again; the change \
+                 was applied, and the remaining pods are printed"
             }
             Self::Incomplete => {
-                "the answer is incomplete or contradicted, only with --strict or --publish; or one of several clusters gave none"
+                "the report is incomplete or contradicted, only with --strict or --publish; or one \
+                 of several clusters gave no report"
             }
             Self::TryAgain => {
-                "try again: the network, a busy or broken server, or somebody who was first was in \
-                 the way; the same command is safe to run again, and completes what is open"
+                "retry: the network, a busy or failing server, or a concurrent change prevented \
+                 it; the same command is safe to run again, and completes what is missing"
             }
             Self::Interrupted => "interrupted (SIGINT)",
-            Self::Terminated => "told to stop (SIGTERM)",
+            Self::Terminated => "terminated (SIGTERM)",
         }
     }
 }
@@ -114,6 +115,7 @@ impl From<ExitStatus> for ExitCode {
 pub struct Failure {
     status: ExitStatus,
     error: anyhow::Error,
+    details: Vec<String>,
     hints: Vec<String>,
 }
 
@@ -123,6 +125,7 @@ impl Failure {
         Self {
             status,
             error: anyhow::Error::from_boxed(error.into()),
+            details: Vec::new(),
             hints: Vec::new(),
         }
     }
@@ -135,6 +138,13 @@ impl Failure {
     /// A guard or a missing confirmation stands in the way; nothing was changed.
     pub fn refused(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(ExitStatus::Refused, error)
+    }
+
+    /// Adds a fact about it, shown in a line of its own below the error, in the order of addition.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
     }
 
     /// Adds something to do about it; hints are shown in the order in which they were added.
@@ -174,15 +184,24 @@ impl Failure {
         self.status
     }
 
+    /// Facts about it, in the order in which they were added.
+    #[must_use]
+    pub fn details(&self) -> &[String] {
+        &self.details
+    }
+
     /// What to do about it, most useful first.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 
-    /// Prints `error: …` and a `hint: …` for each hint to standard error.
+    /// Prints `error: …`, a line for each detail and a `hint: …` for each hint to standard error.
     pub fn print(&self, printer: &Printer<'_>) {
         printer.error(&self.to_string());
+        for detail in &self.details {
+            printer.detail(detail);
+        }
         for hint in &self.hints {
             printer.hint(hint);
         }
@@ -214,6 +233,7 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
         Self {
             status: ExitStatus::Failed,
             error: error.into(),
+            details: Vec::new(),
             hints: Vec::new(),
         }
     }
@@ -271,11 +291,13 @@ mod tests {
             let printer = Printer::plain(std::io::sink(), &mut stderr);
             Failure::usage("no device \"gpu-\u{1b}[2J\"")
                 .hint("did you mean gpu-0?")
+                .detail("devices: gpu-0, gpu-1")
                 .hint("list them: kubectl devicetaint devices")
                 .print(&printer);
         }
         insta::assert_snapshot!(String::from_utf8(stderr).unwrap(), @r#"
         error: no device "gpu-\x1b[2J"
+          devices: gpu-0, gpu-1
         hint: did you mean gpu-0?
         hint: list them: kubectl devicetaint devices
         "#);

@@ -21,7 +21,7 @@ pub struct Environment {
 /// When to use colours; the values of `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ColorChoice {
-    /// On a terminal that has them, unless `NO_COLOR` is set.
+    /// On a terminal that supports them, unless `NO_COLOR` is set.
     #[default]
     Auto,
     /// Whatever the stream is.

@@ -131,7 +131,10 @@ impl Journal {
         let written = match ended.map(|ended| ended.recv_timeout(PATIENCE)) {
             None => Ok(()),
             Some(Ok(written)) => written,
-            Some(Err(_)) => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads them")),
+            Some(Err(_)) => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no process reads them",
+            )),
         };
         written.map_err(|source| JournalError {
             name: self.name.clone(),

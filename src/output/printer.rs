@@ -153,6 +153,11 @@ impl<'a> Printer<'a> {
         self.say(Prefix::Error, text);
     }
 
+    /// Says a fact about an error, indented below it.
+    pub fn detail(&self, text: &str) {
+        self.say(Prefix::Detail, text);
+    }
+
     /// Says what to do about an error or a warning: `hint: …`.
     pub fn hint(&self, text: &str) {
         self.say(Prefix::Hint, text);
@@ -199,7 +204,7 @@ impl<'a> Printer<'a> {
         let (word, color) = prefix.parts();
         let text = self.repeated.in_commands_of(text);
         let text = escape::line(&text);
-        let line = if self.colored && !word.is_empty() {
+        let line = if self.colored && !color.is_empty() {
             format!("{color}{word}\u{1b}[0m{text}\n")
         } else {
             format!("{word}{text}\n")
@@ -228,6 +233,7 @@ fn locked<T>(stream: &Mutex<T>) -> MutexGuard<'_, T> {
 enum Prefix {
     Error,
     Warning,
+    Detail,
     Hint,
     Note,
 }
@@ -239,6 +245,7 @@ impl Prefix {
             Self::Error => ("error: ", "\u{1b}[1;31m"),
             Self::Warning => ("warning: ", "\u{1b}[1;33m"),
             Self::Hint => ("hint: ", "\u{1b}[1;36m"),
+            Self::Detail => ("  ", ""),
             Self::Note => ("", ""),
         }
     }
