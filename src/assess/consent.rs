@@ -51,7 +51,7 @@ impl fmt::Display for WhyCount {
         match self {
             Self::EveryDevice => formatter.pad("every device of every driver is selected"),
             Self::EveryDeviceForTheScheduler => {
-                formatter.pad("the scheduler takes every device of every driver as tainted")
+                formatter.pad("for the scheduler every device of every driver is tainted")
             }
             Self::SystemPods => write!(formatter, "pods in {SYSTEM} are evicted"),
             Self::Namespaces(count) => {
@@ -207,7 +207,7 @@ mod tests {
             let expected = match Reach::of(None, effect, &semantics) {
                 Reach::EveryDevice => "every device of every driver is selected",
                 Reach::EveryDeviceForTheScheduler => {
-                    "the scheduler takes every device of every driver as tainted"
+                    "for the scheduler every device of every driver is tainted"
                 }
                 Reach::NoDevice | Reach::Described => {
                     assert_eq!(needed, Consent::Yes);

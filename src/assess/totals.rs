@@ -53,7 +53,7 @@ pub struct Totals {
     pub severities: Severities,
     /// Pods that would be evicted and have a hazard that breaks something for others.
     pub pods_in_danger: Count,
-    /// Claims whose pods would be evicted and that could not be placed again even alone.
+    /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     pub claims_unplaceable: Count,
     /// Claims that could not be placed all at once, whether each could alone or not.
     pub claims_unplaceable_together: Count,

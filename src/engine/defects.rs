@@ -83,8 +83,7 @@ impl Defect {
                 "pods that use devices through extended resources are not evicted"
             }
             Self::StaleReservationsHide => {
-                "outdated reservations hide the pods behind them from a new rule, until \
-                 something about the pods changes"
+                "outdated reservations hide pods from a new rule until the pods change"
             }
         }
     }

@@ -301,7 +301,7 @@ fn incomplete_pool((driver, pool): (&str, &str), count: i64, expected: i64) -> W
         message: format!(
             "pool {driver}/{pool} has {count} of {expected} slices: the driver is replacing it, and its taints may change"
         ),
-        fix: Some("look again once the driver has published the whole pool".to_owned()),
+        fix: Some("run this again after the driver has published the whole pool".to_owned()),
     }
 }
 
@@ -309,10 +309,11 @@ fn duplicate_device(entry: &DeviceEntry<'_>) -> Warning {
     Warning {
         code: "duplicate-device",
         message: format!(
-            "device {} is published {} times in its pool: which one's taints the controller sees is left to chance",
+            "device {} is published {} times in its pool: which of their taints the controller \
+             uses is undefined",
             entry.id(),
             entry.times_published
         ),
-        fix: Some("this is a mistake of the driver; report it there".to_owned()),
+        fix: Some("report this bug to the author of the driver".to_owned()),
     }
 }

@@ -183,7 +183,7 @@ fn unknown(budget: &PodDisruptionBudget) -> Gap {
     Gap {
         what: Kind::PodDisruptionBudget.plural().to_owned(),
         why: format!(
-            "the selector of {} has an operator that is not known, and so it is not known whom it covers",
+            "the selector of {} has an unknown operator, so the pods that it covers are unknown",
             budget.name
         ),
         affects: Affects::Details,

@@ -98,7 +98,7 @@ impl fmt::Display for Link {
         match self {
             Self::Counters => formatter.write_str("shared counters"),
             Self::Number(number, value) => write!(formatter, "{} {value}", number.as_str()),
-            Self::Indirect => formatter.write_str("by way of another device"),
+            Self::Indirect => formatter.write_str("through another device"),
         }
     }
 }
@@ -437,7 +437,7 @@ mod tests {
         let vfio = id("vfio", "n", "card");
         assert_eq!(
             told(&hardware, &vfio),
-            ["d/n/card (uuid a)", "d/n/part (by way of another device)"]
+            ["d/n/card (uuid a)", "d/n/part (through another device)"]
         );
         assert_eq!(hardware.closure([&vfio]).len(), 3);
         assert!(!hardware.knows(&id("d", "n", "gone")));

@@ -43,7 +43,7 @@ impl fmt::Display for Proof {
             Self::Pod(pod) => write!(formatter, "it runs pod {pod}"),
             Self::Device(device) => write!(formatter, "it has prepared device {device}"),
             Self::Certificate => formatter.write_str("its client certificate says so"),
-            Self::AskedThere => formatter.write_str("it was asked by a pod on that node"),
+            Self::AskedThere => formatter.write_str("a pod on that node asked it"),
             Self::Machine => formatter.write_str("the machine has that name"),
             Self::Confirmed => formatter.write_str("--confirm-node says so"),
         }

@@ -146,7 +146,7 @@ impl<'a> RuleIndex<'a> {
                         affects: self.affects(*place),
                         what: format!("devices of {}", self.describe(*place)),
                         why: format!(
-                            "{why}; every device that fits otherwise is taken as selected"
+                            "{why}; every device that matches otherwise is treated as selected"
                         ),
                     });
                     true
@@ -195,7 +195,7 @@ impl<'a> RuleIndex<'a> {
         let rule = self.rule(place);
         match rule.name {
             Some(name) => format!("rule {name}"),
-            None => format!("the considered taint {}", rule.taint),
+            None => format!("the proposed taint {}", rule.taint),
         }
     }
 
@@ -207,24 +207,24 @@ impl<'a> RuleIndex<'a> {
                 self.describe(place),
                 self.semantics.version
             ),
-            fix: Some("name the devices in spec.deviceSelector".to_owned()),
+            fix: Some("set the devices in spec.deviceSelector".to_owned()),
         }
     }
 
     fn nil_selects_none(&self, place: u32) -> Warning {
         let scheduler = if self.semantics.nil_selector_blocks {
-            ", but the scheduler takes it as tainting every device"
+            ", but for the scheduler it taints every device"
         } else {
             ""
         };
         Warning {
             code: "nil-selector",
             message: format!(
-                "{} has no selector: in Kubernetes {} it evicts nobody{scheduler}",
+                "{} has no selector: in Kubernetes {} it evicts no pods{scheduler}",
                 self.describe(place),
                 self.semantics.version
             ),
-            fix: Some("name the devices in spec.deviceSelector".to_owned()),
+            fix: Some("set the devices in spec.deviceSelector".to_owned()),
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> RuleIndex<'a> {
                 "{} selects every device of every driver",
                 self.describe(place)
             ),
-            fix: Some("name a driver, a pool or a device, unless all are meant".to_owned()),
+            fix: Some("set a driver, a pool or a device, unless you mean all of them".to_owned()),
         }
     }
 
@@ -245,7 +245,8 @@ impl<'a> RuleIndex<'a> {
         (narrowed && !self.semantics.selects_by_expression).then(|| Warning {
             code: "ignored-selector",
             message: format!(
-                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it taints more than it says",
+                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: it \
+                 taints more devices than those match",
                 self.describe(place),
                 self.semantics.version
             ),

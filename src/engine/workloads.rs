@@ -468,7 +468,7 @@ fn cycle(pod: &Pod, owner: &Controller) -> Gap {
     Gap {
         what: "owners".to_owned(),
         why: format!(
-            "the owners of pod {} lead back to {} {}: which workload it belongs to is unknown",
+            "the owners of pod {} form a cycle at {} {}: its workload is unknown",
             pod.name, owner.kind, owner.name
         ),
         affects: Affects::Details,
@@ -480,10 +480,7 @@ fn unscaled(workload: &WorkloadImpact<'_>) -> Option<Gap> {
     let (kind, _) = workload.workload.filter(|(kind, _)| is_replicated(*kind))?;
     Some(Gap::of(
         kind,
-        &format!(
-            "{kind} {} does not say how many pods are ready",
-            workload.name
-        ),
+        &format!("{kind} {} does not report its ready pods", workload.name),
     ))
 }
 
@@ -588,7 +585,7 @@ mod tests {
         assert!(
             found.gaps[0]
                 .why
-                .contains("lead back to ReplicaSet train-6d"),
+                .contains("form a cycle at ReplicaSet train-6d"),
             "{found:?}"
         );
         assert_eq!(found.workloads[0].is_down(), None);

@@ -21,7 +21,7 @@ pub struct ClusterObject {
     pub resource_version: String,
     /// For selecting.
     pub labels: BTreeMap<String, String>,
-    /// For people and programs.
+    /// Plain text and programs.
     pub annotations: BTreeMap<String, String>,
     /// When it was deleted, if it is only there still because a finalizer holds it.
     pub deletion: Option<Timestamp>,

@@ -41,7 +41,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
                 need: Always, affects: Details, read: Protobuf, saved: Always,
-                without: "devices that no claim holds, and the drivers' own taints, are unknown",
+                without: "unallocated devices and taints set by drivers are unknown",
             }
             /// All claims, allocated or not.
             ResourceClaim in claims {
@@ -52,7 +52,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "ResourceClaim", plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
-                without: "which devices are in use, and by whom, is unknown",
+                without: "allocated devices and the pods that use them are unknown",
             }
             /// All rules.
             DeviceTaintRule in rules {
@@ -70,7 +70,7 @@ macro_rules! for_each_kind {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Pod", plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
-                without: "who would be evicted is not fully known",
+                without: "the pods that would be evicted are not all known",
             }
             /// All device classes; only rules of 1.33 and 1.34 need them.
             DeviceClass in classes {
@@ -81,98 +81,98 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "DeviceClass", plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
                 need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
-                without: "which devices the rules mean that refer to one is unknown",
+                without: "the devices selected by rules with a DeviceClass are unknown",
             }
             /// What was noted about rules, and about evictions from devices.
             Event in events {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Event", plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "what the controller noted about evictions is unknown",
+                without: "the events of past evictions are unknown",
             }
             /// All nodes.
             Node in nodes {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "whether nodes can end their pods is unknown",
+                without: "whether nodes can stop their pods is unknown",
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
                 versions: [ "policy/v1", 21, None, Usual; ],
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which budgets evictions would overdraw is unknown",
+                without: "the PodDisruptionBudgets that evictions would exceed are unknown",
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
                 spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The deployments above pods of interest.
             Deployment in deployments {
                 versions: [ "apps/v1", 9, None, Usual; ],
                 spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
                 spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
                 versions: [ "apps/v1", 9, None, Usual; ],
                 spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The jobs above pods of interest.
             Job in jobs {
                 versions: [ "batch/v1", 2, None, Usual; ],
                 spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
                 versions: [ "batch/v1", 21, None, Usual; ],
                 spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
                 versions: [ "leaderworkerset.x-k8s.io/v1", 0, None, Usual; ],
                 spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The job sets above pods of interest.
             JobSet in job_sets {
                 versions: [ "jobset.x-k8s.io/v1alpha2", 0, None, Usual; ],
                 spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "which workloads pods belong to, and how many pods these have left, is not fully known",
+                without: "the workloads of pods, and their remaining ready pods, are not all known",
             }
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
                 versions: [ "scheduling.k8s.io/v1beta1", 37, None, Usual; ],
                 spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "whether groups of pods lose members that they cannot do without is unknown",
+                without: "whether pod groups lose members that they require is unknown",
             }
             /// The groups of pods of interest, of the coscheduling plugin, which is another API.
             CoschedulingPodGroup in coscheduling_pod_groups {
                 versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None, Usual; ],
                 spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
-                without: "whether groups of pods lose members that they cannot do without is unknown",
+                without: "whether pod groups lose members that they require is unknown",
             }
             /// The templates of claims of pods that may still come.
             ResourceClaimTemplate in templates {
@@ -182,7 +182,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Protobuf, saved: Always,
-                without: "which pods that are still to come put up with taints is unknown",
+                without: "tolerations of future pods are unknown",
             }
             /// The policies that change objects while they are stored.
             MutatingAdmissionPolicy in mutating_policies {
@@ -193,7 +193,7 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "which claims get a toleration when they are made is unknown",
+                without: "which new claims get a toleration is unknown",
             }
             /// Where those policies act.
             MutatingAdmissionPolicyBinding in mutating_bindings {
@@ -204,28 +204,28 @@ macro_rules! for_each_kind {
                 ],
                 spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "which claims get a toleration when they are made is unknown",
+                without: "which new claims get a toleration is unknown",
             }
             /// The policies that refuse objects.
             ValidatingAdmissionPolicy in validating_policies {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
                 spelled: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "which tolerations are refused is unknown",
+                without: "the tolerations that policies reject are unknown",
             }
             /// Where those policies act.
             ValidatingAdmissionPolicyBinding in validating_bindings {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "which tolerations are refused is unknown",
+                without: "the tolerations that policies reject are unknown",
             }
             /// The namespaces that devices can be dedicated to.
             NamespaceObject in namespaces {
                 versions: [ "v1", 0, None, Usual; ],
                 spelled: "Namespace", plural: "namespaces", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
-                without: "which namespaces there are is unknown",
+                without: "the existing namespaces are unknown",
             }
         }
     };

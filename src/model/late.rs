@@ -63,7 +63,7 @@ impl<T: Default> std::ops::DerefMut for Late<T> {
     fn deref_mut(&mut self) -> &mut T {
         let _decoded = self.deref();
         self.kept = None;
-        self.value.get_mut().expect("a value that was looked at")
+        self.value.get_mut().expect("a value that was read")
     }
 }
 

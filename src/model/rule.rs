@@ -61,7 +61,7 @@ impl DeviceTaintRule {
 pub struct RuleMetadata {
     /// For selecting rules, such as `app.kubernetes.io/managed-by`.
     pub labels: BTreeMap<String, String>,
-    /// For people, such as `kubectl-devicetaint/reason`.
+    /// Plain text, such as `kubectl-devicetaint/reason`.
     pub annotations: BTreeMap<String, String>,
     /// When the server first stored it; absent in objects that no server has seen.
     pub created: Option<Timestamp>,

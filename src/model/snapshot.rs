@@ -109,7 +109,7 @@ impl Gap {
     pub fn of_replacements(reason: &str) -> Self {
         Self {
             what: Self::REPLACEMENTS.to_owned(),
-            why: format!("{reason}: whether claims could be placed again is unknown"),
+            why: format!("{reason}: whether claims can be reallocated is unknown"),
             affects: Affects::Details,
         }
     }

@@ -21,7 +21,8 @@ pub fn parse_request_timeout(text: &str) -> Result<Option<Duration>, String> {
     } else {
         go_duration(text).ok_or_else(|| {
             format!(
-                "{text:?} is not a time: give seconds, or a number with a unit such as 30s, 2m or 1h"
+                "{text:?} is not a duration: use seconds, or a number with a unit such as 30s, 2m \
+                 or 1h"
             )
         })?
     };
@@ -35,7 +36,7 @@ pub fn parse_request_timeout(text: &str) -> Result<Option<Duration>, String> {
 /// The reason, when it is none, or longer.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration = go_duration(text).ok_or_else(|| {
-        format!("{text:?} is not a time: give a number with a unit, such as 30s, 90m or 4h")
+        format!("{text:?} is not a duration: use a number with a unit, such as 30s, 90m or 4h")
     })?;
     within_reason(text, duration)
 }
@@ -43,7 +44,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 fn within_reason(text: &str, duration: Duration) -> Result<Duration, String> {
     if duration > LONGEST {
         let hours = LONGEST.as_secs() / 3600;
-        return Err(format!("{text:?} is too long a time: at most {hours}h"));
+        return Err(format!("{text:?} is too long: at most {hours}h"));
     }
     Ok(duration)
 }
@@ -115,7 +116,7 @@ mod tests {
             assert!(parse_duration(text).is_err(), "{text}");
         }
         let reason = parse_duration("2562048h").expect_err("too long");
-        assert_eq!(reason, "\"2562048h\" is too long a time: at most 2562047h");
+        assert_eq!(reason, "\"2562048h\" is too long: at most 2562047h");
         assert!(parse_duration("2562047h").is_ok());
         for text in ["18446744073709551615", "99999999999999999999", "2562048h"] {
             assert!(parse_request_timeout(text).is_err(), "{text}");

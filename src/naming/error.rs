@@ -34,7 +34,7 @@ pub enum NamingError {
         problem: String,
     },
     /// A type that kubectl knows, of which nothing is explained.
-    #[error("{argument:?} is a {kind}, and explained are pods, devices and rules")]
+    #[error("{argument:?} is a {kind}; `explain` takes pods, devices and rules")]
     NotExplained {
         /// The argument.
         argument: String,
@@ -51,7 +51,8 @@ pub enum NamingError {
     },
     /// An effect that does not exist.
     #[error(
-        "taint {argument:?} has an unknown effect {effect:?}: it is None, NoSchedule or NoExecute, exactly so"
+        "taint {argument:?} has an unknown effect {effect:?}: effects are None, NoSchedule and \
+         NoExecute, case-sensitive"
     )]
     UnknownEffect {
         /// The argument.

@@ -18,8 +18,8 @@ pub enum Expiry {
 }
 
 /// What can be written, for messages.
-const FORMS: &str = "write a length of time such as 90m, 4h, 2d or 1w, \
-     a date such as 2026-12-01, or a time such as 2026-12-01T18:00:00Z";
+const FORMS: &str = "use a duration such as 90m, 4h, 2d or 1w, a date such as 2026-12-01, or a \
+     time such as 2026-12-01T18:00:00Z";
 
 impl FromStr for Expiry {
     type Err = NamingError;
@@ -42,17 +42,17 @@ impl FromStr for Expiry {
             };
         }
         if text.parse::<jiff::civil::DateTime>().is_ok() {
-            return Err(wrong(text, "it has no time zone; for UTC, end it with Z"));
+            return Err(wrong(text, "it has no time zone; for UTC, append Z"));
         }
         match text.parse::<Span>() {
             Ok(span) if span.is_positive() => Ok(Self::After(span)),
-            Ok(_) => Err(wrong(text, "it has to lie ahead")),
+            Ok(_) => Err(wrong(text, "it must be in the future")),
             Err(_) => Err(wrong(text, FORMS)),
         }
     }
 }
 
-const TOO_FAR: &str = "that is further away than a time can be written";
+const TOO_FAR: &str = "it is too far in the future";
 
 impl Expiry {
     /// The time that is meant, if it is `now`.
@@ -127,20 +127,20 @@ mod tests {
     #[test]
     fn what_cannot_be_an_expiry_is_refused_and_never_left_out() {
         for (text, expected) in [
-            ("", "write a length"),
-            ("soon", "write a length"),
-            ("90", "write a length"),
-            ("2026-13-01", "write a length"),
-            ("0s", "lie ahead"),
-            ("-4h", "lie ahead"),
-            ("4h ago", "lie ahead"),
+            ("", "use a duration"),
+            ("soon", "use a duration"),
+            ("90", "use a duration"),
+            ("2026-13-01", "use a duration"),
+            ("0s", "in the future"),
+            ("-4h", "in the future"),
+            ("4h ago", "in the future"),
             ("2026-12-01T18:00:00", "no time zone"),
             ("2026-11-20", "has passed"),
             ("2026-11-20T10:00:00Z", "has passed"),
-            ("100000000h", "further away"),
-            ("9000y", "further away"),
-            ("5000000000000000h", "write a length"),
-            ("99999999999999999999s", "write a length"),
+            ("100000000h", "too far in the future"),
+            ("9000y", "too far in the future"),
+            ("5000000000000000h", "use a duration"),
+            ("99999999999999999999s", "use a duration"),
         ] {
             let error = resolved(text).expect_err(text);
             assert!(error.contains(expected), "{text}: {error}");

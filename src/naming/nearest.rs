@@ -47,7 +47,7 @@ pub fn hints_for(noun: &str, wanted: &[&str], known: &[String]) -> Vec<String> {
         several => Some(format!("did you mean one of {}?", several.join(", "))),
     };
     near.into_iter()
-        .chain([format!("{noun}s that exist: {}", first_few(known))])
+        .chain([format!("{noun}s: {}", first_few(known))])
         .collect()
 }
 

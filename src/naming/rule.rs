@@ -52,7 +52,7 @@ pub fn parse_name(text: &str) -> Result<String, NamingError> {
     };
     // These would be another place in a URL; kubectl refuses them in the same way.
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '%']) {
-        return Err(wrong("that can be no object's name".to_owned()));
+        return Err(wrong("that is not a valid object name".to_owned()));
     }
     Ok(name.to_owned())
 }

@@ -210,7 +210,7 @@ mod tests {
             assert_eq!(Subject::is_type(word), is_type, "{word}");
         }
         let refused = Subject::parse("Deployment/web").map_err(|error| error.to_string());
-        let told = "\"Deployment/web\" is a deployment, and explained are pods, devices and rules";
+        let told = "\"Deployment/web\" is a deployment; `explain` takes pods, devices and rules";
         assert_eq!(refused, Err(told.to_owned()));
     }
 }

@@ -47,11 +47,8 @@ pub fn meant_by(word: &str) -> &'static [&'static str] {
 pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {
         [] => None,
-        [only] => Some(format!("here that is `{only}`")),
-        [first, rest @ ..] => Some(format!(
-            "here that is `{first}`, or after it `{}`",
-            rest.join("`, `")
-        )),
+        [only] => Some(format!("use `{only}`")),
+        [first, rest @ ..] => Some(format!("use `{first}`, then `{}`", rest.join("`, `"))),
     }
 }
 
@@ -62,15 +59,12 @@ mod tests {
     #[test]
     fn words_of_other_programs_lead_to_what_does_the_same() {
         for (word, advised) in [
-            ("taint", Some("here that is `add`")),
-            ("Untaint", Some("here that is `remove`")),
-            (
-                "drain",
-                Some("here that is `preview`, or after it `escalate`"),
-            ),
-            ("undo", Some("here that is `deescalate`")),
-            ("pull", Some("here that is `podresources check`")),
-            ("verify", Some("here that is `podresources check`")),
+            ("taint", Some("use `add`")),
+            ("Untaint", Some("use `remove`")),
+            ("drain", Some("use `preview`, then `escalate`")),
+            ("undo", Some("use `deescalate`")),
+            ("pull", Some("use `podresources check`")),
+            ("verify", Some("use `podresources check`")),
             ("previw", None),
         ] {
             assert_eq!(advice(word).as_deref(), advised, "{word}");

@@ -68,7 +68,7 @@ pub enum DecodeError {
         kind: Kind,
     },
     /// The server compressed or encrypted the objects in a way that was not asked for.
-    #[error("the {kind} list has the content encoding `{encoding}`, which was not asked for")]
+    #[error("the {kind} list has the content encoding `{encoding}`, which was not requested")]
     ContentEncoding {
         /// What was being read.
         kind: Kind,

@@ -37,7 +37,7 @@ pub(super) fn read_field(input: &[u8]) -> Result<Option<Field>, DecodeError> {
             Some((content, length)) => (Value::Length(content), length),
         },
         5 => (Value::Inline, 4),
-        other => return Err(malformed(&format!("wire type {other} is not in use"))),
+        other => return Err(malformed(&format!("wire type {other} is unknown"))),
     };
     Ok((rest.len() >= length).then_some(Field {
         number: key >> 3,

@@ -363,7 +363,7 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
         }
         Lookup::NotRead => {
             return Err(DecodeError::UnexpectedKind {
-                expected: "kind that answers are made from".to_owned(),
+                expected: "kind that this command uses".to_owned(),
                 found: format!("{} {}", found.api_version, found.kind),
             });
         }

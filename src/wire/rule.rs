@@ -63,7 +63,7 @@ pub struct RuleMeta {
     #[prost(btree_map = "string, string", tag = "11")]
     #[serde(default, deserialize_with = "unique")]
     pub labels: BTreeMap<String, String>,
-    /// For people and programs.
+    /// Plain text and programs.
     #[prost(btree_map = "string, string", tag = "12")]
     #[serde(default, deserialize_with = "unique")]
     pub annotations: BTreeMap<String, String>,

@@ -62,8 +62,7 @@ fn nearest(seconds: i64) -> Timestamp {
 }
 
 fn tell(field: &str, limit: Timestamp, context: &mut Context) {
-    let what =
-        format!("a time in {field} beyond what can be calculated with; it counts as {limit}");
+    let what = format!("a time in {field} that is out of range; {limit} is used");
     context.odd("time-out-of-range", what);
 }
 
@@ -176,8 +175,8 @@ mod tests {
             assert_eq!(
                 warnings[0].message,
                 format!(
-                    "DeviceTaintRule drain has a time in spec.taint.timeAdded beyond what can be \
-                     calculated with; it counts as {end}"
+                    "DeviceTaintRule drain has a time in spec.taint.timeAdded that is out \
+                     of range; {end} is used"
                 )
             );
         }

@@ -48,7 +48,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         let number = Number::from_f64(value).map(Value::Number);
-        number.ok_or_else(|| E::custom(format_args!("{value} is no number that JSON has")))
+        number.ok_or_else(|| E::custom(format_args!("{value} is not a number in JSON")))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {

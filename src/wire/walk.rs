@@ -329,7 +329,7 @@ impl Found {
         }
         let Some(list) = head.type_meta(None) else {
             // kubectl writes the kind of a list after its items.
-            return Err(self.untyped("it has items, but no apiVersion and kind: is it cut off?"));
+            return Err(self.untyped("it has items, but no apiVersion and kind: it may be cut off"));
         };
         self.late_items(&list, untyped)?;
         self.finish_list(list, head.other)

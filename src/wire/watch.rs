@@ -242,9 +242,7 @@ impl WatchDecoder {
         let text = line.object.get();
         if line.r#type == ERROR {
             Documents::new().decode_json(text)?;
-            return Err(malformed(
-                "the server reports an error and does not say which",
-            ));
+            return Err(malformed("the server reports an unspecified error"));
         }
         let what = What::of(&line.r#type)?;
         let stated: Stated = serde_json::from_str(text).map_err(|error| not_json(&error))?;
@@ -296,7 +294,7 @@ impl What {
             "DELETED" => Ok(Self::Absent),
             "BOOKMARK" => Ok(Self::Nothing),
             other => Err(malformed(&format!(
-                "{other:?} is no event that this plugin knows"
+                "{other:?} is not an event type that this plugin knows"
             ))),
         }
     }

@@ -139,14 +139,14 @@ fn in_words(error: &Error) -> String {
     if let Error::QuotingRequired { value, location } = error {
         let (line, column) = (location.line(), location.column());
         return format!(
-            "`{value}` at line {line}, column {column} is no text unless it stands in quotes"
+            "`{value}` at line {line}, column {column} is not a string unless it is quoted"
         );
     }
     let text = error.to_string();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-const TOO_MANY_ALIASES: &str = "its anchors and aliases stand for too much";
+const TOO_MANY_ALIASES: &str = "its anchors and aliases expand to too much";
 
 /// What there is too much of.
 fn excess(breach: &BudgetBreach) -> String {

@@ -240,86 +240,86 @@ mod tests {
                 &no_pods,
                 "pods.evicted>0",
                 true,
-                "the value is not known, it is at least 3 (missing: pods)",
+                "the value is unknown, at least 3 (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.evicted>20",
                 true,
-                "the value is not known, it is at least 3 (missing: pods)",
+                "the value is unknown, at least 3 (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.evicted<3",
                 false,
-                "the value is not known, it is at least 3 (missing: pods)",
+                "the value is unknown, at least 3 (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.evicted==2",
                 false,
-                "the value is not known, it is at least 3 (missing: pods)",
+                "the value is unknown, at least 3 (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.evicted!=3",
                 true,
-                "the value is not known, it is at least 3 (missing: pods)",
+                "the value is unknown, at least 3 (missing: pods)",
             ),
             (
                 &no_pods,
                 "namespaces.affected>5",
                 true,
-                "the value is not known, it is at least 2 (missing: pods)",
+                "the value is unknown, at least 2 (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.critical>0",
                 true,
-                "the value is not known (missing: pods)",
+                "the value is unknown (missing: pods)",
             ),
             (
                 &no_pods,
                 "pods.unmanaged<1",
                 false,
-                "the value is not known, it is at least 1 (missing: pods)",
+                "the value is unknown, at least 1 (missing: pods)",
             ),
             (
                 &no_pods,
                 "workloads.affected>2",
                 true,
-                "the value is not known, it is at least 2 (missing: pods)",
+                "the value is unknown, at least 2 (missing: pods)",
             ),
             (
                 &unevaluable,
                 "pods.unmanaged>0",
                 true,
-                "the value is not known, it is 0 to 1 (missing: devices of the considered taint)",
+                "the value is unknown, between 0 and 1 (missing: devices of the considered taint)",
             ),
             (
                 &no_sets,
                 "pods.unmanaged>1",
                 true,
-                "the value is not known, it is 1 to 3 (missing: replicasets)",
+                "the value is unknown, between 1 and 3 (missing: replicasets)",
             ),
             (
                 &no_sets,
                 "pods.unmanaged>3",
                 false,
-                "the value is not known, it is 1 to 3 (missing: replicasets)",
+                "the value is unknown, between 1 and 3 (missing: replicasets)",
             ),
             (&no_sets, "pods.critical>0", false, "the value is 0"),
             (
                 &no_sets,
                 "jobs.failed>0",
                 true,
-                "the value is not known (missing: replicasets)",
+                "the value is unknown (missing: replicasets)",
             ),
             (
                 &no_sets,
                 "workloads.recovering>0",
                 true,
-                "the value is not known (missing: replicasets)",
+                "the value is unknown (missing: replicasets)",
             ),
             (&no_pods, "devices.selected>1", false, "the value is 1"),
             (&no_pods, "devices.selected>0", true, "the value is 1"),
@@ -328,31 +328,31 @@ mod tests {
                 &no_slices,
                 "devices.selected>20",
                 true,
-                "the value is not known, it is at least 1 (missing: resourceslices)",
+                "the value is unknown, at least 1 (missing: resourceslices)",
             ),
             (
                 &no_rules,
                 "pods.evicted.now>1",
                 true,
-                "the value is not known, it is 1 to 3 (missing: devicetaintrules)",
+                "the value is unknown, between 1 and 3 (missing: devicetaintrules)",
             ),
             (
                 &no_rules,
                 "pods.evicted.now>3",
                 false,
-                "the value is not known, it is 1 to 3 (missing: devicetaintrules)",
+                "the value is unknown, between 1 and 3 (missing: devicetaintrules)",
             ),
             (
                 &unevaluable,
                 "pods.evicted>3",
                 false,
-                "the value is not known, it is 0 to 3 (missing: devices of the considered taint)",
+                "the value is unknown, between 0 and 3 (missing: devices of the considered taint)",
             ),
             (
                 &unevaluable,
                 "pods.evicted>2",
                 true,
-                "the value is not known, it is 0 to 3 (missing: devices of the considered taint)",
+                "the value is unknown, between 0 and 3 (missing: devices of the considered taint)",
             ),
         ] {
             let result = result_of(guard, gaps);
@@ -395,7 +395,7 @@ mod tests {
                 DisruptionAction::Depends(vec!["FailJob".to_owned()]),
                 "jobs.failed>1",
                 true,
-                "the value is not known, it is 1 to 2 (missing: what Jobs do about lost pods)",
+                "the value is unknown, between 1 and 2 (missing: how Jobs react to lost pods)",
             ),
         ] {
             let other = FailurePolicy {
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!((result.value, result.at_least), (None, Some(0)));
         assert_eq!(
             report.refusal().as_deref(),
-            Some("guard tripped: pods.evicted>0, the value is not known (missing: pods)")
+            Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")
         );
     }
 

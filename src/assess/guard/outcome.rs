@@ -12,7 +12,8 @@ pub struct GuardOutcome {
     pub value: Count,
     /// What a percentage is taken of; absent where the guard names a number.
     pub whole: Option<Count>,
-    /// Whether the comparison holds, or may hold as far as is known, so that nothing may be changed.
+    /// Whether the comparison is true, or may be true given what is unknown, so nothing may be
+    /// changed.
     pub tripped: bool,
     /// What is missing, so that value or whole is not known.
     pub missing: Option<String>,
@@ -30,12 +31,12 @@ impl GuardOutcome {
             }
             (Some(value), _, _) => format!("the value is {value} of an unknown number"),
             (None, least, Some(most)) => {
-                format!("the value is not known, it is {least} to {most}{whole}")
+                format!("the value is unknown, between {least} and {most}{whole}")
             }
             (None, least, None) if least > 0 => {
-                format!("the value is not known, it is at least {least}{whole}")
+                format!("the value is unknown, at least {least}{whole}")
             }
-            (None, _, None) => "the value is not known".to_owned(),
+            (None, _, None) => "the value is unknown".to_owned(),
         };
         match &self.missing {
             Some(missing) => format!("{known} (missing: {missing})"),

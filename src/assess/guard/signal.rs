@@ -79,7 +79,8 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "some of it",
-        meaning: "pods evicted now or later; % of the pods that use devices of the same drivers and are not terminating already",
+        meaning: "pods evicted now or later; % of the non-terminating pods that use devices of the \
+            same drivers",
         count: |_, totals| totals.pods,
     }
     /// Pods that would be evicted at once.
@@ -106,7 +107,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
         unsaid: "some of it",
-        meaning: "evicted pods that nothing creates again; % of the same pods",
+        meaning: "evicted pods that nothing recreates; % of the same pods",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.
@@ -114,8 +115,8 @@ signals! {
         name: "jobs.failed",
         whole: None,
         reads: [Workloads],
-        unsaid: "what Jobs do about lost pods",
-        meaning: "Jobs that fail for good since pods of them are evicted",
+        unsaid: "how Jobs react to lost pods",
+        meaning: "Jobs that fail permanently because their pods are evicted",
         count: |tally, _| tally.jobs_failed(),
     }
     /// Pods that would be evicted, and whose eviction breaks something for others.
@@ -133,7 +134,7 @@ signals! {
         whole: None,
         reads: [Pods],
         unsaid: "some of it",
-        meaning: "owners of the evicted pods; a pod without one is its own",
+        meaning: "workloads of the evicted pods; a pod without an owner counts as one",
         count: |_, totals| totals.workloads,
     }
     /// Workloads of which no ready pod would be left.
@@ -142,7 +143,7 @@ signals! {
         whole: None,
         reads: [Workloads],
         unsaid: "replicas of workloads",
-        meaning: "workloads of which no ready pod would be left",
+        meaning: "workloads left without a ready pod",
         count: |_, totals| totals.workloads_down,
     }
     /// Workloads that would lose pods while they recover.
@@ -151,7 +152,7 @@ signals! {
         whole: None,
         reads: [Workloads],
         unsaid: "replicas of workloads",
-        meaning: "workloads that lose pods and have fewer ready pods than they want already",
+        meaning: "workloads that lose pods and are already below their desired ready pods",
         count: |tally, _| tally.workloads_recovering(),
     }
     /// Namespaces of the pods that would be evicted.
@@ -178,25 +179,27 @@ signals! {
         whole: None,
         reads: [Budgets],
         unsaid: "some of it",
-        meaning: "disruption budgets that the evictions would overdraw",
+        meaning: "PodDisruptionBudgets that the evictions would exceed",
         count: |_, totals| totals.budgets_violated,
     }
-    /// Claims that could not be placed again.
+    /// Claims that cannot be reallocated.
     ClaimsUnplaceable {
         name: "claims.unplaceable",
         whole: None,
         reads: [Pods, Replacements],
-        unsaid: "device classes, nodes, or what expressions say",
-        meaning: "claims of evicted pods that could not be placed again, even alone",
+        unsaid: "device classes, nodes, or results of expressions",
+        meaning: "claims of evicted pods that cannot be reallocated, each checked alone",
         count: |_, totals| totals.claims_unplaceable,
     }
-    /// Claims that could not be placed again all at once.
+    /// Claims that cannot be reallocated all at once.
     ClaimsUnplaceableTogether {
         name: "claims.unplaceable.together",
         whole: None,
         reads: [Pods, Replacements],
-        unsaid: "device classes, nodes, what expressions say, or what the bound of all claims together does not look at",
-        meaning: "claims of evicted pods that could not be placed again all at once, even where each could alone",
+        unsaid: "device classes, nodes, results of expressions, or constraints that the joint \
+            bound ignores",
+        meaning: "claims of evicted pods that cannot all be reallocated at the same time, even \
+            where each alone can",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.
@@ -204,8 +207,9 @@ signals! {
         name: "devices.available",
         whole: Some(Whole::Class),
         reads: [Replacements],
-        unsaid: "device classes, nodes, or what expressions say",
-        meaning: "devices that stay allocatable of the classes of those selected; % of all of these classes",
+        unsaid: "device classes, nodes, or results of expressions",
+        meaning: "devices that stay allocatable in the classes of the selected devices; % of all \
+            devices in these classes",
         count: |_, totals| totals.devices_available,
     }
 }

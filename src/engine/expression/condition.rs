@@ -129,9 +129,11 @@ impl AttributeCondition {
                 format!("its {name} is {written}, which cannot be compared with {value}")
             }
             Some(meant) => {
-                format!("its {name} is {written}, and {value} is no quantity, but {meant} is one")
+                format!(
+                    "its {name} is {written}, and {value} is not a quantity, but {meant} is one"
+                )
             }
-            None => format!("its {name} is {written}, and {value} is no quantity such as 40Gi"),
+            None => format!("its {name} is {written}, and {value} is not a quantity such as 40Gi"),
         };
         ExpressionError::Runtime { detail }
     }
@@ -266,15 +268,15 @@ mod tests {
         for (text, said) in [
             (
                 "memory>40GB",
-                "its memory is 80Gi, and 40GB is no quantity, but 40G is one",
+                "its memory is 80Gi, and 40GB is not a quantity, but 40G is one",
             ),
             (
                 "memory>40GiB",
-                "its memory is 80Gi, and 40GiB is no quantity, but 40Gi is one",
+                "its memory is 80Gi, and 40GiB is not a quantity, but 40Gi is one",
             ),
             (
                 "memory>many",
-                "its memory is 80Gi, and many is no quantity such as 40Gi",
+                "its memory is 80Gi, and many is not a quantity such as 40Gi",
             ),
         ] {
             let condition = AttributeCondition::parse(text).unwrap();

@@ -83,7 +83,7 @@ impl DeviceExpression {
         let mut evaluation = Evaluation::new(driver, device, self.checked.slots);
         let verdict = evaluation.value(&self.checked.root)?;
         if verdict.is_untold() {
-            return Err(Fault::unsupported("what a format says is wrong").into());
+            return Err(Fault::unsupported("error messages of formats").into());
         }
         let Value::Bool(selected) = verdict else {
             return Err(ExpressionError::Runtime {

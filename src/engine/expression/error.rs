@@ -61,7 +61,7 @@ pub enum ExpressionError {
         construct: String,
     },
     /// It was taken out of a snapshot, with what it selected.
-    #[error("it was taken out when the snapshot was redacted")]
+    #[error("it was removed when the snapshot was redacted")]
     Redacted,
     /// What it depends on is not known of this device, since no driver publishes it.
     #[error("its attributes are unknown: no driver publishes it")]

@@ -449,7 +449,7 @@ fn stronger(before: Option<Fault>, fault: Fault) -> Fault {
 /// What the names of a macro stand for, round by round.
 fn rounds(fold: &FoldNode, range: &Value) -> Result<Vec<(Value, Option<Value>)>, Fault> {
     if range.is_untold() {
-        return Err(Fault::unsupported("what a format says is wrong"));
+        return Err(Fault::unsupported("error messages of formats"));
     }
     if let Value::List(elements) = range {
         let elements = elements.iter().cloned();

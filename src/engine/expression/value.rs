@@ -140,7 +140,7 @@ impl Value {
 /// Upstream: `types.Equal`.
 pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, Fault> {
     if left.is_untold() || right.is_untold() {
-        return Err(Fault::unsupported("what a format says is wrong"));
+        return Err(Fault::unsupported("error messages of formats"));
     }
     if let (Value::Null, _) | (_, Value::Null) = (left, right) {
         return Ok(matches!((left, right), (Value::Null, Value::Null)));
@@ -272,7 +272,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Result<Option<std::cmp::Orde
         (Value::Duration(left), Value::Duration(right)) => Ok(Some(left.cmp(right))),
         (Value::Timestamp(left), Value::Timestamp(right)) => Ok(Some(left.cmp(right))),
         (Value::Untold, _) | (_, Value::Untold) => {
-            Err(Fault::unsupported("what a format says is wrong"))
+            Err(Fault::unsupported("error messages of formats"))
         }
         _ => Err(Fault::overload()),
     }

@@ -15,8 +15,7 @@ use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
 pub struct Available {
     /// The classes that a selected device is of, by name.
     pub classes: Vec<String>,
-    /// Devices of these classes that no taint keeps from claims which tolerate none, and that nobody
-    /// has.
+    /// Unallocated devices of these classes that claims without tolerations can get.
     pub devices: Range,
     /// All devices of these classes.
     pub whole: Range,

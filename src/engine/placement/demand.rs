@@ -100,7 +100,7 @@ impl From<Unknown> for Halt {
 
 impl From<super::capacity::Unreadable> for Halt {
     fn from(_: super::capacity::Unreadable) -> Self {
-        Self::from("an amount cannot be worked with".to_owned())
+        Self::from("an amount cannot be calculated with".to_owned())
     }
 }
 
@@ -155,7 +155,7 @@ fn choice<'a>(
     scene: &Scene<'a>,
 ) -> Result<Choice<'a>, Unknown> {
     if terms.is_more {
-        return Err("it asks for something that this plugin does not know"
+        return Err("it requests something that this plugin does not know"
             .to_owned()
             .into());
     }
@@ -163,7 +163,7 @@ fn choice<'a>(
         return Err(format!("its allocationMode {mode} is not known").into());
     }
     let Some(class) = scene.class(terms.class.as_str()) else {
-        return Err(format!("there is no device class {}", terms.class).into());
+        return Err(format!("DeviceClass {} not found", terms.class).into());
     };
     let mut choice = Choice::of_class(class, terms, scene);
     choice.alternative = alternative;
@@ -254,11 +254,8 @@ impl Choice<'_> {
         }
         let at = scene.at(place);
         match at.slice.nodes {
-            SliceNodes::PerDevice => is_for(at.device, view.node).ok_or_else(|| {
-                "which nodes can use some devices is not known"
-                    .to_owned()
-                    .into()
-            }),
+            SliceNodes::PerDevice => is_for(at.device, view.node)
+                .ok_or_else(|| "the nodes of some devices are unknown".to_owned().into()),
             SliceNodes::One(_) | SliceNodes::Several => Ok(true),
         }
     }

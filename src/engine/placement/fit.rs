@@ -52,7 +52,7 @@ impl<'a> Fits<'a> {
         }
         let evaluated = self.evaluated.get().saturating_add(1);
         if evaluated > EVALUATIONS {
-            let why = "there are too many devices and expressions to look at";
+            let why = "there are too many devices and expressions to evaluate";
             return Err(why.to_owned().into());
         }
         self.evaluated.set(evaluated);

@@ -150,9 +150,9 @@ impl<'s, 'a> Office<'s, 'a> {
     pub(super) fn outlook(&mut self, claim: &'a ResourceClaim) -> ClaimOutlook<'a> {
         let Some(spec) = claim.spec.as_deref().filter(|_| self.scene.sight.slices) else {
             let why = if self.scene.sight.slices {
-                Unknown::from("what it asks for was not read".to_owned())
+                Unknown::from("its requests were not read".to_owned())
             } else {
-                Unknown::unread("which devices there are was not read completely")
+                Unknown::unread("the list of devices is incomplete")
             };
             return ClaimOutlook {
                 claim,
@@ -276,11 +276,11 @@ impl<'s, 'a> Office<'s, 'a> {
             return Some(self.doubtful_nodes());
         }
         let what = if !sight.nodes {
-            "whether the nodes are there on which it could be placed is not known"
+            "whether its candidate nodes exist is unknown"
         } else if !sight.claims {
-            "which devices are in use is not known completely"
+            "the list of allocated devices is incomplete"
         } else if !sight.rules {
-            "which devices are tainted is not known completely"
+            "the list of device taints is incomplete"
         } else {
             return None;
         };
@@ -289,7 +289,7 @@ impl<'s, 'a> Office<'s, 'a> {
 
     /// A selector may be one that nobody here understands, or ask for labels that nobody has read.
     fn doubtful_nodes(&self) -> Unknown {
-        let what = "which nodes can use some devices is not known";
+        let what = "the nodes of some devices are unknown";
         if self.scene.sight.nodes {
             Unknown::from(what.to_owned())
         } else {

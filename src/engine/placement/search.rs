@@ -239,7 +239,7 @@ impl<'s, 'a> Search<'s, 'a> {
     fn step(&self) -> Result<(), Halt> {
         let left = self.task.steps.get();
         if left == 0 {
-            return Err("there are too many ways to place it".to_owned().into());
+            return Err("there are too many possible allocations".to_owned().into());
         }
         self.task.steps.set(left.saturating_sub(1));
         Ok(())

@@ -249,7 +249,7 @@ impl<'s, 'a> Survey<'s, 'a> {
             Err(trouble) => found.push(Exclusion::Unknown(choice.told(&trouble).to_string())),
         }
         if !scene.sight.slices {
-            let why = "which devices there are was not read completely";
+            let why = "the list of devices is incomplete";
             found.push(Exclusion::Unknown(why.to_owned()));
         }
         match self.seen.get(&place) {
@@ -260,7 +260,7 @@ impl<'s, 'a> Survey<'s, 'a> {
             }
             Some((pool, answer)) => {
                 if *answer == Answer::Perhaps {
-                    let why = "which nodes can use it is not known";
+                    let why = "the nodes that can use it are unknown";
                     found.push(Exclusion::Unknown(why.to_owned()));
                 }
                 found.extend(self.is_taken(choice, (pool, place)));
@@ -285,7 +285,7 @@ impl<'s, 'a> Survey<'s, 'a> {
         match is_free(usage) {
             Answer::Yes => None,
             Answer::Perhaps => {
-                let why = "how much of it is left cannot be worked out";
+                let why = "its remaining capacity cannot be calculated";
                 Some(Exclusion::Unknown(why.to_owned()))
             }
             // A further share of a device in use may be had that nobody could have first.

@@ -182,7 +182,7 @@ fn everything_that_speaks_against_it_is_said() {
             vec![used(), Objection::InUseAndFree { pod: pod() }],
         ),
         (
-            "another claim holds it",
+            "it is allocated to another claim",
             idle().claim("ml/other", &[GPU_0], &[]),
             listed(&[USE]),
             vec![

@@ -278,7 +278,7 @@ fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
     let taints = [considered("nil", MAINTENANCE)];
     for (minor, meaning) in [
         (34, "it taints every published device"),
-        (37, "it evicts nobody"),
+        (37, "it evicts no pods"),
     ] {
         let impact = world.preview_as(&taints, &super::world::semantics(minor));
         let messages: Vec<&str> = impact
@@ -287,7 +287,7 @@ fn warning_about_a_missing_selector_says_whose_it_is_and_what_it_means() {
             .map(|warning| warning.message.as_str())
             .collect();
         for whose in [
-            "the considered taint example.com/maintenance:NoExecute has no selector",
+            "the proposed taint example.com/maintenance:NoExecute has no selector",
             "rule nil has no selector",
         ] {
             assert!(

@@ -35,7 +35,7 @@ pub(super) fn size(values: &[Value]) -> Result<Value, Fault> {
         [Value::Bytes(bytes)] => bytes.len(),
         [Value::List(elements)] => elements.len(),
         [Value::Map(map)] => map.entries.len(),
-        [Value::Untold] => return Err(Fault::unsupported("what a format says is wrong")),
+        [Value::Untold] => return Err(Fault::unsupported("error messages of formats")),
         _ => return Err(Fault::overload()),
     };
     i64::try_from(size)

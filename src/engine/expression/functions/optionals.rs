@@ -26,7 +26,7 @@ fn find(value: &Value, key: &Value) -> Result<Option<Value>, Fault> {
             let place = whole(*index)?;
             Ok(place.and_then(|place| elements.get(place)).cloned())
         }
-        (Value::Untold, _) => Err(Fault::unsupported("what a format says is wrong")),
+        (Value::Untold, _) => Err(Fault::unsupported("error messages of formats")),
         _ => Err(Fault::overload()),
     }
 }

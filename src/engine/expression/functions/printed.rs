@@ -114,7 +114,7 @@ pub(super) fn format(values: &[Value]) -> Result<Value, Fault> {
 
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
     if value.is_untold() {
-        return Err(Fault::unsupported("what a format says is wrong"));
+        return Err(Fault::unsupported("error messages of formats"));
     }
     match (verb, value) {
         ('s', value) => plain(value),

@@ -136,7 +136,7 @@ pub(super) fn join(values: &[Value]) -> Result<Value, Fault> {
     let mut texts = Vec::new();
     for element in elements.iter() {
         if element.is_untold() {
-            return Err(Fault::unsupported("what a format says is wrong"));
+            return Err(Fault::unsupported("error messages of formats"));
         }
         let Value::Text(text) = element else {
             return Err(Fault::overload());
