@@ -179,7 +179,7 @@ pub enum ClusterError {
         waited: Duration,
     },
     /// The answer comes in, and not at a pace that leads anywhere.
-    #[error("{server} answers {path} too slowly: {bytes} bytes in {}s", waited.as_secs_f64())]
+    #[error("{server} responds to {path} too slowly: {bytes} bytes in {}s", waited.as_secs_f64())]
     TooSlow {
         /// Which server.
         server: Arc<Server>,
@@ -191,7 +191,8 @@ pub enum ClusterError {
         waited: Duration,
     },
     /// The server asks to come back later than the request timeout allows, or for ever.
-    #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(" and asks to wait longer than {}s", limit.as_secs_f64())).unwrap_or_default())]
+    #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(" and \
+        requests a wait of more than {}s", limit.as_secs_f64())).unwrap_or_default())]
     Busy {
         /// Which server.
         server: Arc<Server>,
@@ -201,7 +202,7 @@ pub enum ClusterError {
         limit: Option<Duration>,
     },
     /// An answer came that is not one of an API server to what was asked: nothing follows from it.
-    #[error("{server} did not answer {path} as an API server does: {found}")]
+    #[error("{server} did not respond to {path} like an API server: {found}")]
     Foreign {
         /// Which server.
         server: Arc<Server>,
@@ -243,7 +244,7 @@ pub enum ClusterError {
         path: String,
     },
     /// Somebody else changed the object in the meantime.
-    #[error("{path} has changed in the meantime: {message}")]
+    #[error("{path} was changed by another client: {message}")]
     Conflict {
         /// Path of the object.
         path: String,
@@ -251,13 +252,13 @@ pub enum ClusterError {
         message: String,
     },
     /// There is an object of that name already.
-    #[error("{path} exists already")]
+    #[error("{path} already exists")]
     AlreadyExists {
         /// Path of the object.
         path: String,
     },
     /// The server does not accept the object as it would be.
-    #[error("the server does not accept it: {message}")]
+    #[error("the server rejected it: {message}")]
     Invalid {
         /// Path of the object.
         path: String,
@@ -265,7 +266,7 @@ pub enum ClusterError {
         message: String,
     },
     /// Others kept changing the object before this change of it could be made.
-    #[error("{path} changes faster than it can be changed: given up after {tries} tries")]
+    #[error("{path} changes too often: gave up after {tries} attempts")]
     Contended {
         /// Path of the object.
         path: String,
@@ -274,7 +275,7 @@ pub enum ClusterError {
     },
     /// A change was sent, its answer was lost, and looking at the object does not tell what became of
     /// it.
-    #[error("nobody knows whether {path} was changed: {reason}")]
+    #[error("cannot tell whether {path} was changed: {reason}")]
     Unresolved {
         /// Path of the object.
         path: String,
@@ -282,7 +283,7 @@ pub enum ClusterError {
         reason: String,
     },
     /// The server refused for another reason.
-    #[error("{server} answered {path} with {status}: {message}")]
+    #[error("{server} responded to {path} with {status}: {message}")]
     Refused {
         /// Which server.
         server: Arc<Server>,
@@ -294,7 +295,7 @@ pub enum ClusterError {
         message: String,
     },
     /// The answer never arrived in one piece.
-    #[error("no complete answer to {path} from {server} in {attempts} attempts: {reason}")]
+    #[error("no complete response to {path} from {server} in {attempts} attempts: {reason}")]
     Incomplete {
         /// Which server.
         server: Arc<Server>,
@@ -306,7 +307,7 @@ pub enum ClusterError {
         reason: String,
     },
     /// The answer is complete and cannot be understood.
-    #[error("cannot understand the answer of {server} to {path}: {reason}")]
+    #[error("cannot parse the response of {server} to {path}: {reason}")]
     Undecodable {
         /// Which server.
         server: Arc<Server>,
@@ -320,7 +321,7 @@ pub enum ClusterError {
 /// The advice, with the other way that there is for commands which answer from dumps too.
 fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
     if purpose.is_some_and(Purpose::reads_dumps) {
-        format!("{advice}, or work from a dump: --from FILE")
+        format!("{advice}, or read a dump: --from FILE")
     } else {
         advice.to_owned()
     }
@@ -336,7 +337,7 @@ fn not_in_kubeconfig(what: &str, name: &str, known: &[String]) -> Vec<String> {
             .iter()
             .map(|part| format!("--context {part}"))
             .collect();
-        hints.push(format!("to ask several clusters: {}", flags.join(" ")));
+        hints.push(format!("to read several clusters: {}", flags.join(" ")));
     }
     hints
 }
@@ -347,7 +348,7 @@ impl ClusterError {
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::NoConfiguration { purpose, .. } => vec![or_from_a_dump(
-                "name a kubeconfig with --kubeconfig or KUBECONFIG",
+                "set a kubeconfig with --kubeconfig or KUBECONFIG",
                 *purpose,
             )],
             Self::NotInKubeconfig { what, name, known, .. } if !known.is_empty() => {
@@ -355,35 +356,39 @@ impl ClusterError {
             }
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {
-                vec!["the plugin's own messages are above; kubectl runs it in the same way".to_owned()]
+                vec!["see the plugin's own messages above; kubectl runs it in the same way".to_owned()]
             }
             Self::PluginRefused { .. } => vec![
-                "kubectl refuses it too: `kubectl kuberc view` shows the preferences, and --kuberc or KUBERC names others".to_owned(),
+                "kubectl rejects it too: show the preferences with `kubectl kuberc view`, or use \
+                 another file with --kuberc or KUBERC".to_owned(),
             ],
             Self::Preferences { .. } => {
-                vec!["mend the file, or turn preferences off with KUBERC=off".to_owned()]
+                vec!["fix the file, or turn preferences off with KUBERC=off".to_owned()]
             }
             Self::Unreachable { .. } => vec![
-                "check that the cluster runs and that --context and --server are what you mean".to_owned(),
+                "check that the cluster is running, and check --context and --server".to_owned(),
             ],
             Self::Tls { .. } => vec![
                 "check certificate-authority and tls-server-name of the cluster, and the user's client certificate".to_owned(),
             ],
             Self::Foreign { .. } => vec![
-                "a proxy, gateway or login page on the way may have answered in its place, so nothing is concluded from it: check --server, proxy-url and HTTPS_PROXY, and compare with `kubectl get --raw /version`".to_owned(),
+                "a proxy, gateway or login page may have responded instead: check --server, \
+                 proxy-url and HTTPS_PROXY, and compare with `kubectl get --raw /version`".to_owned(),
             ],
             Self::TooSlow { .. } | Self::TimedOut { .. } => vec![
-                "check the network between here and the server, or wait longer with --request-timeout".to_owned(),
+                "check the network to the server, or wait longer with --request-timeout".to_owned(),
             ],
             Self::Busy { .. } => vec!["try later, or wait longer with --request-timeout".to_owned()],
             Self::Unauthorized { .. } => {
-                vec!["log in again; `kubectl auth whoami` shows who the server takes you for".to_owned()]
+                vec!["log in again; to show your user: `kubectl auth whoami`".to_owned()]
             }
             Self::Unresolved { .. } => vec![
-                "run the same command again: it finds out, and completes what is missing".to_owned(),
+                "run the same command again: it checks, and completes what is missing".to_owned(),
             ],
             Self::Forbidden { .. } if self.is_anonymous() => vec![
-                "the server took you for nobody: no token or certificate that it knows came with the request (since 1.19 it takes no passwords); to see who you are: kubectl auth whoami".to_owned(),
+                "the request was anonymous: it carried no token or certificate that the server \
+                 accepts (passwords are not accepted since 1.19); to show your user: kubectl auth \
+                 whoami".to_owned(),
             ],
             Self::Forbidden {
                 permission,
@@ -391,7 +396,7 @@ impl ClusterError {
                 ..
             } => {
                 let advice = format!(
-                    "ask for `{}` on {}",
+                    "request `{}` on {}",
                     permission.verb,
                     permission.full_resource()
                 );
@@ -402,7 +407,7 @@ impl ClusterError {
             }
             Self::NotServed { advice, .. } => vec![advice.clone()],
             Self::Incomplete { .. } => vec![
-                "a proxy or the server cuts answers short; nothing is shown rather than a shorter list".to_owned(),
+                "a proxy or the server cuts responses short; an incomplete list is not shown".to_owned(),
             ],
             Self::Flag { .. }
             | Self::KubeconfigUnreadable { .. }

@@ -10,7 +10,7 @@ use crate::model::NamespacedName;
 #[derive(Debug, thiserror::Error)]
 pub enum KubeletError {
     /// Nothing is there.
-    #[error("there is no socket {}", path.display())]
+    #[error("socket {} not found", path.display())]
     Missing {
         /// Which.
         path: PathBuf,
@@ -22,13 +22,13 @@ pub enum KubeletError {
         path: PathBuf,
     },
     /// A socket is there, and nobody listens.
-    #[error("nobody listens at the socket {}", path.display())]
+    #[error("no process listens on socket {}", path.display())]
     Deaf {
         /// Which.
         path: PathBuf,
     },
     /// Something else is there: a file or a folder.
-    #[error("{} is no socket", path.display())]
+    #[error("{} is not a socket", path.display())]
     NoSocket {
         /// Which.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum KubeletError {
         source: io::Error,
     },
     /// Somebody else answers.
-    #[error("what listens at {} is no kubelet's podresources API: {why}", path.display())]
+    #[error("{} is not the podresources API of a kubelet: {why}", path.display())]
     Foreign {
         /// Which.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum KubeletError {
         why: String,
     },
     /// It has not answered in time.
-    #[error("the kubelet at {} has not answered within {}s", path.display(), limit.as_secs_f64())]
+    #[error("the kubelet at {} did not respond within {}s", path.display(), limit.as_secs_f64())]
     TimedOut {
         /// Which.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It is asked too often, by others too.
-    #[error("the kubelet at {} is asked too often, and refused for {}s", path.display(), limit.as_secs_f64())]
+    #[error("the kubelet at {} gets too many requests, and rejected this one for {}s", path.display(), limit.as_secs_f64())]
     Busy {
         /// Which.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It cannot answer now, and says so.
-    #[error("the kubelet at {} cannot answer now: {why}", path.display())]
+    #[error("the kubelet at {} is unavailable: {why}", path.display())]
     Unready {
         /// Which.
         path: PathBuf,
@@ -74,7 +74,7 @@ pub enum KubeletError {
         why: String,
     },
     /// The connection ended, or what came over it was no answer.
-    #[error("the kubelet at {} has broken off its answer: {why}", path.display())]
+    #[error("the kubelet at {} closed the connection before the end of its response: {why}", path.display())]
     Broken {
         /// Which.
         path: PathBuf,
@@ -82,7 +82,7 @@ pub enum KubeletError {
         why: String,
     },
     /// It does not know the call.
-    #[error("the kubelet at {} does not have {call}", path.display())]
+    #[error("the kubelet at {} does not implement {call}", path.display())]
     NotServed {
         /// Which.
         path: PathBuf,
@@ -90,7 +90,7 @@ pub enum KubeletError {
         call: &'static str,
     },
     /// It knows no such pod.
-    #[error("the kubelet at {} knows no pod {pod}", path.display())]
+    #[error("the kubelet at {} does not list pod {pod}", path.display())]
     NoPod {
         /// Which.
         path: PathBuf,
@@ -98,7 +98,7 @@ pub enum KubeletError {
         pod: NamespacedName,
     },
     /// It refuses for another reason.
-    #[error("the kubelet at {} refuses: {why}", path.display())]
+    #[error("the kubelet at {} rejected the request: {why}", path.display())]
     Refused {
         /// Which.
         path: PathBuf,
@@ -113,33 +113,39 @@ impl KubeletError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Missing { .. } => {
-                "run this on the node itself, or from afar with --via-debug NODE; where the kubelet has another root folder, say --socket ROOT/pod-resources/kubelet.sock"
+                "run this on the node, or from elsewhere with --via-debug NODE; if the kubelet has \
+                 another root directory, set --socket ROOT/pod-resources/kubelet.sock"
             }
             Self::Denied { .. } => {
-                "only root of the node may ask its kubelet: sudo, or a pod that mounts /var/lib/kubelet/pod-resources and runs as root"
+                "run as root on the node (sudo), or in a pod that runs as root and mounts \
+                 /var/lib/kubelet/pod-resources"
             }
             Self::Deaf { .. } => {
-                "the kubelet is not running, or not ready yet: see systemctl status kubelet"
+                "check whether the kubelet is running and ready: systemctl status kubelet"
             }
             Self::NoSocket { .. } | Self::Unusable { .. } | Self::Foreign { .. } => {
-                "the kubelet's own is /var/lib/kubelet/pod-resources/kubelet.sock, unless it has another root folder"
+                "use the kubelet's own socket: /var/lib/kubelet/pod-resources/kubelet.sock, unless it has \
+                 another root directory"
             }
             Self::TimedOut { .. } => {
-                "see whether the kubelet is well: journalctl -u kubelet; or wait longer with --request-timeout"
+                "check the kubelet's log: journalctl -u kubelet; or wait longer with \
+                 --request-timeout"
             }
             Self::Busy { .. } => {
-                "a kubelet takes 100 questions a second from all who ask: try again, or see who else does"
+                "try again, or find other clients: a kubelet accepts 100 requests per second in \
+                 total"
             }
             Self::Broken { .. } | Self::Unready { .. } => {
-                "the kubelet may have been restarted just now: try again"
+                "try again: the kubelet may have just restarted"
             }
             Self::NotServed { .. } => {
-                "it is older than this question, or the feature gate for it is off: see the kubelet's version and configuration"
+                "check the kubelet's version and feature gates: this call is newer, or disabled"
             }
             Self::NoPod { .. } => {
-                "a kubelet knows the active pods of its own node only: kubectl get pod -o wide says which node that is"
+                "run this on the pod's node, since a kubelet lists only active pods of its own \
+                 node: kubectl get pod -o wide"
             }
-            Self::Refused { .. } => "see the kubelet's log: journalctl -u kubelet",
+            Self::Refused { .. } => "check the kubelet's log: journalctl -u kubelet",
         }
     }
 

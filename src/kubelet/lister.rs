@@ -87,7 +87,7 @@ impl Lister {
             Answered::Refused(status) if status.code() == Code::Unimplemented => {
                 Err(KubeletError::Foreign {
                     path: self.path.clone(),
-                    why: "it knows neither v1 nor v1alpha1".to_owned(),
+                    why: "it supports neither v1 nor v1alpha1".to_owned(),
                 })
             }
             Answered::Refused(status) => Err(self.refused(&status)),
@@ -226,15 +226,13 @@ impl Lister {
                     Some(odd) => Err(self.foreign(odd)),
                 }
             }
-            None => Err(self.foreign("it is no message of that API".to_owned())),
+            None => Err(self.foreign("it is not a message of that API".to_owned())),
         }
     }
 
     fn too_long(&self) -> KubeletError {
         let most = LONGEST >> 20;
-        self.foreign(format!(
-            "its answer is longer than {most} MiB, which no node's is"
-        ))
+        self.foreign(format!("its response is longer than {most} MiB"))
     }
 
     fn no_pod(&self, pod: &NamespacedName) -> KubeletError {

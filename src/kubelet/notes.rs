@@ -23,13 +23,13 @@ pub fn notes_beside(socket: &Path) -> Result<Vec<PreparedClaim>, String> {
     let path = root.unwrap_or(socket).join(NOTES);
     let shown = path.display();
     let bytes = bounded(&path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    prepared_claims(&bytes).map_err(|why| format!("cannot understand {shown}: {why}"))
+    prepared_claims(&bytes).map_err(|why| format!("cannot parse {shown}: {why}"))
 }
 
 /// The bytes of a file that has an end, and is no pipe or device that may never say anything.
 fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     let most = LONGEST.saturating_add(1);

@@ -100,7 +100,7 @@ pub(in crate::cluster) fn describe(body: &[u8]) -> String {
         } else {
             status.message
         };
-        return format!("a Status that says {:?}", shortened(&words));
+        return format!("a Status with message {:?}", shortened(&words));
     }
     if let Some(Identity { kind, name, .. }) = identity(body) {
         let name = if name.is_empty() {
@@ -117,7 +117,7 @@ pub(in crate::cluster) fn describe(body: &[u8]) -> String {
     } else if text.starts_with('<') {
         "an HTML page".to_owned()
     } else if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() {
-        "JSON that is no Kubernetes object".to_owned()
+        "JSON that is not a Kubernetes object".to_owned()
     } else {
         format!("the text {:?}", shortened(text))
     }
@@ -197,8 +197,8 @@ mod tests {
                 GOOD.replace("resource.k8s.io/v1", "other.io/v1"),
                 "a DeviceTaintRule \"a\"",
             ),
-            ("{}".to_owned(), "JSON that is no Kubernetes object"),
-            ("null".to_owned(), "JSON that is no Kubernetes object"),
+            ("{}".to_owned(), "JSON that is not a Kubernetes object"),
+            ("null".to_owned(), "JSON that is not a Kubernetes object"),
             ("<html>".to_owned(), "an HTML page"),
             (String::new(), "an empty body"),
             (
@@ -208,7 +208,7 @@ mod tests {
             (
                 r#"{"apiVersion":"v1","kind":"Status","status":"Failure","message":"no"}"#
                     .to_owned(),
-                "a Status that says \"no\"",
+                "a Status with message \"no\"",
             ),
         ] {
             let answer = stranger(&read(RULE), None, body.as_bytes());

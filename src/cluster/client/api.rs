@@ -201,13 +201,13 @@ impl ApiClient {
         let server = &self.shared.server;
         let text = match failure {
             Failure::Busy { status, .. } => format!(
-                "{server} is busy ({}), asking again in {}s",
+                "{server} is busy ({}), retrying in {}s",
                 status.as_u16(),
                 wait.as_secs()
             ),
             Failure::Broken(reason) | Failure::Dropped(reason) => {
                 format!(
-                    "the answer to {} broke off ({reason}), asking again",
+                    "the response to {} was cut off ({reason}), retrying",
                     read.path
                 )
             }

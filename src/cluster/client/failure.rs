@@ -29,7 +29,7 @@ pub(in crate::cluster) fn unusable(server: &Arc<Server>, error: &kube::Error) ->
         return ClusterError::Unreachable { server, reason };
     }
     let reason = if let kube::Error::HttpError(_) = error {
-        "a user, group or token holds characters that no header can hold".to_owned()
+        "a user, group or token contains characters that are invalid in a header".to_owned()
     } else {
         innermost(error)
     };
@@ -83,9 +83,9 @@ pub(in crate::cluster) fn interrupted(error: &kube::Error) -> Failure {
 /// The credentials do not work; the texts of commands and their output stay out of it.
 fn credentials(server: Arc<Server>, error: &AuthError) -> ClusterError {
     let reason = if let AuthError::AuthExecRun { out, .. } = error {
-        format!("the command of its auth-provider ended with {}", out.status)
+        format!("its auth-provider command exited with {}", out.status)
     } else if let AuthError::InvalidBearerToken(_) = error {
-        "the token holds characters that no header can hold".to_owned()
+        "the token contains characters that are invalid in a header".to_owned()
     } else {
         error.to_string()
     };

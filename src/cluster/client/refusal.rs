@@ -132,7 +132,7 @@ impl Refusal {
             ..
         } = *asked;
         if self.extent == Extent::Part {
-            return Failure::Broken(format!("{}, and the answer broke off", self.status));
+            return Failure::Broken(format!("{}, and the response was cut off", self.status));
         }
         let found = describe(&self.body);
         match self.status {
@@ -177,7 +177,7 @@ fn explained(asked: &Asked<'_>, status: StatusCode, account: ServerStatus) -> Fa
         .is_some_and(|details| !details.name.is_empty() || !details.kind.is_empty());
     if (exists || status == StatusCode::NOT_FOUND) && names_something && !about {
         // The answer to another request, so that nobody knows what became of this one.
-        return Failure::Foreign(format!("{status} and a Status that says {message:?}"));
+        return Failure::Foreign(format!("{status} and a Status with message {message:?}"));
     }
     Failure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {

@@ -46,7 +46,7 @@ impl Stream {
             let frame = tokio::time::timeout(silence, self.body.frame()).await;
             let Ok(frame) = frame else {
                 let seconds = silence.as_secs();
-                return Err(Failure::Broken(format!("nothing came for {seconds}s")));
+                return Err(Failure::Broken(format!("no data for {seconds}s")));
             };
             let Some(frame) = frame else {
                 return Ok(None);

@@ -199,7 +199,7 @@ fn malformed(path: &Path, error: &KubeconfigError) -> ClusterError {
     };
     let reason = match position {
         Some(at) => format!(
-            "not YAML, or not what a kubeconfig holds, at line {} column {}",
+            "not YAML, or not a kubeconfig, at line {} column {}",
             at.line(),
             at.column()
         ),
@@ -217,7 +217,7 @@ impl Loaded {
         if self.found.is_empty() {
             let searched = list(&self.searched);
             return if searched.is_empty() {
-                "there is no kubeconfig".to_owned()
+                "no kubeconfig found".to_owned()
             } else {
                 format!("{searched} does not exist")
             };
@@ -232,7 +232,7 @@ impl Loaded {
             "has no contexts".to_owned()
         } else {
             format!(
-                "sets no current-context; choose with --context one of {}",
+                "sets no current-context; choose one with --context: {}",
                 contexts.join(", ")
             )
         };

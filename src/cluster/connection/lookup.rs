@@ -32,14 +32,14 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "PATH leads to it in the current directory, from which nothing is run; write ./ in \
-                 front of it in the kubeconfig if that is meant",
+                "PATH finds it in the current directory, and programs there are not run; to run \
+                 it, write ./ before its name in the kubeconfig",
             ))
         };
     }
     Err(io::Error::new(
         io::ErrorKind::NotFound,
-        "there is no such program in PATH",
+        "no such program in PATH",
     ))
 }
 

@@ -52,7 +52,7 @@ impl<'a> Material<'a> {
         if certificates.is_empty() {
             return Err(self.chosen.bad_cluster(
                 "certificate-authority",
-                "holds no certificate in PEM format".to_owned(),
+                "contains no certificate in PEM format".to_owned(),
             ));
         }
         Ok(Some(certificates))
@@ -102,8 +102,8 @@ impl<'a> Material<'a> {
     /// The token in the file at `path`.
     fn token_in(&self, path: &str) -> Result<String, ClusterError> {
         let token = read("token file", path, self.user_object())?;
-        let token = String::from_utf8(token)
-            .map_err(|_| self.bad_user("tokenFile", "holds something that is not text"))?;
+        let token =
+            String::from_utf8(token).map_err(|_| self.bad_user("tokenFile", "is not text"))?;
         Ok(token.trim().to_owned())
     }
 
@@ -111,7 +111,7 @@ impl<'a> Material<'a> {
     fn check_token(&self, user: &AuthInfo) -> Result<(), ClusterError> {
         match &user.token {
             Some(token) if http::HeaderValue::from_str(token.expose_secret()).is_err() => {
-                Err(self.bad_user("token", "holds characters that no header can hold"))
+                Err(self.bad_user("token", "contains characters that are invalid in a header"))
             }
             Some(_) | None => Ok(()),
         }
@@ -154,10 +154,10 @@ impl<'a> Material<'a> {
     fn check_pair(&self, user: &AuthInfo) -> Result<(), ClusterError> {
         match (&user.client_certificate_data, &user.client_key_data) {
             (Some(_), None) => {
-                Err(self.bad_user("client-key", "is missing beside the client certificate"))
+                Err(self.bad_user("client-key", "is missing, but a client certificate is set"))
             }
             (None, Some(_)) => {
-                Err(self.bad_user("client-certificate", "is missing beside the client key"))
+                Err(self.bad_user("client-certificate", "is missing, but a client key is set"))
             }
             (Some(certificate), Some(_)) if STANDARD.decode(certificate.trim()).is_err() => {
                 Err(self.bad_user("client-certificate-data", "is not base64"))

@@ -106,12 +106,12 @@ impl Plugin<'_> {
             read.map_err(|source| self.start_error(source))?;
         }
         if u64::try_from(output.len()).map_or(true, |length| length > LONGEST_ANSWER) {
-            return Err(self.failed("answered with more than 1 MiB".to_owned()));
+            return Err(self.failed("printed more than 1 MiB".to_owned()));
         }
         let status = child.wait().await;
         let status = status.map_err(|source| self.start_error(source))?;
         if !status.success() {
-            return Err(self.failed(format!("ended with {status}")));
+            return Err(self.failed(format!("exited with {status}")));
         }
         Ok(output)
     }
@@ -136,7 +136,7 @@ impl Plugin<'_> {
         };
         if !VERSIONS.contains(&self.api_version()) {
             return Err(self.failed(format!(
-                "has the apiVersion {:?} in the kubeconfig, and has to have {}",
+                "has the apiVersion {:?} in the kubeconfig; supported: {}",
                 self.api_version(),
                 VERSIONS.join(" or ")
             )));
@@ -182,7 +182,7 @@ impl Plugin<'_> {
             let cluster = ExecAuthCluster::try_from(self.cluster).ok();
             let cluster = cluster.and_then(|cluster| serde_json::to_value(cluster).ok());
             spec["cluster"] = cluster.ok_or_else(|| {
-                self.failed("needs the cluster's details, which are not valid".to_owned())
+                self.failed("needs the cluster's details, which are invalid".to_owned())
             })?;
         }
         let request = serde_json::json!({
@@ -198,29 +198,24 @@ impl Plugin<'_> {
             let text = std::str::from_utf8(output).ok()?;
             serde_yaml::from_str(text).ok()
         });
-        let answer = answer.ok_or_else(|| {
-            self.failed("answered with something that is not an ExecCredential".to_owned())
-        })?;
+        let answer =
+            answer.ok_or_else(|| self.failed("did not print an ExecCredential".to_owned()))?;
         if answer.kind != "ExecCredential" {
-            return Err(
-                self.failed("answered with something that is not an ExecCredential".to_owned())
-            );
+            return Err(self.failed("did not print an ExecCredential".to_owned()));
         }
         if answer.api_version != self.api_version() {
             return Err(self.failed(format!(
-                "answered at another version than {}, which the kubeconfig says",
+                "printed another apiVersion than {}, which the kubeconfig sets",
                 self.api_version()
             )));
         }
         let credentials = answer.status.unwrap_or_default().given();
         let has_certificate = credentials.client_certificate_data.is_some();
         if has_certificate != credentials.client_key_data.is_some() {
-            return Err(self.failed(
-                "answered with one of certificate and key, which belong together".to_owned(),
-            ));
+            return Err(self.failed("printed only one of client certificate and key".to_owned()));
         }
         if credentials.token.is_none() && !has_certificate {
-            return Err(self.failed("answered without token and without certificate".to_owned()));
+            return Err(self.failed("printed neither a token nor a certificate".to_owned()));
         }
         Ok(credentials)
     }

@@ -31,15 +31,16 @@ impl Policy {
             ("" | "AllowAll", None) => Ok(Self::AllowAll),
             ("DenyAll", None) => Ok(Self::DenyAll),
             ("" | "AllowAll" | "DenyAll", Some(_)) => Err(format!(
-                "credentialPluginAllowlist is given, and credentialPluginPolicy is {name:?} instead \
-                 of \"Allowlist\""
+                "credentialPluginAllowlist is set, but credentialPluginPolicy is {name:?} and not \
+                 \"Allowlist\""
             )),
             ("Allowlist", None) => Err(
-                "credentialPluginPolicy is \"Allowlist\", and there is no credentialPluginAllowlist"
+                "credentialPluginPolicy is \"Allowlist\", but credentialPluginAllowlist is missing"
                     .to_owned(),
             ),
             ("Allowlist", Some(list)) if list.is_empty() => Err(
-                "credentialPluginAllowlist is empty; credentialPluginPolicy \"DenyAll\" says that"
+                "credentialPluginAllowlist is empty; to deny all plugins, set \
+                 credentialPluginPolicy to \"DenyAll\""
                     .to_owned(),
             ),
             ("Allowlist", Some(list)) => {
@@ -53,7 +54,7 @@ impl Policy {
                     None => Ok(Self::Allowlist(list)),
                 }
             }
-            (name, _) => Err(format!("credentialPluginPolicy is {name:?}, which is none")),
+            (name, _) => Err(format!("credentialPluginPolicy {name:?} is unknown")),
         }
     }
 

@@ -94,7 +94,7 @@ pub(in crate::cluster) fn policy(
         Err(Unread::Unusable(reason)) if is_named => return Err(failure(reason)),
         Err(Unread::Unusable(reason)) => {
             observer.event(&Event::Notice(&format!(
-                "no preferences are taken from {}: {reason}",
+                "preferences in {} are ignored: {reason}",
                 path.display()
             )));
             None
@@ -115,7 +115,7 @@ fn place(options: &ConnectionOptions, environment: &Environment) -> Result<Place
         (Some(named), Some(variable)) if variable == OFF => Err(ClusterError::Flag {
             flag: "kuberc",
             value: named.display().to_string(),
-            reason: "KUBERC=off turns the preferences off".to_owned(),
+            reason: "to turn preferences off: KUBERC=off".to_owned(),
         }),
         (Some(named), _) => Ok(Place::Named(named.clone())),
         (None, Some(variable)) if variable == OFF => Ok(Place::Nowhere),
@@ -163,7 +163,7 @@ fn first(text: &str) -> Result<Option<Preferences>, String> {
         Ok(None)
     } else {
         Err(format!(
-            "it holds no Preference of {GROUP}v1beta1 or {GROUP}v1alpha1"
+            "it contains no Preference of {GROUP}v1beta1 or {GROUP}v1alpha1"
         ))
     }
 }
@@ -218,7 +218,7 @@ fn judged(found: Preferences) -> Result<Policy, String> {
     for (number, alias) in aliases.iter().enumerate() {
         let name = &alias.name;
         if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphabetic()) {
-            return Err(format!("the alias {name:?} has other signs than letters"));
+            return Err(format!("the alias {name:?} may contain only letters"));
         }
         if aliases.iter().take(number).any(|other| other.name == *name) {
             return Err(format!("the alias {name:?} occurs twice"));
@@ -230,7 +230,9 @@ fn judged(found: Preferences) -> Result<Policy, String> {
     for choice in of_aliases.chain(of_commands).flatten() {
         if choice.name.starts_with('-') {
             let name = &choice.name;
-            return Err(format!("the option {name:?} is written with its dashes"));
+            return Err(format!(
+                "the option {name:?} must be written without dashes"
+            ));
         }
     }
     let list = found.credential_plugin_allowlist.map(|list| {

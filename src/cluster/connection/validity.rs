@@ -51,7 +51,7 @@ pub(in crate::cluster) fn of_user(user: &AuthInfo) -> Option<Flaw> {
         (None, Some(provider)) if provider.name != "oidc" => Some((
             "auth-provider",
             format!(
-                "is {:?}, and only \"oidc\" is left of them: use a credential plugin (exec)",
+                "is {:?}, and only \"oidc\" is supported: use a credential plugin (exec)",
                 provider.name
             ),
         )),
@@ -72,7 +72,7 @@ fn of_plugin(exec: &ExecConfig) -> Option<Flaw> {
     let variables = exec.env.iter().flatten();
     let is_named = |name: Option<&String>| is_set(name);
     if !variables.into_iter().all(|it| is_named(it.get("name"))) {
-        return missing("name for one of its env");
+        return missing("name in one of its env entries");
     }
     match (&exec.interactive_mode, version) {
         // Only the version before has a default.
@@ -98,10 +98,7 @@ fn is_secret(text: Option<&SecretString>) -> bool {
 }
 
 fn both(one: &'static str, other: &str) -> Flaw {
-    (
-        one,
-        format!("is given, and so is {other}: leave one of them out"),
-    )
+    (one, format!("cannot be set together with {other}"))
 }
 
 #[cfg(test)]

@@ -205,13 +205,15 @@ fn findings(kinds: &BTreeMap<Kind, &'static Version>, version: Option<Minor>) ->
     if !has_devices(kinds) {
         return vec![Warning {
             code: "devices-not-served",
-            message: "the server serves no devices, so there is nothing to taint".to_owned(),
+            message: "the server does not serve resourceslices, so there are no devices to taint"
+                .to_owned(),
             fix: Some(enablement::how_to_serve_devices(version)),
         }];
     }
     vec![Warning {
         code: "rules-not-served",
-        message: "the server serves no devicetaintrules: only taints of the drivers themselves act"
+        message: "the server does not serve devicetaintrules: only taints set by drivers have an \
+            effect"
             .to_owned(),
         fix: Some(enablement::how_to_serve_rules(version)),
     }]

@@ -26,10 +26,11 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         | Kind::ValidatingAdmissionPolicy
         | Kind::ValidatingAdmissionPolicyBinding
         | Kind::NamespaceObject => {
-            "every Kubernetes serves them: look at --runtime-config of kube-apiserver".to_owned()
+            "every Kubernetes version serves them: check --runtime-config of kube-apiserver"
+                .to_owned()
         }
         Kind::LeaderWorkerSet | Kind::JobSet | Kind::CoschedulingPodGroup => {
-            "they are served where their controller is installed".to_owned()
+            "they are served when their controller is installed".to_owned()
         }
         Kind::MutatingAdmissionPolicy | Kind::MutatingAdmissionPolicyBinding => {
             how_to_serve_mutating_policies(minor)
@@ -56,7 +57,7 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
             "Kubernetes {found} serves resource.k8s.io/v1 unless --runtime-config or the feature gate \
              DynamicResourceAllocation of kube-apiserver turns it off"
         ),
-        None => "resource.k8s.io/v1 is served by default since Kubernetes 1.34; look at \
+        None => "resource.k8s.io/v1 is served by default since Kubernetes 1.34; check \
                  --runtime-config of kube-apiserver"
             .to_owned(),
     }
@@ -79,8 +80,8 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
              feature gate DRADeviceTaintRules {everywhere}"
         ),
-        Some(_) => "resource.k8s.io/v1 has them by default: something in --runtime-config of \
-                    kube-apiserver turns them off"
+        Some(_) => "resource.k8s.io/v1 serves them by default: --runtime-config of kube-apiserver \
+                    turns them off"
             .to_owned(),
         None => "since Kubernetes 1.37 they are served by default; before, they need --runtime-config of \
                  kube-apiserver and the feature gate DRADeviceTaintRules"

@@ -68,14 +68,14 @@ impl Broken {
             let fix = if broken.kinds.is_empty() {
                 None
             } else {
-                Some("repair or remove the file; without it the answer is incomplete".to_owned())
+                Some("repair or remove the file; without it the report is incomplete".to_owned())
             };
-            (format!("left out: {}", in_one_line(&broken.error)), fix)
+            (format!("skipped: {}", in_one_line(&broken.error)), fix)
         });
         let more = self.files.len().saturating_sub(NAMED);
         let more = (more > 0).then(|| {
             (
-                format!("left out: {more} more files that cannot be read"),
+                format!("skipped: {more} more files that cannot be read"),
                 None,
             )
         });

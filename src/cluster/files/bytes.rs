@@ -166,7 +166,7 @@ impl<'a> Bytes<'a> {
         InputError::TooLarge {
             file: self.file.clone(),
             problem: format!(
-                "it holds more than {} MiB, and only JSON and plain files may",
+                "it is larger than {} MiB, which is supported only for JSON and uncompressed files",
                 held >> 20
             ),
         }
@@ -192,7 +192,7 @@ impl Read for Bytes<'_> {
         if self.unpacked > most {
             self.failure = Some(InputError::TooLarge {
                 file: self.file.clone(),
-                problem: format!("it holds more than {} MiB", most >> 20),
+                problem: format!("it is larger than {} MiB", most >> 20),
             });
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -289,7 +289,9 @@ fn decode_utf16(bytes: &[u8]) -> Result<String, String> {
     });
     char::decode_utf16(units)
         .collect::<Result<_, _>>()
-        .map_err(|_| "it is not text: it begins like UTF-16, but is not".to_owned())
+        .map_err(|_| {
+            "it is not text: it has a UTF-16 byte order mark, but is not UTF-16".to_owned()
+        })
 }
 
 #[cfg(test)]
@@ -332,7 +334,7 @@ mod tests {
         for (name, text, most, expected) in [
             ("zeros", &b"\0"[..], 2 << 20, "byte 0x00 at offset 0"),
             ("noise", b"abc\xff", 2 << 20, "byte 0xff at offset 3"),
-            ("words", b"y\n", 5 << 20, "more than 3 MiB"),
+            ("words", b"y\n", 5 << 20, "larger than 3 MiB"),
         ] {
             let mut stdin = Endless { text, read: 0 };
             let error = match content(&FileSource::Stdin, &mut stdin, &LIMITS) {
@@ -377,7 +379,7 @@ mod tests {
             Err(error) => error.to_string(),
             Ok(_) => panic!("it was read"),
         };
-        assert_eq!(error, "stdin is too large: it holds more than 1 MiB");
+        assert_eq!(error, "stdin is too large: it is larger than 1 MiB");
     }
 
     fn utf16(text: &str, big_endian: bool) -> Vec<u8> {

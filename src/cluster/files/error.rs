@@ -18,7 +18,7 @@ pub enum InputError {
         source: io::Error,
     },
     /// A directory has nothing to read.
-    #[error("{directory} holds no *.json, *.yaml, *.yml or *.gz file")]
+    #[error("{directory} contains no *.json, *.yaml, *.yml or *.gz file")]
     EmptyDirectory {
         /// As given.
         directory: String,
@@ -55,7 +55,7 @@ pub enum InputError {
         source: DecodeError,
     },
     /// None of the files holds anything that a preview is made from.
-    #[error("nothing that an answer could be made from in {files}: {found}")]
+    #[error("no Kubernetes objects that this command uses in {files}: {found}")]
     NothingNeeded {
         /// The files, as given.
         files: String,
@@ -63,7 +63,7 @@ pub enum InputError {
         found: String,
     },
     /// A manifest holds something else than rules.
-    #[error("{file} holds a {found}, where only DeviceTaintRules are expected")]
+    #[error("{file} contains a {found}; only DeviceTaintRules are allowed")]
     NotARule {
         /// As given, or as found in a directory.
         file: String,

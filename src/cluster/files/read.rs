@@ -351,7 +351,7 @@ fn left_out((first, count): (String, usize)) -> Warning {
     };
     Warning {
         code: "no-manifest",
-        message: format!("{subject} {verb} no Kubernetes objects and did not count"),
+        message: format!("{subject} {verb} no Kubernetes objects and was ignored"),
         fix: None,
     }
 }
@@ -359,7 +359,7 @@ fn left_out((first, count): (String, usize)) -> Warning {
 /// What there is, such as "only 2 × Node, 1 × Secret".
 fn in_words(found: &BTreeMap<TypeMeta, usize>) -> String {
     if found.is_empty() {
-        return "no objects at all".to_owned();
+        return "no objects".to_owned();
     }
     let kinds: Vec<_> = found
         .iter()

@@ -142,7 +142,7 @@ impl Listing {
 
     fn push(&mut self, path: PathBuf) -> Result<(), InputError> {
         if self.files.len() == self.most {
-            return Err(self.too_much(format!("it holds more than {} files", self.most)));
+            return Err(self.too_much(format!("it contains more than {} files", self.most)));
         }
         self.files.push(path);
         Ok(())
@@ -250,7 +250,7 @@ mod tests {
             ..Limits::default()
         };
         let error = listed(folder.path(), &limits).expect_err("too many");
-        assert!(error.ends_with("it holds more than 1 files"), "{error}");
+        assert!(error.ends_with("it contains more than 1 files"), "{error}");
     }
 
     #[cfg(unix)]

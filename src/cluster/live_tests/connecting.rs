@@ -211,7 +211,7 @@ async fn unusable_token_is_not_repeated() {
     assert!(
         error
             .to_string()
-            .contains("token holds characters that no header can hold"),
+            .contains("token contains characters that are invalid in a header"),
         "{error}"
     );
     assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");

@@ -159,7 +159,7 @@ async fn busy_server_is_waited_for_as_it_says() {
         assert_eq!(sizes(&reading.expect("a reading")), (2, 2, 0));
         assert!(started.elapsed() >= Duration::from_secs(1));
         assert!(
-            notices[0].contains(&format!("busy ({status}), asking again in 1s")),
+            notices[0].contains(&format!("busy ({status}), retrying in 1s")),
             "{notices:?}"
         );
     }
@@ -186,7 +186,7 @@ async fn silence_ends_with_the_request_timeout() {
         ),
         (
             Answer::Stalls(slices()),
-            format!("answers {SLICES} too slowly: {half} bytes in 0.3s"),
+            format!("responds to {SLICES} too slowly: {half} bytes in 0.3s"),
         ),
     ] {
         let server = Server::start().await;
@@ -263,7 +263,7 @@ async fn list_whose_pages_go_in_a_circle_is_an_error() {
     assert!(
         error
             .to_string()
-            .contains("a page leads back to an earlier one"),
+            .contains("a page continues at an earlier page"),
         "{error}"
     );
     assert_eq!(server.count(RULES), 3, "{:?}", server.requests());
@@ -304,7 +304,7 @@ async fn expired_page_begins_the_list_again() {
     assert!(
         notices
             .iter()
-            .any(|notice| notice.contains("beginning again")),
+            .any(|notice| notice.contains("restarting it")),
         "{notices:?}"
     );
 }
@@ -348,8 +348,8 @@ async fn refusals_are_errors_of_their_own() {
         (Answer::refused(500, "oops"), "with 500: the text \"oops\""),
         (
             Answer::refused(401, "{}"),
-            "not answer /apis/resource.k8s.io/v1/resourceslices as an API server does: \
-             401 Unauthorized and JSON that is no Kubernetes object",
+            "not respond to /apis/resource.k8s.io/v1/resourceslices like an API server: 401 \
+             Unauthorized and JSON that is not a Kubernetes object",
         ),
     ] {
         let server = Server::start().await;

@@ -204,7 +204,7 @@ async fn what_is_missing_is_named() {
         ),
         (
             options(|o| o.certificate_authority = Some(one.path("one"))),
-            r#"cluster "east" in one: certificate-authority holds no certificate in PEM format"#,
+            r#"cluster "east" in one: certificate-authority contains no certificate in PEM format"#,
         ),
         (
             options(|o| o.as_user_extra = vec!["x".to_owned()]),
@@ -228,7 +228,7 @@ async fn similar_names_are_offered() {
         .expect_err("no such context");
     assert_eq!(error.hints()[0], "did you mean east?");
     assert!(
-        error.hints()[1].starts_with("contexts that exist: east"),
+        error.hints()[1].starts_with("contexts: east"),
         "{:?}",
         error.hints()
     );
@@ -247,7 +247,7 @@ async fn several_contexts_in_one_flag_are_told_apart_and_all_that_exist_are_name
     assert_eq!(hints[1].matches(',').count() + 1, known, "{hints:?}");
     assert_eq!(
         hints[2],
-        "to ask several clusters: --context c --context east"
+        "to read several clusters: --context c --context east"
     );
 }
 
@@ -277,7 +277,7 @@ async fn nothing_configured_says_where_was_looked() {
     let empty = tempfile::tempdir().expect("a directory");
     for (kubeconfig, home, expected) in [
         (None, Some(empty.path()), ".kube/config does not exist"),
-        (None, None, "there is no kubeconfig"),
+        (None, None, "no kubeconfig found"),
         (
             Some("/nowhere/a"),
             Some(empty.path()),
@@ -303,7 +303,7 @@ async fn contexts_are_listed_when_none_is_current() {
     let one = files(&[("one", &ONE.replace("current-context: east", ""))]);
     let error = one.error(options(|_| ())).await;
     assert!(
-        error.ends_with("choose with --context one of east, west, nowhere"),
+        error.ends_with("choose one with --context: east, west, nowhere"),
         "{error}"
     );
 }

@@ -105,7 +105,7 @@ async fn claims_doubled_over_two_pages_count_once() {
         .collect();
     assert_eq!(
         warnings,
-        ["the server sends ResourceClaim ml/b twice; the later counts"]
+        ["the server returned ResourceClaim ml/b twice; the last one is used"]
     );
 }
 

@@ -68,32 +68,32 @@ async fn failures_name_the_plugin_and_keep_its_secrets() {
         (
             "echo hunter2; exit 3",
             "",
-            r#"the credential plugin "sh" of user "u" ended with exit status: 3"#,
+            r#"the credential plugin "sh" of user "u" exited with exit status: 3"#,
         ),
         (
             "echo hunter2",
             "",
-            r#"the credential plugin "sh" of user "u" answered with something that is not an ExecCredential"#,
+            r#"the credential plugin "sh" of user "u" did not print an ExecCredential"#,
         ),
         (
             r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{}}'"#,
             "",
-            r#"the credential plugin "sh" of user "u" answered without token and without certificate"#,
+            r#"the credential plugin "sh" of user "u" printed neither a token nor a certificate"#,
         ),
         (
             r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"hunter2","status":{"token":"t"}}'"#,
             "",
-            r#"the credential plugin "sh" of user "u" answered with something that is not an ExecCredential"#,
+            r#"the credential plugin "sh" of user "u" did not print an ExecCredential"#,
         ),
         (
             r#"echo '{"apiVersion":"hunter2","kind":"ExecCredential","status":{"token":"t"}}'"#,
             "",
-            r#"the credential plugin "sh" of user "u" answered at another version than client.authentication.k8s.io/v1, which the kubeconfig says"#,
+            r#"the credential plugin "sh" of user "u" printed another apiVersion than client.authentication.k8s.io/v1, which the kubeconfig sets"#,
         ),
         (
             "yes hunter2",
             "",
-            r#"the credential plugin "sh" of user "u" answered with more than 1 MiB"#,
+            r#"the credential plugin "sh" of user "u" printed more than 1 MiB"#,
         ),
         (
             GOOD,

@@ -69,7 +69,8 @@ async fn only_the_server_says_that_a_rule_does_not_exist() {
     server.answer(&path, [Answer::page(404)]);
     let error = rules.get("r").await.expect_err("a page");
     let expected = format!(
-        "the server at {} did not answer {path} as an API server does: 404 Not Found and an HTML page",
+        "the server at {} did not respond to {path} like an API server: 404 Not Found and an HTML \
+         page",
         server.url
     );
     assert_eq!(error.to_string(), expected);

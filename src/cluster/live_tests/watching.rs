@@ -127,7 +127,8 @@ async fn whoever_may_not_watch_lists_again_and_is_told() {
     assert_eq!(
         notices.texts(),
         [
-            "not allowed to watch devicetaintrules.resource.k8s.io: they are listed again and again, which costs more"
+            "no permission to watch devicetaintrules.resource.k8s.io: polling with list instead, \
+             which loads the server more"
         ]
     );
     assert_eq!(server.count(&format!("{RULES}?watch")), 1);
@@ -142,7 +143,7 @@ async fn a_watch_that_something_on_the_way_holds_back_becomes_lists() {
     watched.changed().await.expect("a list");
     assert_eq!(names(&watched), ["a"]);
     let told = notices.texts().join("\n");
-    assert!(told.contains("listed again and again"), "{told}");
+    assert!(told.contains("polling with list"), "{told}");
     server.answer(RULES, [Answer::Silence]);
     assert!(watched.changed().await.is_err(), "nobody is there any more");
 }

@@ -135,7 +135,7 @@ async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
         let deleted = delete(&rules, &found).await;
         assert!(
             matches!(deleted, Err(ClusterError::Unresolved { .. })),
-            "nobody knows: {answer:?}: {deleted:?}"
+            "unknown: {answer:?}: {deleted:?}"
         );
     }
 }

@@ -124,7 +124,7 @@ impl Listing<'_> {
         match self.pages(PROTOBUF, None, start).await {
             Err(Failure::Broken(reason) | Failure::Dropped(reason)) => {
                 self.client.notice(&format!(
-                    "the list of {} broke off ({reason}), asking for it in pages",
+                    "the list of {} was cut off ({reason}), reading it in pages",
                     self.version.kind.plural()
                 ));
                 self.paged(PROTOBUF, start).await
@@ -146,7 +146,7 @@ impl Listing<'_> {
         for _ in 1..ATTEMPTS {
             match self.pages(accept, Some(PAGE), &start).await {
                 Err(Failure::Expired) => self.client.notice(&format!(
-                    "the list of {} changed too much while it was read, beginning again",
+                    "the list of {} changed too much while it was read, restarting it",
                     self.version.kind.plural()
                 )),
                 result => return result.map_err(|failure| self.error(failure)),
@@ -188,7 +188,7 @@ impl Listing<'_> {
             let is_new = page.first.is_none_or(|first| firsts.insert(first));
             if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
                 return Err(Failure::Unreadable(
-                    "the list does not end: a page leads back to an earlier one".to_owned(),
+                    "the list does not end: a page continues at an earlier page".to_owned(),
                 ));
             }
             if tokens.len() > MOST_PAGES {
@@ -251,7 +251,7 @@ fn once_each<T: Fact>(mut list: List<T>) -> List<T> {
             list.warnings.push(Warning {
                 code: "duplicate-object",
                 message: format!(
-                    "the server sends {} {namespace}{slash}{name} twice; the later counts",
+                    "the server returned {} {namespace}{slash}{name} twice; the last one is used",
                     T::KIND
                 ),
                 fix: None,

@@ -28,7 +28,7 @@ use crate::model::{Kind, Pod, REDACTED};
 #[non_exhaustive]
 pub enum RedactionError {
     /// Without names and attributes, an expression selects something else.
-    #[error("cannot redact the rule {rule}: its `{field}` selects by what redaction takes away")]
+    #[error("cannot redact rule {rule}: its `{field}` selects by data that redaction removes")]
     Expression {
         /// Name of the rule.
         rule: String,
@@ -36,10 +36,10 @@ pub enum RedactionError {
         field: &'static str,
     },
     /// An object of the server is no JSON.
-    #[error("cannot read an object of the server")]
+    #[error("cannot read an object from the server")]
     Json(#[from] serde_json::Error),
     /// The system has no random numbers, without which names could be guessed.
-    #[error("the system gives no random numbers")]
+    #[error("the system provides no random numbers")]
     Salt(#[from] getrandom::Error),
 }
 
@@ -49,7 +49,7 @@ impl RedactionError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Expression { .. } => {
-                Some("leave out --redact, or save the cluster when that rule is gone")
+                Some("omit --redact, or save the cluster after that rule was deleted")
             }
             Self::Json(_) | Self::Salt(_) => None,
         }
@@ -635,7 +635,7 @@ mod tests {
         let error = redacted(Kind::DeviceTaintRule, &rule).expect_err("a refusal");
         assert_eq!(
             error.to_string(),
-            "cannot redact the rule old: its `selectors` selects by what redaction takes away"
+            "cannot redact rule old: its `selectors` selects by data that redaction removes"
         );
     }
 }

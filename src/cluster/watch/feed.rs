@@ -239,7 +239,8 @@ impl Reporter {
                 if permission.verb == "watch" =>
             {
                 self.subject.client.notice(&format!(
-                    "not allowed to {permission}: they are listed again and again, which costs more"
+                    "no permission to {permission}: polling with list instead, which loads the \
+                     server more"
                 ));
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());
@@ -251,7 +252,8 @@ impl Reporter {
             {
                 let kind = self.subject.version.kind.plural();
                 self.subject.client.notice(&format!(
-                    "nothing is told of changes of {kind}: they are listed again and again, which costs more"
+                    "the server does not support watching {kind}: polling with list instead, which \
+                     loads the server more"
                 ));
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());

@@ -24,7 +24,7 @@ pub(super) fn object<T: Fact>(version: &Version, body: &[u8]) -> Result<Stored<T
     let kind = object["kind"].as_str().unwrap_or_default();
     if kind != version.kind.as_str() {
         return Err(match kind {
-            "" => "it does not say what it is".to_owned(),
+            "" => "it has no kind".to_owned(),
             kind => format!("it is a {kind}, not a {}", version.kind),
         });
     }
@@ -54,7 +54,7 @@ pub(super) fn named<T: Fact>(
         return Ok(stored);
     }
     let found = found.unwrap_or_default();
-    Err(format!("it is about {found:?}, not about {name:?}"))
+    Err(format!("it has name {found:?}, not {name:?}"))
 }
 
 /// What a body says about the deletion of the object of that name and UID. Servers send the object, or a
@@ -74,8 +74,8 @@ pub(super) fn deletion<T: Fact>(
     let answer: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let accepted = |about: &Value| match about["uid"].as_str() {
         Some(found) if found == uid => Ok(Deletion::Accepted),
-        Some(_) => Err(format!("it is about another object called {name:?}")),
-        None => Err("it does not say which object was deleted".to_owned()),
+        Some(_) => Err(format!("it is another object with name {name:?}")),
+        None => Err("it does not name the deleted object".to_owned()),
     };
     if answer["kind"].as_str() != Some("Status") {
         named::<T>(version, name, body)?;
@@ -119,9 +119,9 @@ mod tests {
         let stored = read("drain", RULE).unwrap();
         assert_eq!(stored.fact.uid.as_str(), "u");
         for (name, body, said) in [
-            ("other", RULE, r#"it is about "drain", not about "other""#),
-            ("drain", "{}", "it does not say what it is"),
-            ("drain", "null", "it does not say what it is"),
+            ("other", RULE, r#"it has name "drain", not "other""#),
+            ("drain", "{}", "it has no kind"),
+            ("drain", "null", "it has no kind"),
             (
                 "drain",
                 r#"{"kind":"Status","status":"Success"}"#,

@@ -246,7 +246,7 @@ impl<T: Fact> Objects<T> {
             (Verdict::Overtaken, _) => Ok(Sent::Overtaken(Doubt::None)),
             (Verdict::Refused, Some(error)) => Err(error),
             (Verdict::Refused | Verdict::Unresolved, error) => {
-                let accepted = || "the server said that it deletes it".to_owned();
+                let accepted = || "the server confirmed the deletion".to_owned();
                 let said = error.map_or_else(accepted, |error| error.to_string());
                 let why = found.err().map(|error| error.to_string());
                 let why = why.unwrap_or_else(|| AS_BEFORE.to_owned());
@@ -305,7 +305,7 @@ impl<T: Fact> Objects<T> {
                 if is_meant(change, &stored.object) {
                     Ok(Said::Made(stored))
                 } else {
-                    Err(format!("it is about another object called {name:?}"))
+                    Err(format!("it is another object with name {name:?}"))
                 }
             }
             Change::Delete { on } => {
@@ -390,7 +390,7 @@ fn body(change: &Change, mode: WriteMode) -> Value {
 }
 
 /// What a look shows that does not tell what became of a change.
-const AS_BEFORE: &str = "when it was looked at again, it was as before";
+const AS_BEFORE: &str = "a second read showed it unchanged";
 
 /// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
 fn is_of_run(change: &Change, found: &Value) -> bool {

@@ -251,7 +251,7 @@ fn directory_without_files_is_an_error() {
     let directory = tempfile::tempdir().expect("a directory");
     std::fs::write(directory.path().join("notes.txt"), POD).expect("a file");
     let error = read_files(&[directory.path().to_owned()]).expect_err("nothing to read");
-    assert!(in_one_line(&error).ends_with("holds no *.json, *.yaml, *.yml or *.gz file"));
+    assert!(in_one_line(&error).ends_with("contains no *.json, *.yaml, *.yml or *.gz file"));
     assert!(error.hint().is_some());
 }
 
@@ -262,10 +262,10 @@ fn list_of_other_kinds_says_what_was_found() {
         (nodes.as_str(), "only 2 × Node"),
         (
             r#"{"apiVersion":"v1","kind":"List","items":[]}"#,
-            "no objects at all",
+            "no objects",
         ),
-        ("", "no objects at all"),
-        ("---\n# nothing\n---\n", "no objects at all"),
+        ("", "no objects"),
+        ("---\n# nothing\n---\n", "no objects"),
         (
             r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#,
             "only 1 × Table",
@@ -274,7 +274,7 @@ fn list_of_other_kinds_says_what_was_found() {
         let line = error("input.yaml", content);
         assert_eq!(
             line,
-            format!("nothing that an answer could be made from in input.yaml: {found}")
+            format!("no Kubernetes objects that this command uses in input.yaml: {found}")
         );
     }
 }
@@ -387,7 +387,7 @@ fn gzip_bomb_is_an_error() {
     let error = read(&[FileSource::Stdin], &mut spaces.as_slice(), &limits).expect_err("a bomb");
     assert_eq!(
         in_one_line(&error),
-        "stdin is too large: it holds more than 1 MiB"
+        "stdin is too large: it is larger than 1 MiB"
     );
 }
 
@@ -431,7 +431,7 @@ fn folder_of_a_program_is_read_whatever_else_it_holds() {
         .collect();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(
-        warnings[0].ends_with("and 3 more files hold no Kubernetes objects and did not count"),
+        warnings[0].ends_with("and 3 more files hold no Kubernetes objects and was ignored"),
         "{warnings:?}"
     );
     assert_eq!(gaps_of(&reading, Kind::Pod), 0);
@@ -559,12 +559,12 @@ fn pods_of_some_namespaces_alone_are_not_all_pods() {
     assert_eq!(lacks(&[SLICE, &there, POD]), None);
     let one = lacks(&[SLICE, &there, &gone, POD]).expect("a gap");
     assert!(
-        one.starts_with("the input lacks a pod for which a claim is reserved, ml/gone: "),
+        one.starts_with("the input lacks a pod that a claim is reserved for, ml/gone: "),
         "{one}"
     );
     let two = lacks(&[SLICE, &there, &gone, &other, POD]).expect("a gap");
     assert!(
-        two.starts_with("the input lacks 2 pods for which claims are reserved, such as ml/gone: "),
+        two.starts_with("the input lacks 2 pods that claims are reserved for, such as ml/gone: "),
         "{two}"
     );
 }
@@ -624,7 +624,8 @@ fn yaml_list_that_is_cut_off_between_objects_is_an_error() {
     );
     assert_eq!(
         line,
-        "cannot read input.yaml: document 1: it has items, but no apiVersion and kind: is it cut off?"
+        "cannot read input.yaml: document 1: it has items, but no apiVersion and kind: it may be \
+         cut off"
     );
 }
 

@@ -80,8 +80,8 @@ fn nodes_and_budgets_of_a_dump_are_facts() {
     assert_eq!(
         warnings,
         [
-            "Node node-1 has a time in status.conditions[1].lastHeartbeatTime beyond what can be \
-             calculated with; it counts as 9999-12-30T22:00:00Z",
+            "Node node-1 has a time in status.conditions[1].lastHeartbeatTime that is out of \
+             range; 9999-12-30T22:00:00Z is used",
             "PodDisruptionBudget ml/train has a selector with the unknown operator `Later`",
         ]
     );
@@ -98,7 +98,8 @@ fn a_dump_without_them_is_as_complete_as_before() {
     assert_eq!(gap.affects, Affects::Details);
     assert_eq!(
         gap.why,
-        "the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown"
+        "the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would \
+         exceed are unknown"
     );
 }
 
