@@ -37,10 +37,10 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// Makes it so: a rule that is there already is left as it is, and the same command run again
-/// completes what an interrupted one began. Another effect or value on a rule of the same name needs
-/// --overwrite. Without an effect, the taint has effect None: it does nothing, and the controller
-/// says in the rule's status whom it would hit.
+/// Idempotent: an existing identical rule is left unchanged, and the same command run again
+/// completes an interrupted one. To change the effect or value of an existing rule, add
+/// --overwrite. Without an effect, the taint has effect None: it evicts no pods, and the controller
+/// reports in the rule's status how many pods NoExecute would evict.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
 /// KEY[=VALUE][:EFFECT]; an argument with = or : is a taint.
@@ -49,8 +49,8 @@ use crate::report::rules::ObjectList;
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` in the place of driver, pool or device stands for any. Each device becomes a rule of its own.
-    /// Without an effect the rule has None.
+    /// `*` as driver, pool or device matches any. One rule is created per device. Without an
+    /// effect, the effect is None.
     #[arg(value_name = "DEVICE|TAINT")]
     pub(super) targets: Vec<String>,
 
@@ -72,21 +72,22 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     pub(super) allow_missing: bool,
 
-    /// One rule for a pool or driver of which all devices are chosen
+    /// Create one rule per pool or driver if all its devices are selected
     ///
-    /// Instead of one for each device, where the chosen ones are exactly those that it has now and all
-    /// of it is known. Such a rule also taints devices that are published there later.
+    /// Instead of one rule per device, if the selected devices are exactly those that the pool or
+    /// driver has now, and its devices are completely known. Such a rule also taints devices that
+    /// are published there later.
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) collapse: bool,
 
-    /// Name of the rule; default: made from what it taints
+    /// Name of the rule; default: derived from device and taint
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) name: Option<String>,
 
-    /// Name of the batch, a label of its rules; default: made from what they taint
+    /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script names its run with it, and finds with `-l kubectl-devicetaint/batch=NAME` which rules are its
-    /// own; `remove --batch` leaves those of other runs alone.
+    /// A script can name its run, select its rules with `-l kubectl-devicetaint/batch=NAME`, and
+    /// delete only those with `remove --batch`.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 
@@ -94,7 +95,7 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
     pub(super) reason: Option<String>,
 
-    /// Where it is talked about
+    /// Ticket reference
     #[arg(
         long,
         value_name = "TEXT",
@@ -103,10 +104,10 @@ pub(super) struct AddArgs {
     )]
     pub(super) ticket: Option<String>,
 
-    /// When `remove --expired` takes it away, as 4h or 2d
+    /// Expiry after which `remove --expired` deletes the rule, as 4h or 2d
     ///
-    /// After a time such as 4h, 2d or 1w, or at one such as 2026-12-01 or 2026-12-01T18:00:00Z. A rule
-    /// that has such a time keeps it, unless --overwrite.
+    /// A duration such as 4h, 2d or 1w, or a time such as 2026-12-01 or 2026-12-01T18:00:00Z. An
+    /// existing rule keeps its expiry, unless --overwrite is set.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
     pub(super) expires: Option<Expiry>,
 
@@ -114,13 +115,13 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
     pub(super) labels: Vec<(String, String)>,
 
-    /// Change effect and value of a rule that is there
+    /// Change effect and value of an existing rule
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     pub(super) overwrite: bool,
 
-    /// Print it as data: json, yaml, name or manifest
+    /// Output format: json, yaml, name or manifest
     ///
-    /// json and yaml print what was done as a ChangeReport, name the names of the rules, manifest the
+    /// json and yaml print a ChangeReport, name prints the names of the rules, manifest prints the
     /// rules themselves.
     #[arg(
         short,
@@ -147,7 +148,7 @@ pub(super) struct AddArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Announce maintenance: nothing happens but that the controller counts
+  # Announce maintenance: the controller only counts the affected pods
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance=firmware --reason 'firmware update' --expires 4h
 
@@ -155,11 +156,11 @@ Examples:
   kubectl devicetaint add 'gpu.example.com/node-7/*' \\
     example.com/maintenance:NoSchedule
 
-  # As a manifest, to be kept with others
+  # As a manifest, for example for Git
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance:NoSchedule --dry-run -o manifest > rule.yaml
 
-  # Evict at once, in a script, if it hits at most what the report says
+  # Evict immediately, in a script, but no more than the report shows
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
     example.com/broken:NoExecute -o json > report.json
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
@@ -184,7 +185,7 @@ impl AddArgs {
         let (choice, manifests) = self.choice(context).await?;
         if self.collapse && choice.picker().is_none() {
             return Err(Failure::usage(
-                "--collapse says something about devices that --where, --node and their like choose",
+                "--collapse needs --where, --node or another flag that filters devices",
             ));
         }
         // What is wrong with names is found before anybody is asked anything.

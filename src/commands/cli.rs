@@ -28,13 +28,14 @@ use crate::naming::phrase::each_once;
 use crate::naming::words;
 use crate::output::{Printer, Repeated};
 
-/// Taint DRA devices safely: see who will be hit, when, and how badly
+/// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 ///
-/// A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
-/// past every disruption budget. This plugin says which pods that would be before anything happens,
-/// with the same rules as the device-taint-eviction controller.
+/// A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device,
+/// immediately and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance,
+/// by the same rules as the device-taint-eviction controller.
 ///
-/// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
+/// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod
+/// devices`.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-devicetaint", version = built::line(), disable_help_subcommand = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -50,7 +51,7 @@ pub struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Who would be evicted if this device were tainted NoExecute?
+  # Which pods would be evicted if this device had a NoExecute taint?
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # The same from a saved dump, as JSON
@@ -58,7 +59,7 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
     --from cluster.json.gz -o json
 
-  # Which devices are there, and who uses them?
+  # Which devices exist, and which pods use them?
   kubectl devicetaint devices --node node-7";
 
 #[derive(Debug, Subcommand)]
@@ -142,15 +143,16 @@ impl Cli {
             // Narrowed to the devices that claims of the namespace hold.
             Command::Devices(_) | Command::PodResources(_) | Command::Explain(_) => return None,
             Command::Preview(_) => {
-                "taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace"
+                "taints affect pods in every namespace; to filter them: -o json, field \
+                 pods[].namespace"
             }
-            Command::Snapshot(_) => "a snapshot is of the whole cluster",
+            Command::Snapshot(_) => "a snapshot covers the whole cluster",
             Command::Dedicate(_) | Command::Undedicate(_) => {
                 "the namespaces of a dedication are given with --to"
             }
-            Command::Version(_) => "a server has one version for all namespaces",
+            Command::Version(_) => "the version is the same in all namespaces",
             Command::Completion(_) | Command::Options(_) | Command::Help(_) => {
-                "this command asks no cluster"
+                "this command reads no cluster"
             }
             Command::Add(_)
             | Command::Escalate(_)
@@ -160,11 +162,13 @@ impl Cli {
             | Command::Describe(_)
             | Command::Wait(_)
             | Command::Tolerations(_) => {
-                "DeviceTaintRules belong to no namespace, and act in every one"
+                "DeviceTaintRules are cluster-scoped, and apply to every namespace"
             }
         };
-        let failure =
-            Failure::usage("--namespace narrows `devices`, `explain` and `podresources list` only");
+        let failure = Failure::usage(
+            "--namespace applies only to `devices`, `explain` and `podresources \
+                list`",
+        );
         Some(failure.hint(hint).hint("leave it out"))
     }
 }
@@ -178,13 +182,13 @@ impl Cli {
         }
         if let Some(why) = self.command.why_one_cluster() {
             return Err(
-                Failure::usage(format!("only one --context can be asked: {why}"))
-                    .hint("`preview`, `list` and `devices` look at several"),
+                Failure::usage(format!("only one --context is allowed: {why}"))
+                    .hint("`preview`, `list` and `devices` accept several"),
             );
         }
         if let Some(flag) = connection.names_one_server() {
             return Err(Failure::usage(format!(
-                "{flag} would ask the same server for every context"
+                "{flag} sets the same server for every context"
             )));
         }
         let options = ConnectionOptions {
@@ -199,10 +203,12 @@ impl Cli {
 impl Command {
     /// Why it can be about one cluster only; absent where several can be asked side by side.
     fn why_one_cluster(&self) -> Option<&'static str> {
-        let of_files = Some("saved files belong to no context");
+        let of_files = Some("saved files have no context");
         let of_watch = Some("--watch follows one cluster");
         match self {
-            Self::Preview(args) if args.publishes() => Some("--publish makes rules in one cluster"),
+            Self::Preview(args) if args.publishes() => {
+                Some("--publish creates rules in one cluster")
+            }
             Self::Preview(args) if args.reads_files() => of_files,
             Self::List(args) if args.reads_files() => of_files,
             Self::List(args) if args.watches() => of_watch,
@@ -214,16 +220,16 @@ impl Command {
             | Self::Deescalate(_)
             | Self::Remove(_)
             | Self::Dedicate(_)
-            | Self::Undedicate(_) => Some("this command changes rules, of one cluster at a time"),
+            | Self::Undedicate(_) => Some("this command changes rules in one cluster at a time"),
             Self::Describe(_)
             | Self::Explain(_)
             | Self::Wait(_)
             | Self::Snapshot(_)
             | Self::Tolerations(_)
-            | Self::Version(_) => Some("this command is about one cluster"),
-            Self::PodResources(_) => Some("a kubelet is of one cluster"),
+            | Self::Version(_) => Some("this command reads one cluster"),
+            Self::PodResources(_) => Some("a kubelet belongs to one cluster"),
             Self::Completion(_) | Self::Options(_) | Self::Help(_) => {
-                Some("this command asks no cluster")
+                Some("this command reads no cluster")
             }
         }
     }
@@ -408,9 +414,27 @@ fn spelled_like(word: &str, program: &clap::Command) -> Vec<String> {
     each_once(similar.iter().filter_map(|known| names.get(known).cloned()))
 }
 
+/// A message of clap with its tips as hints, which every other error of this program has.
+fn with_hints(text: &str) -> String {
+    let hint = |line: &str| {
+        let tip = line.strip_prefix("  tip: ")?;
+        let similar = tip.split_once(" exists: ").map(|(_, only)| only.to_owned());
+        let several = tip.split_once(" exist: ");
+        let similar = similar.or(several.map(|(_, names)| format!("one of {names}")));
+        Some(similar.map_or(format!("hint: {tip}"), |name| {
+            format!("hint: did you mean {name}?")
+        }))
+    };
+    let lines = text.split('\n');
+    let lines: Vec<String> = lines
+        .map(|line| hint(line).unwrap_or_else(|| line.to_owned()))
+        .collect();
+    lines.join("\n")
+}
+
 /// Prints what clap has to say: help and version as results, mistakes as messages.
 fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
-    let text = examples::shown(&error.render().to_string());
+    let text = with_hints(&examples::shown(&error.render().to_string()));
     if error.use_stderr() {
         printer.block(&text);
         return ExitStatus::Usage;
@@ -525,11 +549,7 @@ mod tests {
             let words = ["kubectl-devicetaint", word].map(OsString::from);
             parse(&words).unwrap_err().render().to_string()
         };
-        assert!(
-            told("taint").contains("here that is `add`"),
-            "{}",
-            told("taint")
-        );
+        assert!(told("taint").contains("use `add`"), "{}", told("taint"));
         assert!(told("drain").contains("`preview`"), "{}", told("drain"));
         for word in ["delet", "deleet", "untaint", "drop"] {
             assert!(!told(word).contains("'escalate'"), "{}", told(word));

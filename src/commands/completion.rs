@@ -12,9 +12,9 @@ use crate::error::{ExitStatus, Failure};
 
 /// Print or install completion for a shell
 ///
-/// kubectl completes the words of a plugin with a second program beside it, which `completion install`
-/// puts there; that works in every shell in which kubectl itself is completed. The scripts are for who
-/// calls the plugin by its own name, kubectl-devicetaint.
+/// kubectl completes a plugin with a second program next to it, which `completion install`
+/// installs; it works in every shell with kubectl completion. The scripts are for calling the
+/// plugin by its own name, kubectl-devicetaint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CompletionArgs {
@@ -32,30 +32,30 @@ enum What {
     Fish,
     /// Print the script for PowerShell
     Powershell,
-    /// Install kubectl_complete-devicetaint, so that kubectl completes the words of the plugin
+    /// Install kubectl_complete-devicetaint, so that kubectl completes the plugin's commands
     Install(InstallArgs),
 }
 
 #[derive(clap::Args, Debug)]
 struct InstallArgs {
-    /// Folder for it, which has to be in PATH; default: where the plugin is
+    /// Directory to install to, which must be in PATH; default: that of the plugin
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
-    /// Replace a file of that name that is another
+    /// Replace an existing file with other content
     #[arg(long)]
     force: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  # Complete the words of the plugin wherever kubectl's are
+  # Complete the plugin's commands in every shell with kubectl completion
   kubectl devicetaint completion install
 
-  # Where krew keeps its plugins
+  # In krew's directory
   kubectl devicetaint completion install --dir ~/.krew/bin
 
-  # For kubectl-devicetaint by its own name, in bash: to source in ~/.bashrc
+  # For kubectl-devicetaint called directly, in bash: to source in ~/.bashrc
   kubectl devicetaint completion bash > ~/.kubectl-devicetaint.bash";
 
 /// The function that completes in zsh.
@@ -125,7 +125,7 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
         Ok(_) if !args.force => {
             return Err(Failure::new(
                 ExitStatus::Failed,
-                format!("{shown} is there already, and is something else"),
+                format!("{shown} already exists with other content"),
             )
             .hint("to replace it, add --force"));
         }
@@ -136,11 +136,11 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
     }
     if !folders.contains(&folder) {
         let folder = folder.display();
-        let warning = format!("{folder} is not in PATH, so that kubectl does not find it");
+        let warning = format!("{folder} is not in PATH, so kubectl does not find it");
         context.printer.warn(&warning);
     }
     context.printer.note(
-        "it works where kubectl itself is completed; if that is new: kubectl completion --help",
+        "it works in shells with kubectl completion; to set that up: kubectl completion --help",
     );
     Ok(())
 }
@@ -156,8 +156,8 @@ fn own_folder(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
     let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     let found = folders.iter().find(|folder| folder.join(&file).is_file());
     found.cloned().ok_or_else(|| {
-        Failure::usage(format!("no folder in PATH has {file}"))
-            .hint("say where: completion install --dir FOLDER")
+        Failure::usage(format!("no folder in PATH contains {file}"))
+            .hint("choose a folder: completion install --dir FOLDER")
     })
 }
 
@@ -181,5 +181,5 @@ fn unwritable(file: &Path, error: &io::Error) -> Failure {
         ExitStatus::Failed,
         format!("cannot write {}: {error}", file.display()),
     );
-    failure.hint("choose another folder of PATH: completion install --dir FOLDER")
+    failure.hint("choose another folder in PATH: completion install --dir FOLDER")
 }

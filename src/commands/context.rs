@@ -39,19 +39,19 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "HOME",
-        meaning: "Folder below which .kube/config, .kube/kuberc and .kube/cache are found",
+        meaning: "Directory that contains .kube/config, .kube/kuberc and .kube/cache",
     },
     Variable {
         name: "HTTPS_PROXY",
-        meaning: "Proxy on the way to an API server by https; --proxy-url and the kubeconfig take precedence",
+        meaning: "Proxy for https API servers; --proxy-url and the kubeconfig take precedence",
     },
     Variable {
         name: "HTTP_PROXY",
-        meaning: "The same for an API server by http",
+        meaning: "Proxy for http API servers",
     },
     Variable {
         name: "KUBECACHEDIR",
-        meaning: "Folder that caches what the server has; default: ~/.kube/cache",
+        meaning: "Directory for cached discovery data; default: ~/.kube/cache",
     },
     Variable {
         name: "KUBECONFIG",
@@ -59,7 +59,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "KUBECTL_KUBERC",
-        meaning: "With false, kubectl's preferences are not read",
+        meaning: "If false, kubectl's preferences are not read",
     },
     Variable {
         name: "KUBERC",
@@ -75,11 +75,11 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "KUBERNETES_SERVICE_HOST",
-        meaning: "Set in a pod: the cluster that is used without a kubeconfig",
+        meaning: "Set by Kubernetes in pods: API server to use without a kubeconfig",
     },
     Variable {
         name: "KUBERNETES_SERVICE_PORT",
-        meaning: "Port that belongs to it",
+        meaning: "Port of that API server",
     },
     Variable {
         name: "NO_COLOR",
@@ -91,15 +91,15 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "PATH",
-        meaning: "Folders in which credential plugins are found",
+        meaning: "Directories searched for credential plugins",
     },
     Variable {
         name: "TERM",
-        meaning: "With dumb, no colours and no progress",
+        meaning: "If dumb, no colours and no progress",
     },
     Variable {
         name: "USERPROFILE",
-        meaning: "On Windows: what HOME is elsewhere",
+        meaning: "On Windows: replaces HOME",
     },
     Variable {
         name: "http_proxy",
@@ -298,7 +298,7 @@ impl Context {
         match json::line(&CommandEvent::new(happening, clock::now())) {
             Ok(line) => journal.write(line),
             Err(error) => {
-                let text = format!("an event cannot be told: {error}");
+                let text = format!("cannot serialize an event: {error}");
                 self.printer.warn(&text);
             }
         }

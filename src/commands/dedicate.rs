@@ -38,15 +38,20 @@ use crate::report::rules::ObjectList;
 
 /// Dedicate devices to the claims of some namespaces
 ///
-/// Makes a policy that adds the toleration of the taint dedicated=NAME to every new claim of these
-/// namespaces, a policy that refuses this toleration, and tolerations of every taint, in all others, and
-/// then the rules that taint the devices. The same command again completes what an interrupted one began.
-/// Claims that hold one of the devices keep it, unless --evict.
+/// Creates a policy that adds the toleration of the taint dedicated=NAME to every new claim in
+/// these namespaces, a policy that rejects this toleration, and tolerations of every taint, in all
+/// other namespaces, and then the rules that taint the devices. The same command run again
+/// completes an interrupted one. Claims that have one of the devices keep it, unless --evict is
+/// set.
 ///
-/// Without policies, --policy none makes the taint alone: claims have to tolerate it themselves, and any
+/// With --policy none, only the taint is created: claims have to tolerate it themselves, and any
 /// claim may.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy to keep; none: taint alone").long_help("Refuse what the policy in this file forbids; none makes no admission policies\n\nGuards, what a rule has to say about itself, and devices that are never tainted, for a whole team; repeatable, and all have to be kept. The word none makes the taint alone: claims have to tolerate it themselves, and claims of every namespace may.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy to keep; none: taint alone").long_help("Refuse \
+    what the policy in this file forbids; none creates no admission policies\n\nA policy sets \
+    guards, fields that a rule requires, and devices that must not be tainted. Repeatable; all \
+    policies apply. The word none creates the taint without admission policies: claims have to \
+    tolerate it themselves, and claims in every namespace may.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     look: Option<Looking>,
@@ -61,13 +66,13 @@ pub(super) struct DedicateArgs {
     #[command(flatten)]
     picks: PickArgs,
 
-    /// Accept names of devices and namespaces that are not there
+    /// Accept devices and namespaces that do not exist
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
-    /// Namespaces to let in, with commas
+    /// Namespaces that may use the devices, comma-separated
     ///
-    /// Their claims may use the devices, and get the toleration when they are made. Repeatable.
+    /// Their new claims get the toleration. Repeatable.
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -76,27 +81,27 @@ pub(super) struct DedicateArgs {
     )]
     to: Vec<String>,
 
-    /// Namespaces to let in, by labels
+    /// Namespaces that may use the devices, by labels
     ///
-    /// A namespace whose labels change is let in, or no longer, from then on; claims that were made before
-    /// keep what they have.
+    /// If the labels of a namespace change, that applies to new claims; existing claims are not
+    /// changed.
     #[arg(long, value_name = "SELECTOR", help_heading = "Dedication")]
     namespace_selector: Option<LabelSelector>,
 
     /// Name; default: the namespace
     ///
-    /// It is the value of the taint, and part of the names of the policies.
+    /// The value of the taint, and part of the names of the policies.
     #[arg(long, help_heading = "Dedication")]
     name: Option<String>,
 
-    /// Evict pods of others at once
+    /// Evict pods of other namespaces immediately
     ///
-    /// Asks as `add` does, with all that would be hit. Pods of the namespaces themselves are hit too where
-    /// their claims were made before.
+    /// Shows the impact and asks for confirmation like `add`. Pods in the dedicated namespaces are
+    /// evicted too if their claims were created before.
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 
-    /// Namespaces outside whose claims may tolerate the taint, such as those of monitoring
+    /// Other namespaces whose claims may tolerate the taint, such as monitoring
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -108,19 +113,19 @@ pub(super) struct DedicateArgs {
 
     /// Let requests with admin access tolerate the taint in every namespace
     ///
-    /// They watch devices that others have. The server takes them only in namespaces that are labelled
-    /// for that.
+    /// Such requests monitor devices that other claims have. The server accepts them only in
+    /// namespaces labelled for admin access.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     allow_admin_access: bool,
 
-    /// Change policies and rules of the dedication that are there
+    /// Change existing policies and rules of the dedication
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
-    /// enforce, or advise, which prints objects
+    /// enforce, or advise to only print the objects
     ///
-    /// By default rules and policies are made (enforce). With advise they are printed, with the lines of a claim
-    /// that tolerates the taint by itself, and nothing is changed.
+    /// enforce (the default) creates rules and policies. advise prints them, with the lines that a
+    /// claim needs to tolerate the taint without the policies, and changes nothing.
     #[arg(
         long,
         value_enum,
@@ -141,7 +146,7 @@ pub(super) struct DedicateArgs {
     )]
     reason: Option<String>,
 
-    /// Ticket or discussion link
+    /// Ticket reference
     #[arg(
         long,
         value_name = "TEXT",
@@ -177,7 +182,7 @@ enum Looking {
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Rules and policies are made
+    /// Rules and policies are created
     Enforce,
     /// They are printed
     Advise,
@@ -189,7 +194,7 @@ Examples:
   kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 \\
     gpu.example.com/node-8/gpu-3 --to research
 
-  # As manifests, to be kept with others
+  # As manifests, for example for Git
   kubectl devicetaint dedicate 'gpu.example.com/node-8/*' --to research \\
     --mode advise > dedicated.yaml";
 
@@ -201,7 +206,7 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
         || args.evict;
     match args.look {
         Some(_) if is_making => Err(Failure::usage(
-            "dedicate list and dedicate describe only look: leave out devices and namespaces",
+            "dedicate list and dedicate describe only read: omit devices and namespaces",
         )),
         Some(Looking::List(args)) => dedications::list(args, context).await,
         Some(Looking::Describe(args)) => dedications::describe(args, context).await,
@@ -286,10 +291,8 @@ impl DedicateArgs {
     fn terms(&self) -> Result<Terms, Failure> {
         let members = match (&self.to[..], &self.namespace_selector) {
             ([], None) => {
-                return Err(
-                    Failure::usage("the namespaces that the devices are for are missing")
-                        .hint("say it: --to NAMESPACE, or --namespace-selector SELECTOR"),
-                );
+                return Err(Failure::usage("no namespaces specified")
+                    .hint("add --to NAMESPACE, or --namespace-selector SELECTOR"));
             }
             ([], Some(selector)) => Members::Selected(selector.clone()),
             (names, None) => Members::Namespaces(names.iter().cloned().collect()),
@@ -305,7 +308,7 @@ impl DedicateArgs {
             (None, _) => {
                 return Err(
                     Failure::usage("a dedication to more than one namespace needs a name")
-                        .hint("say it: --name NAME"),
+                        .hint("add --name NAME"),
                 );
             }
         };
@@ -362,7 +365,8 @@ impl Around for Making<'_> {
         self.tell(steps, &namespaces, scene);
         if self.is_taint_alone {
             self.context.printer.warn(&format!(
-                "without policies, claims of every namespace may tolerate {}, and those of {} have to do so themselves",
+                "without policies, claims in every namespace may tolerate {}, and claims in {} \
+                 have to tolerate it themselves",
                 self.terms.taint(),
                 self.terms.members_line()
             ));
@@ -440,7 +444,7 @@ impl Making<'_> {
             (Ok(version), _) => Some(version),
             (Err(why), Mode::Advise) => {
                 self.context.printer.warn(&format!(
-                    "these policies cannot be made in this cluster: {why}"
+                    "these policies cannot be created in this cluster: {why}"
                 ));
                 None
             }
@@ -456,7 +460,7 @@ impl Making<'_> {
                 ) => None,
                 (Err(error), _) => {
                     let failure = failed(error);
-                    return Err(failure.hint("nothing was changed"));
+                    return Err(failure.detail("nothing was changed"));
                 }
             };
             let name = &self.terms.name;
@@ -471,7 +475,7 @@ impl Making<'_> {
                 let tried = objects
                     .take(step, &self.terms.name, WriteMode::DryRun)
                     .await;
-                tried.map_err(|failure| failure.hint("nothing was changed"))?;
+                tried.map_err(|failure| failure.detail("nothing was changed"))?;
             }
         }
         Ok(steps)
@@ -492,10 +496,13 @@ impl Making<'_> {
         }
         Failure::new(
             ExitStatus::Failed,
-            format!("the policies cannot be made in this cluster: {why}; nothing was changed"),
+            format!("the policies cannot be created in this cluster: {why}; nothing was changed"),
         )
-        .hint("what is printed is what would be made")
-        .hint("for the taint alone, which keeps out claims that do not tolerate it: --policy none")
+        .hint("the printed objects are those that would be created")
+        .hint(
+            "to create only the taint, which excludes claims that do not tolerate it: --policy \
+            none",
+        )
     }
 
     /// All objects, in the order in which they have to be made.
@@ -526,10 +533,9 @@ impl Making<'_> {
     fn advice(&self, rules: &[Value]) -> Result<String, Failure> {
         let lines = yaml::render(&snippet(&self.terms.tolerated()))?;
         let mut text = format!(
-            "# Dedication {}: {}. Nothing was changed.\n\
-             # kubectl apply -f FILE makes the objects in this order: policies first, then the taint.\n\
-             # A claim that tolerates the taint by itself has these lines in each request:\n\
-             #   tolerations:\n",
+            "# Dedication {}: {}. Nothing was changed.\n# kubectl apply -f FILE creates the \
+             objects in this order: policies first, then the taint.\n# To tolerate the taint \
+             without the policies, add these lines to each request of a claim:\n#   tolerations:\n",
             self.terms.name,
             self.terms.members_line()
         );

@@ -21,8 +21,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS are devices of claims that the dedication is not for: they stay until they are released.
-/// ENFORCED is yes where policies, bindings and taints are there as they were made.
+/// OTHERS counts devices of claims in other namespaces, which keep them until they are released.
+/// ENFORCED is yes if policies, bindings and taints exist unchanged.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]
@@ -34,8 +34,8 @@ pub(super) struct ListArgs {
 
 /// Show everything about dedications
 ///
-/// The policies with what is different about them, the devices with who has them, claims that were made
-/// before and lack the toleration, and claims of others that have it.
+/// Shows the policies and how they were modified, the devices and their claims, claims created
+/// before that lack the toleration, and claims in other namespaces that have it.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications
@@ -73,7 +73,7 @@ pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<Ex
             .policies
             .unread()
             .fold(failure, |failure, (kind, why)| {
-                failure.hint(format!("{} could not be read: {why}", kind.plural()))
+                failure.detail(format!("{} could not be read: {why}", kind.plural()))
             }));
     }
     let answer = scene.answer(&args.names, Extent::Whole)?;
@@ -153,7 +153,7 @@ pub(super) fn not_understood(reading: &crate::model::Reading) -> Option<Incomple
     (!unknown.is_empty()).then(|| Incomplete {
         what: "tolerations".to_owned(),
         why: format!(
-            "what {} tolerate is unknown: {}",
+            "the tolerations of {} are unknown: {}",
             counted(unknown.len(), "claim"),
             few(&unknown)
         ),

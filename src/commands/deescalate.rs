@@ -35,17 +35,17 @@ use crate::render::Format;
 use crate::report::change::ChangeOutcome;
 use crate::report::life::{BrakeSeen, Braked, braked_line};
 
-/// Let rules do less, at once: no report, no guard, no question
+/// Lower a rule's effect, immediately: no report, no guard, no confirmation
 ///
-/// Pods that wait for their eviction stay; those that are terminating already do not. Says afterwards
-/// how many evictions were pending, and how many pods cannot be saved.
+/// Pending evictions are cancelled; pods that are already terminating are lost. Reports how many
+/// evictions were pending, and how many pods cannot be saved.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {
     #[command(flatten)]
     rules: RuleArgs,
 
-    /// Effect from now on
+    /// New effect
     #[arg(long, value_enum, value_name = "None|NoSchedule")]
     to: Lower,
 
@@ -61,22 +61,22 @@ pub(super) struct DeescalateArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Stop evicting, now
+  # Stop evictions now
   kubectl devicetaint deescalate drain-node-7 --to None
 
-  # Stop evicting, but keep new pods off
+  # Stop evictions, but block new pods
   kubectl devicetaint deescalate drain-node-7 --to NoSchedule
 
-  # The rule of a device, as it was added
+  # The rule, by its device and taint key
   kubectl devicetaint deescalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to None";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Lower {
-    /// Do nothing any more
+    /// Neither block new pods nor evict
     #[value(name = "None")]
     None,
-    /// Only keep new pods off the devices
+    /// Only block new pods
     #[value(name = "NoSchedule")]
     NoSchedule,
 }
@@ -162,7 +162,9 @@ impl DeescalateArgs {
             _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
             (None, braked) => braked.map(|()| status),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
-            (Some(missing), Ok(())) => Err(missing.hint("the others were found, and are braked")),
+            (Some(missing), Ok(())) => {
+                Err(missing.detail("the effect of the other rules is lowered"))
+            }
             (Some(missing), Err(failure)) => {
                 let status = of_parts([missing.status(), failure.status()]);
                 Err(failure.ending(status).hint(missing.to_string()))
@@ -348,7 +350,7 @@ async fn tell_cancelled(
     match pending(reached, &brake, version).await {
         Ok(line) => changer.note(line),
         Err(failure) => changer.context().printer.warn(&format!(
-            "the brake worked, but how many evictions were pending is not known: {failure}"
+            "the effect was lowered, but the number of pending evictions is unknown: {failure}"
         )),
     }
 }

@@ -22,19 +22,19 @@ use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
 use crate::report::events::{events_about, may_have_evicted};
 
-/// Show rules, their conditions, and what each pod waits for
+/// Show rules, their conditions, and what each pod is waiting for
 ///
-/// With effect None it shows whom the rule would hit with NoExecute.
+/// For a rule with effect None, shows the pods that NoExecute would evict.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DescribeArgs {
     #[command(flatten)]
     rules: RuleArgs,
 
-    /// What the rules have done: who was evicted when, and what became of them
+    /// Show past evictions of the rules: pods, times, and replacements
     ///
-    /// From events, which servers keep for an hour, from pods and what makes them. What cannot be seen any
-    /// more is said.
+    /// Read from events, which servers keep for an hour, from pods and from their owners. Reports
+    /// which data is no longer available.
     #[arg(long)]
     history: bool,
 
@@ -47,7 +47,7 @@ pub(super) struct DescribeArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Why does the eviction not end?
+  # Why has the eviction not finished?
   kubectl devicetaint describe drain-node-7
 
   # The rule that taints these devices

@@ -32,9 +32,9 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
-/// Devices stand below their nodes, with how many there are of them. What stands in the first
-/// column is what `preview` takes. Several DEVICE arguments widen the
-/// list, flags narrow it; --namespace to devices that claims of that namespace hold.
+/// Devices are grouped by node, with a count. The first column can be passed to `preview`. Several
+/// DEVICE arguments are combined, flags filter the result; --namespace shows only devices allocated
+/// to claims in that namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
@@ -48,21 +48,21 @@ pub(super) struct DevicesArgs {
     #[command(flatten)]
     picks: PickArgs,
 
-    /// Only devices with a taint, of whatever effect
+    /// Only devices with a taint, of any effect
     #[arg(long, help_heading = "Devices")]
     tainted: bool,
 
-    /// Only devices that no claim holds; one with administrative access takes them from nobody
+    /// Only unallocated devices; allocations with admin access do not count
     #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
 
-    /// Only devices that a claim holds, other than for administrative access
+    /// Only allocated devices; allocations with admin access do not count
     #[arg(long, help_heading = "Devices")]
     allocated: bool,
 
     /// Attributes and capacities to show: model,memory
     ///
-    /// Each has a column of its own. A name without a domain is that of any domain.
+    /// One column each. A name without a domain matches any domain.
     #[arg(
         long,
         value_name = "NAME",
@@ -75,13 +75,14 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Output")]
     show_attributes: bool,
 
-    /// A line for each node, with how many devices it has; default: where a terminal has too few lines for all
+    /// Show one line per node with device counts; default: if the terminal has too few lines for
+    /// all devices
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
     summary: Option<bool>,
 
-    /// Go on, and print what changes
+    /// Keep running and print changes
     ///
-    /// Tables are followed by a line for each change with its time; other formats are printed again.
+    /// Tables are followed by one line per change with its time; other formats are printed again.
     #[arg(short, long, help_heading = "Devices")]
     watch: bool,
 
@@ -103,7 +104,7 @@ Examples:
   # How many are free on each node
   kubectl devicetaint devices --summary
 
-  # What could be tainted without hitting anybody
+  # Devices that can be tainted without evicting a pod
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -115,7 +116,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     })?;
     if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
-            "--free cannot be used together with --namespace: what a claim holds is not free",
+            "--free cannot be used together with --namespace: an allocated device is not free",
         ));
     }
     refuse_empty_names(&args.columns)?;
@@ -186,7 +187,8 @@ impl DevicesArgs {
         if shown < usize::from(rows) {
             return Ok((report, None));
         }
-        let hint = "a line for each device: `kubectl devicetaint devices --summary=false`, and with --node NODE those of a node";
+        let hint = "one line per device: `kubectl devicetaint devices --summary=false`; devices of \
+            one node: --node NODE";
         let report = report.with_lines(DeviceLines::Nodes);
         Ok((report, Some(hint.to_owned())))
     }
@@ -318,7 +320,7 @@ impl Question for Listed {
 
 /// Says that no device is listed since nobody knows which are free; names alone cannot say that.
 fn none_known_as_free(wanted: Wanted, context: &Context) -> Result<(), Failure> {
-    let text = "which devices are free is not known, so that none is listed";
+    let text = "free devices are unknown, so none are listed";
     if wanted.format.carries_incompleteness() {
         context.printer.insist(text);
         return Ok(());

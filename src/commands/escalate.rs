@@ -23,22 +23,23 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 
-/// Let rules do more: block new pods, or evict those that are there
+/// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Looks again whom that hits, applies the guards, and asks. The change applies to the rule as it was
-/// looked at: when somebody else was first, nothing is forced, and you are told what is different.
-/// Rules that this plugin has not made are named with their owner, and asked about.
+/// Computes the impact again, applies the guards, and asks for confirmation. The change applies
+/// only to the rule as it was previewed: after a concurrent change, nothing is overwritten, and the
+/// difference is printed. For rules that this plugin did not create, the owner is shown in the
+/// question.
 ///
-/// What is agreed to with --yes, --confirm-pods, --expect and --abort-if is the whole of it: the same
-/// command completes what an interrupted one began. A dry run refuses what the real run would refuse,
-/// but for the question, which it only tells.
+/// The approval by --yes, --confirm-pods, --expect and --abort-if covers the whole command,
+/// including rules changed by an earlier, interrupted run. A dry run refuses what the real run
+/// would refuse; it prints the question instead of asking it.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct EscalateArgs {
     #[command(flatten)]
     rules: RuleArgs,
 
-    /// Effect from now on
+    /// New effect
     #[arg(
         long,
         value_enum,
@@ -47,17 +48,17 @@ pub(super) struct EscalateArgs {
     )]
     to: Higher,
 
-    /// Also where a device's name stands for other hardware now
+    /// Proceed even if a device name now refers to other hardware
     ///
-    /// A rule notes what its device was when it was made. Without this flag nothing is changed where
-    /// that is something else now, or has another name.
+    /// A rule records the hardware of its device when it is created. Without this flag, nothing is
+    /// changed if the device is now other hardware, or if the hardware has another name.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 
     #[command(flatten)]
     waiting: WaitingArgs,
 
-    /// What becomes of the rules when the time is over
+    /// What to do with the rules on timeout
     #[arg(
         long,
         value_enum,
@@ -85,33 +86,33 @@ pub(super) struct EscalateArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # See whom it hits, answer a question, and wait until they are gone
+  # Preview the evictions, confirm them, and wait until the pods are gone
   kubectl devicetaint escalate drain-node-7 --to NoExecute --wait --timeout 10m
 
-  # The rule of a device, as it was added
+  # The rule, by its device and taint key
   kubectl devicetaint escalate gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance --to NoSchedule
 
-  # In a script: at most what was agreed to, and back again if it takes too long
+  # In a script: evict no more than the report shows, and revert on timeout
   kubectl devicetaint preview --rule drain-node-7 -o json > report.json
   kubectl devicetaint escalate drain-node-7 --to NoExecute \\
     --yes --expect report.json --wait --on-timeout revert";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Higher {
-    /// Keep new pods off the devices
+    /// Block new pods
     #[value(name = "NoSchedule")]
     NoSchedule,
-    /// Also evict the pods that use them
+    /// Also evict the pods that use the devices
     #[value(name = "NoExecute")]
     NoExecute,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnTimeout {
-    /// They stay as they are then
+    /// Keep the rules
     Keep,
-    /// They get the effect back that they had
+    /// Restore the previous effect
     Revert,
 }
 
@@ -238,7 +239,7 @@ impl EscalateArgs {
         };
         let done = rules.iter().filter(|rule| !rule.is_open() && rule.evicts());
         for rule in done.filter(|_| reverts) {
-            let consequence = "so that --on-timeout revert will leave it so";
+            let consequence = "so --on-timeout revert will not change it";
             context.printer.warn(&no_way_back(&rule.rule, consequence));
         }
     }

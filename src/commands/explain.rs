@@ -32,27 +32,28 @@ use crate::report::explain::{
     explain_unread_pod,
 };
 
-/// Explain the fate of pods, the use of devices, the reach of rules
+/// Explain why a pod is evicted or waits, what uses a device, what a rule selects
 ///
-/// The whole chain, each line with the object and field in which it stands: claims and requests, devices and
-/// their pools, taints and since when, tolerations and which field differs, then which single change would
-/// alter the verdict. For a pod that waits: which devices could serve it, and what keeps it from the others.
+/// Shows each step with its object and field: claims and requests, devices and their pools, taints
+/// and their times, tolerations and the field that differs, then the single changes that would
+/// alter the outcome. For a waiting pod: which devices match, and why the others are excluded.
 ///
 /// DEVICE and TAINT, --rule or -f explain a taint that does not exist yet, as for `preview`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME, then DEVICE and TAINT
+    /// pod/NAME, device/DRIVER/POOL/DEVICE, UUID, serial or PCI address of a device, or rule/NAME,
+    /// then DEVICE and TAINT
     ///
-    /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and what `-o name` prints. A pod's name alone is looked for in
-    /// --namespace, and in all namespaces without it. What comes behind it without a type is a taint that is
-    /// asked about: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
+    /// Also NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod
+    /// name without a namespace is searched in --namespace, or in all namespaces. Further arguments
+    /// without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT")]
     targets: Vec<String>,
 
     /// Pods with these labels
     ///
-    /// In --namespace, and in all namespaces without it.
+    /// In --namespace, or in all namespaces.
     #[arg(short = 'l', long = "selector", value_name = "SELECTOR")]
     labels: Option<LabelSelector>,
 
@@ -66,7 +67,7 @@ pub(super) struct ExplainArgs {
     #[arg(long, help_heading = "Devices")]
     all_devices: bool,
 
-    /// Rule that exists, by name, as if its effect were NoExecute; repeatable
+    /// Existing rule, by name, as if its effect were NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     rule: Vec<String>,
 
@@ -90,13 +91,13 @@ Examples:
   # Why is this pod evicted, or why not?
   kubectl devicetaint explain pod/train-0 -n training
 
-  # Who has this device, what taints it, who could get it next?
+  # Which pod uses this device, what taints it, which claims wait for it?
   kubectl devicetaint explain device/gpu.example.com/node-7/gpu-0
 
   # What does this rule select, and why?
   kubectl devicetaint explain rule/drain-node-7
 
-  # What would this taint do to these pods?
+  # Which of these pods would this taint evict?
   kubectl devicetaint explain -l app=train -n training \\
     'gpu.example.com/node-7/*' example.com/maintenance:NoExecute";
 

@@ -7,7 +7,7 @@ use crate::naming::nearest::nearest;
 use crate::naming::words;
 use crate::topics::Topic;
 
-/// Explain a command, or a topic such as exit-codes
+/// Show help for a command, or for a topic such as exit-codes
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// A command, or one of: exit-codes, guards, hazards, selectors, versions
@@ -56,12 +56,12 @@ fn of_command(name: &str, mut program: clap::Command) -> Result<String, Failure>
         .map(|command| command.get_name().to_owned())
         .chain(Topic::ALL.map(|topic| topic.name().to_owned()))
         .collect();
-    let failure = Failure::usage(format!("no help about {name:?}"));
+    let failure = Failure::usage(format!("no help topic {name:?}"));
     if let Some(advice) = words::advice(name) {
         return Err(failure.hint(advice));
     }
     Err(failure.hint(match nearest(name, known.clone()).first() {
         Some(found) => format!("did you mean {found}?"),
-        None => format!("there is help about: {}", known.join(", ")),
+        None => format!("help topics: {}", known.join(", ")),
     }))
 }

@@ -27,14 +27,14 @@ use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 
-/// List rules with their devices, their pods and their authors
+/// List rules with their devices, pods and creators
 ///
-/// Rules that others made are listed too. PODS are those that the rule evicts, or would with effect
-/// NoExecute if its effect is None. EVICTING is what the controller says, marked as stale when that
-/// is about an earlier state of the rule or when no pod is left.
+/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts,
+/// or would evict with NoExecute if its effect is None. EVICTING is the controller's condition,
+/// marked as stale if it is for an earlier generation of the rule, or if no pod is left.
 ///
-/// With -o json and yaml, `items` are the rules as they are in the cluster, and `rules` has DEVICES,
-/// PODS and EVICTING of each.
+/// With -o json and yaml, `items` has the rules as in the cluster, and `rules` has DEVICES, PODS
+/// and EVICTING of each.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
@@ -46,19 +46,19 @@ pub(super) struct ListArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 
-    /// Only rules that should be gone by now
+    /// Only expired rules
     #[arg(long)]
     expired: bool,
 
-    /// List again whenever something is different
+    /// List again on every change
     #[arg(short, long)]
     watch: bool,
 
-    /// Leave out the line of headers
+    /// Omit the header line
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
 
-    /// Order of the rules
+    /// Sort order of the rules
     #[arg(long, value_name = "ORDER", value_parser = one_of(&SortBy::ALL), default_value = "name", help_heading = "Output")]
     sort_by: SortBy,
 
@@ -74,13 +74,13 @@ pub(super) struct ListArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # All rules, with reason, ticket and who made them
+  # All rules, with reason, ticket and creator
   kubectl devicetaint list -o wide
 
-  # What the evictions come to, line by line
+  # Follow the progress of evictions
   kubectl devicetaint list --watch
 
-  # What somebody forgot
+  # Rules past their expiry
   kubectl devicetaint list --expired
 
   # The rules as they are in the cluster, or with --from as they are in the file
@@ -90,13 +90,13 @@ Examples:
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     if args.watch && args.wants_objects() {
         return Err(Failure::usage(
-            "--watch shows what is known about the rules, not the rules as objects",
+            "--watch shows a summary of each rule, not the rules as objects",
         )
         .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
     }
     if args.watch && args.output.output == Format::Html {
         return Err(
-            Failure::usage("--watch lists again and again, and a page is one answer").hint(
+            Failure::usage("--watch prints repeatedly, and -o html is a single page").hint(
                 "for a page: -o html without --watch; to watch: -o table, wide, markdown or name",
             ),
         );

@@ -32,8 +32,8 @@ use crate::report::{PodResourcesReport, PullReport};
 
 /// Ask the kubelet of this node which devices are in use
 ///
-/// Runs on the node itself as root, or in a pod that mounts the kubelet's folder. The kubelet knows what its containers
-/// use also while the API does not say so.
+/// Runs on the node as root, or in a pod that mounts the kubelet's directory. The kubelet knows the
+/// devices of its containers even if the API does not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PodResourcesArgs {
@@ -43,17 +43,17 @@ pub(super) struct PodResourcesArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # What do the pods of this node use?
+  # Which devices do the pods on this node use?
   kubectl devicetaint podresources list
 
-  # May the devices of this node be pulled?
+  # Is it safe to pull the devices of this node?
   kubectl devicetaint podresources check --node node-7
 
-  # The same from afar
+  # The same, run from another machine
   kubectl devicetaint podresources check --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # What does one pod use, and what could be given?
+  # Which devices does a pod use, and which can be allocated?
   kubectl devicetaint podresources get team-a/train-0
   kubectl devicetaint podresources allocatable";
 
@@ -68,7 +68,7 @@ enum Question {
 /// Which kubelet is asked.
 #[derive(clap::Args, Debug)]
 struct KubeletArgs {
-    /// The socket of the kubelet's podresources API
+    /// Socket of the kubelet's podresources API
     #[arg(long, value_name = "FILENAME", default_value = SOCKET, help_heading = "Kubelet")]
     socket: PathBuf,
 
@@ -76,10 +76,10 @@ struct KubeletArgs {
     debug: DebugPodArgs,
 }
 
-/// List what the containers of this node's active pods use
+/// List the devices used by containers of active pods on this node
 ///
-/// Devices of claims with their claim, devices of device plugins, and the processors and memory that are a container's
-/// alone. Pods that were deleted by force are not among them: `check` sees what they hold.
+/// Devices of claims with their claim, devices of device plugins, and CPUs and memory that are
+/// exclusive to a container. Force-deleted pods are not included: for their devices, use `check`.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     #[command(flatten)]
@@ -89,7 +89,7 @@ struct ListArgs {
     output: OutputArgs,
 }
 
-/// Show what one pod of this node uses
+/// Show the devices used by one pod on this node
 #[derive(clap::Args, Debug)]
 struct GetArgs {
     /// The pod
@@ -103,9 +103,9 @@ struct GetArgs {
     output: OutputArgs,
 }
 
-/// List what the kubelet can give to containers
+/// List the resources that the kubelet can allocate to containers
 ///
-/// Devices of device plugins, processors and memory; a kubelet says nothing of devices of claims here.
+/// Devices of device plugins, CPUs and memory; the kubelet does not list devices of claims here.
 #[derive(clap::Args, Debug)]
 struct AllocatableArgs {
     #[command(flatten)]
@@ -115,23 +115,27 @@ struct AllocatableArgs {
     output: OutputArgs,
 }
 
-/// Say which devices of this node are safe to pull, and what speaks against it
+/// Check which devices of this node are safe to pull, and show the reasons if not
 ///
-/// The API has to say that no claim holds a device and no pod that did is left, the kubelet that no container uses it
-/// and that it is prepared for no pod, and its driver has to be at work: about the device, and about every other name and
-/// part of the same hardware. A taint that no claim or template tolerates has to keep new pods off, and it has to stay
-/// so for --settle. What could not be asked speaks against it. Exits with code 4 when a device is not safe to pull.
+/// A device is safe to pull if all of these are true for it, and for every other name and part of
+/// the same hardware: in the API, it is not allocated and no pod that used it is left; in the
+/// kubelet, no container uses it and it is not prepared for a pod; its driver is running; a taint
+/// that no claim or template tolerates blocks new pods; and all of this stays true for --settle. A
+/// check that could not be made counts as failed. Exits with code 4 if a device is not safe to
+/// pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")
     .help_heading("Kubelet")
     .hide_short_help(false)
-    .help("The node whose kubelet this is, as the API calls it; default: that of --via-debug")
+    .help("Name of the kubelet's Node object; default: that of --via-debug")
     .long_help(NODE_HELP)))]
 struct CheckArgs {
-    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by what they are; default: all of the node
+    /// Devices, as DRIVER/POOL/DEVICE with * for any, or by hardware ID; default: all devices of
+    /// the node
     ///
-    /// Also hardware by its number: a UUID, serial number or PCI address, such as uuid=GPU-18db… or 0000:17:00.0.
+    /// A hardware ID is a UUID, serial number or PCI address, such as uuid=GPU-18db… or
+    /// 0000:17:00.0.
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
 
@@ -141,13 +145,14 @@ struct CheckArgs {
     #[command(flatten)]
     picks: PickArgs,
 
-    /// The socket is that of --node: said by whoever knows, where nothing shows it
+    /// Confirm that the socket belongs to --node, if this cannot be verified
     ///
-    /// A node without pods and without a client certificate of its kubelet shows nothing.
+    /// It cannot be verified on a node without pods and without a client certificate of its
+    /// kubelet.
     #[arg(long, help_heading = "Kubelet")]
     confirm_node: bool,
 
-    /// How long a device has to be idle before it is called safe to pull
+    /// How long a device must be idle to be safe to pull
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration)]
     settle: Duration,
 
@@ -208,7 +213,7 @@ impl KubeletArgs {
         let root = self.socket.parent().and_then(Path::parent);
         let root = root.and_then(Path::to_str);
         let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
-            Failure::usage("--socket has to be ROOT/pod-resources/kubelet.sock for --via-debug")
+            Failure::usage("--via-debug needs --socket in the form ROOT/pod-resources/kubelet.sock")
         })?;
         let own = ["podresources"].into_iter().chain(words.iter().copied());
         let own: Vec<&str> = own.chain(["--quiet", "-o", "json"]).collect();
@@ -263,7 +268,7 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 
 /// What shows that a kubelet is that of the node.
 const NODE_HELP: &str = "\
-The node whose kubelet this is, as the API calls it; default: that of --via-debug
+Name of the kubelet's Node object; default: that of --via-debug
 
 A pod that the kubelet lists, a device that it has prepared, its client certificate or the name of the machine has to \
 show it, or --confirm-node: else no device is safe to pull.";
@@ -272,12 +277,13 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
     let chosen = args.chosen(context)?;
     let via_debug = args.kubelet.debug.via_debug.as_ref();
     let node = args.picks.node.as_ref().or(via_debug);
-    let node = node.ok_or_else(|| Failure::usage("--node has to say which node this is"))?;
+    let node =
+        node.ok_or_else(|| Failure::usage("--node is required: the node of this kubelet"))?;
     if let Some(other) = via_debug
         && other != node
     {
         return Err(Failure::usage(format!(
-            "--via-debug {other} asks another kubelet than that of --node {node}"
+            "--via-debug {other} and --node {node} are different nodes"
         )));
     }
     let node = NodeName::from(node.as_str());
@@ -350,10 +356,11 @@ impl Chosen {
         let picked = picker.resolve(&look.reading, &self.shown.names(), &look.semantics)?;
         found.retain(|one| picked.devices.contains(&one.device));
         if found.is_empty() {
-            return Err(
-                Failure::new(ExitStatus::Failed, "what was chosen is on another node")
-                    .hint("kubectl devicetaint devices -o wide says on which nodes devices are"),
-            );
+            return Err(Failure::new(
+                ExitStatus::Failed,
+                "the selected devices are on another node",
+            )
+            .hint("to show the nodes of devices: kubectl devicetaint devices -o wide"));
         }
         Ok(())
     }
@@ -453,11 +460,9 @@ impl CheckArgs {
         if found.is_empty() {
             return Err(Failure::new(
                 ExitStatus::Failed,
-                format!(
-                    "no device is known on node {node}: none is published, held, or in use there"
-                ),
+                format!("no device on node {node}: none is published, allocated or in use there"),
             )
-            .hint("kubectl devicetaint devices -o wide says which nodes have devices"));
+            .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
         chosen.keep(&mut found, &look)?;
         let rules = &look.snapshot().rules;
@@ -483,6 +488,6 @@ fn parse_pod(text: &str) -> Result<NamespacedName, String> {
                 name: name.into(),
             })
         }
-        Some(_) | None => Err("write NAMESPACE/POD".to_owned()),
+        Some(_) | None => Err("use NAMESPACE/POD".to_owned()),
     }
 }

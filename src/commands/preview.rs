@@ -36,9 +36,9 @@ use crate::report::change::DryRun;
 
 /// Show which pods a taint would evict, and when
 ///
-/// Reads only, except with --publish. The taint is either one that does not exist yet (DEVICE and TAINT), or that of a rule
-/// (--rule, -f). Its effect is taken as NoExecute unless it says NoSchedule, as the controller does
-/// when it previews a rule with effect None.
+/// Read-only, except with --publish. The taint is a proposed one (DEVICE and TAINT), or that of a
+/// rule (--rule, -f). Its effect is treated as NoExecute unless it is NoSchedule, like the
+/// controller does for a rule with effect None.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, or the name of a driver. TAINT is
 /// KEY[=VALUE][:EFFECT], as for `add`; an argument with = or : is a taint.
@@ -47,8 +47,8 @@ use crate::report::change::DryRun;
 pub(super) struct PreviewArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial or PCI address, and a taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` in the place of driver, pool or device stands for any. Without a taint that of a stranger is
-    /// assumed, which only tolerations of everything tolerate, with effect NoExecute.
+    /// `*` as driver, pool or device matches any. Without TAINT, assumes a NoExecute taint that
+    /// only wildcard tolerations match.
     #[arg(value_name = "DEVICE|TAINT")]
     targets: Vec<String>,
 
@@ -62,7 +62,7 @@ pub(super) struct PreviewArgs {
     #[arg(long, help_heading = "Devices")]
     all_devices: bool,
 
-    /// Rule that exists, by name; repeatable
+    /// Existing rule, by name; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices")]
     rule: Vec<String>,
 
@@ -74,16 +74,17 @@ pub(super) struct PreviewArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     allow_missing: bool,
 
-    /// Exit with code 4 when this holds: 'pods.evicted>20'
+    /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
-    /// Repeatable; `help guards` says what can be asked.
+    /// Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
-    /// Exit with code 4 for what this policy forbids
+    /// Exit with code 4 if this policy forbids the taint
     ///
-    /// Guards, what a rule has to say about itself, and devices that are never tainted; repeatable, and
-    /// all have to be kept. What a rule has to say is asked of rules that are there or in a manifest.
+    /// A policy sets guards, fields that a rule requires, and devices that must not be tainted.
+    /// Repeatable; all policies apply. Required fields are checked on existing rules and on rules
+    /// in a manifest.
     #[arg(long, value_name = "FILENAME", help_heading = "Guards")]
     policy: Vec<PathBuf>,
 
@@ -102,22 +103,22 @@ pub(super) struct PreviewArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Who would be evicted if this device were tainted NoExecute?
+  # Which pods would be evicted if this device had a NoExecute taint?
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
   # A named taint, which some pods may tolerate, on all devices of a node's pool
   kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
     example.com/maintenance=firmware:NoExecute
 
-  # The same, and what the controller itself says; nothing stays behind
+  # The same, compared with the controller's own count; leaves no objects behind
   kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
     example.com/maintenance:NoExecute --publish --cleanup
 
-  # The pods that would be evicted, as kubectl takes them
+  # The pods that would be evicted, as arguments for kubectl
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \\
     | xargs -L1 kubectl get
 
-  # What if this existing rule were escalated? Stop a script above 20 pods
+  # What if an existing rule got effect NoExecute? Fail above 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// What a preview is asked about, before anything was read of a cluster.

@@ -38,13 +38,13 @@ use crate::render::Format;
 use crate::report::life::release_lines;
 use crate::report::metadata::Warning as Oddity;
 
-/// Delete rules, and say what becomes schedulable again
+/// Delete rules, and show which devices become schedulable again
 ///
-/// Rules are named, or meant by their devices and KEY-, as `kubectl taint` takes taints away; or they
-/// are those with these labels, those that have expired by the server's clock, or all.
+/// Select rules by name, by devices and KEY- (as in `kubectl taint`), by labels, by expiry (server
+/// time), or all.
 ///
-/// More than one rule is asked about, and so is any that somebody else made or changed, with who that was;
-/// without a terminal, --yes answers the one and --others the other.
+/// Asks for confirmation for more than one rule, and for rules that another user or program created
+/// or changed. If stdin is not a terminal, --yes and --others confirm these.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -54,32 +54,32 @@ pub(super) struct RemoveArgs {
     #[command(flatten)]
     picks: PickArgs,
 
-    /// Rules that should be gone by now
+    /// Expired rules
     #[arg(long)]
     expired: bool,
 
-    /// All rules, also those that others made; asks
+    /// All rules, including those of other users and programs; asks for confirmation
     #[arg(long)]
     all: bool,
 
-    /// Do not ask; needed where there is no terminal
+    /// Do not ask for confirmation; required if stdin is not a terminal
     ///
-    /// That is asked about more than one rule.
+    /// Only more than one rule needs confirmation.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Also rules that somebody else made or changed
+    /// Include rules that another user or program created or changed
     ///
-    /// Another user, another program, or another batch than --batch names. On a terminal that is asked;
-    /// without one, such rules are refused.
+    /// Also rules of another batch than --batch. On a terminal these need confirmation; otherwise
+    /// they are refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Batch that the rules have to be of, as `add --batch` names it
+    /// Batch that the rules must belong to, as set by `add --batch`
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 
-    /// UID that a rule has to have; repeatable
+    /// UID that a rule must have; repeatable
     #[arg(
         long,
         value_name = "UID",
@@ -88,7 +88,7 @@ pub(super) struct RemoveArgs {
     )]
     uid: Vec<String>,
 
-    /// It is fine if a rule is not there
+    /// Ignore missing rules
     #[arg(long, help_heading = "Change")]
     ignore_not_found: bool,
 
@@ -118,11 +118,11 @@ Examples:
   # By name
   kubectl devicetaint remove drain-node-7
 
-  # As it was added
+  # By device and taint key
   kubectl devicetaint remove gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance-
 
-  # What should have been gone by now
+  # Expired rules
   kubectl devicetaint remove --expired";
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -198,7 +198,7 @@ impl RemoveArgs {
         let ended = match (removed, missing) {
             (Err(failure), _) => Err(failure),
             (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
-            (Ok(()), Some(failure)) => Err(failure.hint("the others were found, and are deleted")),
+            (Ok(()), Some(failure)) => Err(failure.detail("the other rules are deleted")),
             (Ok(()), None) => Ok(status),
         };
         changer.present(format, &ended)?;
@@ -218,7 +218,7 @@ impl RemoveArgs {
             match look {
                 Ok(look) => warnings.extend(look.identity_warnings(rules)),
                 Err(failure) => context.printer.warn(&format!(
-                    "whether the devices are still the same hardware is not known: {failure}"
+                    "cannot tell whether the devices are still the same hardware: {failure}"
                 )),
             }
         }
@@ -328,7 +328,8 @@ impl RemoveArgs {
         let context = changer.context();
         let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
         let on = format!(
-            "the rules go when nothing holds them any more; to wait on: kubectl devicetaint wait {} --for deleted",
+            "the rules are deleted once their finalizers are removed; to keep waiting: kubectl \
+             devicetaint wait {} --for deleted",
             names.join(" ")
         );
         context.ledger.advise([on.clone()]);
@@ -364,7 +365,7 @@ async fn tell_released(
     let scene = match scene {
         Ok(scene) => scene,
         Err(failure) => {
-            let text = format!("what becomes schedulable again is not known: {failure}");
+            let text = format!("the devices that become schedulable again are unknown: {failure}");
             return context.printer.warn(&text);
         }
     };

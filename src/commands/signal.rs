@@ -98,6 +98,5 @@ fn interrupted(status: ExitStatus, context: &Context) -> Failure {
     if context.connection.purpose.is_none_or(Purpose::only_reads) {
         return failure;
     }
-    let account = context.ledger.account(Hindrance::Passing);
-    account.into_iter().fold(failure, Failure::hint)
+    context.ledger.account(failure, Hindrance::Passing)
 }

@@ -14,21 +14,23 @@ use crate::error::{ExitStatus, Failure};
 use crate::render::Format;
 use crate::report::snapshot::SnapshotAccount;
 
-/// Save what a preview needs, to be read anywhere with --from
+/// Save the objects that a preview needs, for use with --from
 ///
-/// Writes slices, claims, rules, classes, nodes, budgets, and the pods that use a claim as one plain
-/// Kubernetes List: JSON, or YAML for a FILENAME that ends in .yaml, compressed for one in .gz. A
-/// preview of the file says what the live one says. Only its owner may read the file.
+/// Writes slices, claims, rules, classes, nodes, budgets, and the pods that use a claim as one
+/// plain Kubernetes List: JSON, or YAML for a FILENAME that ends in .yaml, compressed for one in
+/// .gz. A preview of the file gives the same result as a live one. The file is readable only by its
+/// owner.
 ///
-/// With --redact, names of pods, namespaces, claims, nodes, pools, devices and budgets, and the labels
-/// that budgets select pods by, are replaced by hashes that differ from run to run; annotations and
-/// everything else that an answer does not need is left out, and so are attributes of devices and
-/// expressions that ask for them: whether claims find other devices is then known only where classes
-/// choose by driver alone. Names of drivers, taints with their values, and times are kept.
+/// With --redact, names of pods, namespaces, claims, nodes, pools, devices and budgets, and the
+/// labels that budgets select pods by, are replaced by hashes that differ from run to run;
+/// annotations and everything else that is not needed are removed, as are attributes of devices and
+/// expressions that use them: whether claims can be reallocated is then known only if classes
+/// select by driver alone. Names of drivers, taints with their values, and times are kept.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {
-    /// Save what these files hold instead of the cluster, such as a dump by kubectl, to redact it: a file, a directory, or `-` for stdin; repeatable
+    /// Save the content of these files instead of the cluster, for example to redact a dump by
+    /// kubectl: a file, a directory, or `-` for stdin; repeatable
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     from: Vec<PathBuf>,
 
@@ -40,7 +42,7 @@ pub(super) struct SnapshotArgs {
     #[arg(long, requires = "output", help_heading = "Output")]
     force: bool,
 
-    /// Replace names by hashes, and leave out everything that is not needed
+    /// Replace names by hashes, and remove everything that is not needed
     #[arg(long, help_heading = "Output")]
     redact: bool,
 
@@ -51,14 +53,14 @@ pub(super) struct SnapshotArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Save a cluster, and look at it somewhere else
+  # Save a cluster, and read the snapshot elsewhere
   kubectl devicetaint snapshot -o cluster.json.gz
   kubectl devicetaint devices --from cluster.json.gz
 
-  # Something to show to others
+  # Hide names before sharing
   kubectl devicetaint snapshot --redact > cluster.json
 
-  # The same of a dump that was made elsewhere
+  # The same from an existing dump
   kubectl devicetaint snapshot --redact --from must-gather -o cluster.json.gz";
 
 pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitStatus, Failure> {

@@ -110,7 +110,7 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
         let run = Run::on(&server);
         assert!(run.of(line).await.is_ok(), "{line}");
         let told = run.stderr.text();
-        assert!(told.contains("this machine's clock"), "{line}: {told}");
+        assert!(told.contains("clock of this machine"), "{line}: {told}");
     }
     let run = Run::on(&server);
     assert!(
@@ -242,14 +242,14 @@ async fn a_policy_refuses_what_it_forbids_and_nothing_is_sent() {
     let add = "add gpu.example.com/node-1/gpu-1 a.example.com/k:None";
     let preview = "preview gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute";
     for (rest, line, wanted) in [
-        (never, add, "never to be tainted"),
-        (never, preview, "never to be tainted"),
+        (never, add, "must not be tainted"),
+        (never, preview, "must not be tainted"),
         (
             never,
             "escalate drain --to NoSchedule --yes",
-            "never to be tainted",
+            "must not be tainted",
         ),
-        (never, "preview --rule drain", "never to be tainted"),
+        (never, "preview --rule drain", "must not be tainted"),
         ("require: [reason]\n", add, "needs a reason"),
         (
             "require: [ticket]\n",
@@ -331,8 +331,8 @@ async fn what_can_break_the_scheduler_needs_to_be_accepted_where_nobody_can_be_a
             refused.to_string().contains("--accept-known-defects"),
             "{line}: {refused}"
         );
-        let hints = refused.hints().join(" ");
-        assert!(hints.contains("kubernetes#139651"), "{line}: {hints}");
+        let details = refused.details().join(" ");
+        assert!(details.contains("kubernetes#139651"), "{line}: {details}");
         let heads = server.heads();
         let changes = |head: &&String| !head.starts_with("get ");
         assert_eq!(heads.iter().find(changes), None, "{line}");

@@ -19,10 +19,11 @@ use crate::render::{Format, json, yaml};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 use crate::report::tolerations::TolerationReport;
 
-/// Print the lines that tolerate a taint, or who tolerates it
+/// Print the toleration for a taint, or the claims that tolerate it
 ///
-/// Of a rule, of a taint as KEY[=VALUE]:EFFECT, or of all taints of a device. The effect is written out: a
-/// toleration without one is good for the scheduler alone, and its pods are evicted all the same.
+/// For a rule, for a taint as KEY[=VALUE]:EFFECT, or for all taints of a device. The effect is
+/// always included: a toleration without one applies to scheduling only, and its pods are still
+/// evicted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {
@@ -30,7 +31,7 @@ pub(super) struct TolerationsArgs {
     #[arg(value_name = "RULE|TAINT|DEVICE")]
     target: String,
 
-    /// Print a claim, a template, or the lines alone (snippet)
+    /// Print a claim, a template, or only the lines (snippet)
     #[arg(
         long = "for",
         value_enum,
@@ -40,7 +41,7 @@ pub(super) struct TolerationsArgs {
     )]
     purpose: What,
 
-    /// Every claim and template that tolerates it, blanket tolerations apart
+    /// List every claim and template that tolerates it, and mark wildcard tolerations
     #[arg(long, conflicts_with = "purpose")]
     who: bool,
 
@@ -64,13 +65,13 @@ enum What {
 
 const EXAMPLES: &str = "\
 Examples:
-  # What does a claim need to get a device that is tainted so?
+  # What does a claim need to be allocated a device with this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule
 
   # A whole template that tolerates the taint of a rule
   kubectl devicetaint tolerations drain-node-7 --for template
 
-  # Who tolerates this taint today?
+  # Which claims and templates tolerate this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule --who";
 
 pub(super) async fn run(args: TolerationsArgs, context: &Context) -> Result<ExitStatus, Failure> {
@@ -111,10 +112,8 @@ impl TolerationsArgs {
             Format::Json => json::render(&document)?,
             Format::Yaml | Format::Table | Format::Wide => yaml::render(&document)?,
             Format::Markdown | Format::Html | Format::Name => {
-                return Err(
-                    Failure::usage("lines of a manifest are printed as yaml or json")
-                        .hint("for a table of who has them: --who"),
-                );
+                return Err(Failure::usage("tolerations can be printed as yaml or json")
+                    .hint("for a table of the claims and templates that have them: --who"));
             }
         };
         for line in traps(taints) {

@@ -24,8 +24,8 @@ use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its policies
 ///
-/// Only what `dedicate` has made is removed: rules and policies with its label. Claims keep the toleration
-/// that they got. The same command again completes what an interrupted one began.
+/// Removes only rules and policies with the label that `dedicate` sets. Claims keep their
+/// toleration. The same command run again completes an interrupted one.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {
@@ -33,15 +33,15 @@ pub(super) struct UndedicateArgs {
     #[arg(value_name = "NAME")]
     name: String,
 
-    /// Do not ask; needed where there is no terminal
+    /// Do not ask for confirmation; required if stdin is not a terminal
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Also rules that another user or program changed
+    /// Include rules that another user or program changed
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// It is fine if there is no such dedication
+    /// Ignore a missing dedication
     #[arg(long, help_heading = "Change")]
     ignore_not_found: bool,
 
@@ -68,14 +68,14 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
     let listed = live.rules()?.list().await.map_err(failed)?;
     // One that cannot be understood may be of the dedication.
     if let Some(odd) = listed.odd.into_iter().next() {
-        return Err(failed(odd).hint("nothing was changed"));
+        return Err(failed(odd).detail("nothing was changed"));
     }
     let rules = listed.objects.into_iter().map(|stored| stored.fact);
     let rules: Vec<DeviceTaintRule> = rules.collect();
     let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
         members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
     for rule in left {
-        let line = format!("rule {} was not made by dedicate; it stays", rule.name);
+        let line = format!("rule {} was not created by `dedicate` and stays", rule.name);
         context.printer.note(&line);
     }
     if ours.is_empty() && policies.is_empty() {
@@ -96,7 +96,7 @@ impl UndedicateArgs {
                 Ok(object) => found.extend(object.map(|object| (kind, object))),
                 // Without the API there are none.
                 Err(crate::cluster::ClusterError::NotServed { .. }) => {}
-                Err(error) => return Err(failed(error).hint("nothing was changed")),
+                Err(error) => return Err(failed(error).detail("nothing was changed")),
             }
         }
         Ok(removable(&found, &self.name))
@@ -112,7 +112,7 @@ impl UndedicateArgs {
         if self.ignore_not_found {
             context
                 .printer
-                .note(&format!("there is no dedication {}", self.name));
+                .note(&format!("dedication {} not found", self.name));
             return Ok(if self.change.change().error_unchanged {
                 ExitStatus::Unchanged
             } else {
@@ -169,7 +169,7 @@ impl UndedicateArgs {
             let tried = objects
                 .delete(*kind, found, &self.name, WriteMode::DryRun)
                 .await;
-            tried.map_err(|failure| failure.hint("nothing was changed"))?;
+            tried.map_err(|failure| failure.detail("nothing was changed"))?;
         }
         Ok(())
     }

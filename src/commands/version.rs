@@ -18,19 +18,19 @@ use crate::render::Format;
 use crate::report::version::{Resource, Server};
 use crate::report::{VersionReport, defects, schema};
 
-/// Show the versions of this program and of the server
+/// Show the versions of the plugin and the server
 ///
-/// Of the program: what it was built from, which versions of Kubernetes it knows and how they behave
-/// (with -o json or yaml), and the schemas of its reports. Of the server: its version, and which
-/// resources of device taints it serves, at which version of the API.
+/// For the plugin: its build, the supported versions of Kubernetes and their behavior (with -o json
+/// or yaml), and the schemas of its reports. For the server: its version, and the API versions of
+/// the device taint resources that it serves.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VersionArgs {
-    /// This program alone: no cluster is asked
+    /// Show only the client version, without a cluster
     #[arg(long)]
     client: bool,
 
-    /// How it is printed
+    /// Output format
     #[arg(
         short,
         long,
@@ -44,7 +44,7 @@ pub(super) struct VersionArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Output {
-    /// For people
+    /// Plain text
     Text,
     /// A VersionReport
     Json,
@@ -54,7 +54,7 @@ enum Output {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Does this server serve rules, and at which version?
+  # Does this server serve DeviceTaintRules, and in which API version?
   kubectl devicetaint version
 
   # For a bug report
@@ -92,7 +92,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
         // What is known is worth something to who asks what is wrong.
         Err(failure) => {
             show(&own)?;
-            Err(failure.hint("for this program alone: kubectl devicetaint version --client"))
+            Err(failure.hint("for the client version only: kubectl devicetaint version --client"))
         }
     }
 }

@@ -43,17 +43,20 @@ use crate::report::wait::Left;
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// Evicted means: the controller says so about the rule as it is now, no affected pod is left, not
-/// even a terminating one, and it stays so for --settle. Pods that tolerate the taint stay, and are named. Idle
-/// means that no claim holds the devices, nor other names and parts of the same hardware, for --settle; the rules
-/// have to keep new pods off, and need not evict. Exits with code 5 when the time is over, or when a pod was deleted
-/// by force so that its node was not seen to release its devices, and says what remains.
+/// Evicted means: the controller's condition says so for the rule's current generation, no affected
+/// pod is left, not even a terminating one, and this persists for --settle. Pods that tolerate the
+/// taint stay, and are listed. Idle means that the devices, and other names and parts of the same
+/// hardware, are unallocated for --settle; the rules must block new pods, and need not evict. Exits
+/// with code 5 on timeout, or if a pod was force-deleted and its node has not confirmed the release
+/// of its devices, and lists what remains.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
+    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
+    /// taint
     ///
-    /// Hardware alone means the rules on exactly it, and those that were made for it. Devices are written DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on exactly this device, and those created for
+    /// it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
@@ -73,29 +76,29 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
     timeout: Duration,
 
-    /// How long nobody may be left before that counts
+    /// How long zero pods must persist
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
 
-    /// Ask the kubelet of this node too, and wait until it has given the rules' devices back
+    /// Also ask the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// Runs on the node as root. The API does not know of pods that were deleted by force; the kubelet
-    /// does. Refused where the rules select no device of the kubelet's node.
+    /// Runs on the node as root. The kubelet knows force-deleted pods; the API does not. Refused if
+    /// the rules select no device of the kubelet's node.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 
-    /// The node whose kubelet that is, as the API calls it; default: what the kubelet shows
+    /// Name of the kubelet's Node object; default: derived from the kubelet
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node")]
     node: Option<String>,
 
-    /// The socket is that of --node: said by whoever knows, where nothing shows it
+    /// Confirm that the socket belongs to --node, if this cannot be verified
     #[arg(long, requires = "node")]
     confirm_node: bool,
 
     #[command(flatten)]
     debug: DebugPodArgs,
 
-    /// It is fine if a rule is not there when the wait begins
+    /// Ignore rules that are missing when the wait begins
     #[arg(long)]
     ignore_not_found: bool,
 
@@ -115,20 +118,20 @@ Examples:
   # Until all pods are gone, terminating ones too
   kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
 
-  # Until no pod uses the devices any more, evicted or not
+  # Until no pod uses the devices
   kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
 
-  # On the node: until all pods are gone, and its kubelet has the devices back
+  # On the node: until pods are gone and the kubelet has released the devices
   kubectl devicetaint wait drain-node-7 --for evicted --verify-node
 
-  # The same from afar
+  # The same, run from another machine
   kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Until what it evicted runs again, also after the rule was removed
+  # Until the evicted workloads are ready again, even if the rule was removed
   kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m
 
-  # Until the controller has said whom a rule with effect None would hit
+  # Until the controller has counted the pods for a rule with effect None
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
 
 /// The root folder of kubelets, on their nodes.
@@ -136,15 +139,15 @@ const KUBELET: &str = "/var/lib/kubelet";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// Everybody whom it evicts is gone
+    /// All evicted pods are gone
     Evicted,
-    /// No claim holds its devices
+    /// Its devices are not allocated
     Idle,
-    /// The controller has judged its current state
+    /// The controller has processed its current generation
     Observed,
-    /// It is gone
+    /// The rule is deleted
     Deleted,
-    /// The workloads whose pods it evicted have as many ready pods as they want
+    /// The workloads of its evicted pods have all desired ready pods
     Recovered,
 }
 
@@ -169,7 +172,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
 async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let typed = args.typed();
     typed.chooser()?;
-    let again = || vec!["run the same command again to wait on".to_owned()];
+    let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
     let results = if args.is_data() {
         Results::Answer
@@ -296,15 +299,15 @@ impl WaitArgs {
         let is_by_name = matches!(chooser, Chooser::Names(_)) || found.rules.is_empty();
         let names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
         if found.rules.is_empty() && names.is_empty() {
-            return Err(found
-                .all_missing()
-                .unwrap_or_else(|| Failure::new(ExitStatus::Failed, "no rule has these labels")));
+            return Err(found.all_missing().unwrap_or_else(|| {
+                Failure::new(ExitStatus::Failed, "no rule matches these labels")
+            }));
         }
         let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "rule {name} is gone: all pods that taints evicted are waited for, as far as events tell of them"
+                "rule {name} is gone: waiting for all pods evicted by taints for which events exist"
             ));
             found.rules.push(gone_rule(&name));
         }
@@ -344,7 +347,7 @@ impl WaitArgs {
                 None => "--verify-node",
             };
             return Err(Failure::usage(format!(
-                "{flag} goes with --for evicted and --for idle only"
+                "{flag} needs --for evicted or --for idle"
             )));
         }
         Ok(match (plan, &self.verify_node) {
@@ -392,7 +395,7 @@ impl WaitArgs {
         let staying: Vec<StayingPod> = staying.iter().map(StayingPod::new).collect();
         if let Some(line) = staying_line(&staying) {
             context.printer.warn(&format!(
-                "{line}; the node releases them only when those have ended"
+                "{line}; the node releases them only after those pods have ended"
             ));
         }
         Ok(verifier)
@@ -467,8 +470,10 @@ impl WaitArgs {
         }
         if found.rules.is_empty() && lines.is_empty() {
             if !self.ignore_not_found {
-                return Err(Failure::new(ExitStatus::Failed, "no rule has these labels")
-                    .hint("if that is fine, add --ignore-not-found"));
+                return Err(
+                    Failure::new(ExitStatus::Failed, "no rule matches these labels")
+                        .hint("to ignore missing rules: --ignore-not-found"),
+                );
             }
             context.printer.note("No resources found");
         }

@@ -44,7 +44,7 @@ pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
     let owners = rules.iter().map(|rule| (rule, owner(rule)));
     owners
         .filter(|(_, owner)| !owner.is_this_plugin())
-        .map(|(rule, owner)| format!("rule {} was not made by this plugin: {owner}", rule.name))
+        .map(|(rule, owner)| format!("rule {} was not created by this plugin: {owner}", rule.name))
         .collect()
 }
 
@@ -143,7 +143,7 @@ mod tests {
         let rules = [named("a", "None"), theirs("b", "kubectl-create")];
         assert_eq!(
             foreign(&rules),
-            ["rule b was not made by this plugin: made by kubectl-create"]
+            ["rule b was not created by this plugin: created by kubectl-create"]
         );
         assert!(set_back(&rules).is_empty());
     }

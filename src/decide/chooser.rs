@@ -81,8 +81,10 @@ impl Chooser {
             Some(selector) => Ok(Self::Labelled(selector.clone())),
             None if ways.expired => Ok(Self::Expired),
             None if ways.all => Ok(Self::All),
-            None if ways.targets.is_empty() => Err(Failure::usage("no rules: which are meant?")
-                .hint("name them, or devices with a taint: DRIVER/POOL/DEVICE KEY")),
+            None if ways.targets.is_empty() => Err(Failure::usage("no rules specified").hint(
+                "specify rule names, or devices and the key of a taint: DRIVER/POOL/DEVICE \
+                    KEY",
+            )),
             None => targets(ways.targets),
         }
     }
@@ -188,6 +190,8 @@ impl Meant {
         let hints: BTreeSet<&String> = self.missing.iter().flat_map(Failure::hints).collect();
         let status = of_parts(self.missing.iter().map(Failure::status));
         let failure = Failure::new(status, texts.join("; "));
+        let details = self.missing.iter().flat_map(Failure::details);
+        let failure = details.fold(failure, Failure::detail);
         (!self.missing.is_empty()).then(|| hints.into_iter().fold(failure, Failure::hint))
     }
 }
@@ -252,7 +256,7 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
     }
     if let Some(name) = names.first() {
         return Err(Failure::usage(format!(
-            "rule {name} cannot be named together with devices and taints"
+            "rule {name} cannot be combined with devices and taints"
         )));
     }
     if taints.is_empty() && words.len() == 1 {
@@ -265,7 +269,8 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
         [] => {
             return Err(
                 Failure::usage(format!("{:?} is not the name of a rule", devices[0])).hint(
-                    "to mean the rule of devices, add the key of its taint: DRIVER/POOL/DEVICE KEY",
+                    "to select a rule by its devices, add the key of its taint: DRIVER/POOL/DEVICE \
+                     KEY",
                 ),
             );
         }
@@ -278,10 +283,10 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
     let pattern = pattern(taint).map_err(wrong)?;
     if devices.is_empty() {
         let failure = Failure::usage(format!(
-            "no devices: which does {} taint?",
+            "no devices specified for {}",
             taint::format(&pattern)
         ))
-        .hint("name devices as DRIVER/POOL/DEVICE, or a rule by its name");
+        .hint("specify devices as DRIVER/POOL/DEVICE, or a rule name");
         return Err(meant_as_hardware(&taints, failure));
     }
     let selectors = devices
@@ -314,8 +319,8 @@ pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
     let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
     match nearest(name, known.clone()).as_slice() {
-        [] if known.is_empty() => failure.hint("there are no rules at all"),
-        [] => failure.hint(format!("the rules are: {}", first_few(&known))),
+        [] if known.is_empty() => failure.detail("there are no rules"),
+        [] => failure.detail(format!("the rules are: {}", first_few(&known))),
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     }
@@ -348,9 +353,9 @@ fn no_such_taint(
         .map(|rule| format!("{} ({})", rule.taint, rule.name))
         .collect();
     if others.is_empty() {
-        failure.hint("list what there is with `kubectl devicetaint list`")
+        failure.hint("list the rules with `kubectl devicetaint list`")
     } else {
-        failure.hint(format!("these devices have: {}", others.join(", ")))
+        failure.detail(format!("these devices have: {}", others.join(", ")))
     }
 }
 
@@ -373,7 +378,7 @@ impl Meant {
         };
         let lines = ignored.iter().map(Failure::to_string).collect();
         let failure = self.all_missing();
-        let hint = "if that is fine, add --ignore-not-found";
+        let hint = "to ignore missing rules: --ignore-not-found";
         (lines, failure.map(|failure| failure.hint(hint)))
     }
 }
@@ -382,7 +387,7 @@ impl Meant {
 #[must_use]
 pub fn gone(name: &str) -> Failure {
     Failure::new(ExitStatus::Failed, format!("no rule {name:?}"))
-        .hint("list what there is with `kubectl devicetaint list`")
+        .hint("list the rules with `kubectl devicetaint list`")
 }
 
 #[cfg(test)]
@@ -471,13 +476,13 @@ mod tests {
             (&[GPU][..], "is not the name of a rule"),
             (
                 &[KEY][..],
-                "no devices: which does example.com/maintenance taint?",
+                "no devices specified for example.com/maintenance",
             ),
             (&[GPU, "a:None", "b:None"][..], "more than one taint"),
             (&[GPU, "a", "b"][..], "is not the name of a rule"),
             (
                 &[GPU, KEY, "devicetaintrule/x"][..],
-                "rule x cannot be named together",
+                "rule x cannot be combined",
             ),
             (&["pod/x"][..], "no devices"),
         ] {
@@ -486,7 +491,7 @@ mod tests {
             assert!(failure.to_string().contains(said), "{targets:?}: {failure}");
         }
         let none = Chooser::parse(&Ways::default()).unwrap_err();
-        assert_eq!(none.to_string(), "no rules: which are meant?");
+        assert_eq!(none.to_string(), "no rules specified");
         let two = Chooser::parse(&Ways {
             expired: true,
             all: true,
@@ -516,9 +521,9 @@ mod tests {
     fn who_names_what_nothing_is_like_is_told_what_there_is() {
         let hint = |rules: &[DeviceTaintRule]| {
             let failure = no_such_rule("zzzzzzzzzzzz", rules);
-            failure.hints()[0].clone()
+            failure.details()[0].clone()
         };
-        assert_eq!(hint(&[]), "there are no rules at all");
+        assert_eq!(hint(&[]), "there are no rules");
         let named = |name: &str| crate::decide::testing::named(name, "None");
         assert_eq!(hint(&[named("a"), named("b")]), "the rules are: a, b");
         let many: Vec<DeviceTaintRule> = ["a", "b", "c", "d", "e", "f", "g"].map(named).into();
@@ -622,7 +627,7 @@ mod tests {
             format!("no rule taints {GPU} with example.com/other")
         );
         assert!(
-            failure.hints()[0]
+            failure.details()[0]
                 .contains("these devices have: example.com/maintenance:NoSchedule (drain)")
         );
     }

@@ -22,7 +22,7 @@ pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -
     let Some(found) = found else {
         return Meanwhile::Theirs(Failure::new(
             ExitStatus::Failed,
-            format!("rule {name} was deleted in the meantime; nothing was forced"),
+            format!("rule {name} was deleted by another client; it was not recreated"),
         ));
     };
     let differences = differences(decided_on, found);
@@ -31,11 +31,11 @@ pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -
     }
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("rule {name} was changed in the meantime; nothing was forced"),
+        format!("rule {name} was changed by another client; it was not overwritten"),
     );
-    let failure = differences.into_iter().fold(failure, Failure::hint);
+    let failure = differences.into_iter().fold(failure, Failure::detail);
     Meanwhile::Theirs(match changed_by(decided_on, found) {
-        Some(who) => failure.hint(format!("changed by {who}")),
+        Some(who) => failure.detail(format!("changed by {who}")),
         None => failure,
     })
 }
@@ -44,7 +44,7 @@ pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -
 fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
     if before.uid != after.uid {
         return vec![format!(
-            "it was deleted and made anew, as {} on {}",
+            "it was deleted and recreated, as {} on {}",
             after.taint,
             selected(after)
         )];
@@ -52,21 +52,21 @@ fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String>
     let mut lines = Vec::new();
     if before.selector != after.selector {
         lines.push(format!(
-            "it selected {}, it selects {}",
+            "its selector was {}, and is now {}",
             selected(before),
             selected(after)
         ));
     }
     let (old, new) = (&before.taint, &after.taint);
     if (&old.key, &old.value, &old.effect) != (&new.key, &new.value, &new.effect) {
-        lines.push(format!("it was {old}, it is {new}"));
+        lines.push(format!("it was {old}, and is now {new}"));
     } else if old.time_added != new.time_added {
         let time = |rule: &DeviceTaintRule| match rule.taint.time_added {
             Some(time) => time.to_string(),
             None => "an unknown time".to_owned(),
         };
         lines.push(format!(
-            "its taint was there since {}, it is there since {}",
+            "its timeAdded was {}, and is now {}",
             time(before),
             time(after)
         ));
@@ -86,7 +86,7 @@ fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String>
     // A newer field, which this plugin cannot show, may have changed.
     if lines.is_empty() && before.generation != after.generation {
         lines.push(format!(
-            "it was at generation {}, it is at {}",
+            "its generation was {}, and is now {}",
             before.generation, after.generation
         ));
     }
@@ -120,7 +120,7 @@ fn sets_something(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
 fn selected(rule: &DeviceTaintRule) -> String {
     match &rule.selector {
         Some(selector) => device::format(selector),
-        None => "no devices by name (it has no selector)".to_owned(),
+        None => "none (no selector)".to_owned(),
     }
 }
 
@@ -173,14 +173,17 @@ pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRu
 pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
     let (name, taint, devices) = (&found.name, &found.taint, selected(found));
     (found.uid != decided_on.uid).then(|| {
-        format!("rule {name} was deleted and made anew, as {taint} on {devices}; the new one was left alone")
+        format!(
+            "rule {name} was deleted and recreated, as {taint} on {devices}; the new rule is \
+            unchanged"
+        )
     })
 }
 
 /// What to do about a rule that is so different by now that the same command would not change it.
 #[must_use]
 pub fn look_first(name: &str) -> String {
-    format!("look at it before anything else: kubectl devicetaint describe {name}")
+    format!("review it first: kubectl devicetaint describe {name}")
 }
 
 #[cfg(test)]
@@ -201,7 +204,7 @@ mod tests {
         assert_eq!(made_anew(&decided_on, &decided_on), None);
         let told = made_anew(&decided_on, &changed).unwrap();
         assert!(
-            told.contains("made anew, as example.com/maintenance:NoExecute"),
+            told.contains("recreated, as example.com/maintenance:NoExecute"),
             "{told}"
         );
         assert!(!is_still_there(&decided_on, None));
@@ -289,11 +292,11 @@ mod tests {
         let changes: [(Change, &str); 10] = [
             (
                 |rule| rule.generation = 2,
-                "it was at generation 1, it is at 2",
+                "its generation was 1, and is now 2",
             ),
             (
                 |rule| rule.taint.effect = Effect::NoExecute,
-                "it was example.com/maintenance:None, it is example.com/maintenance:NoExecute",
+                "it was example.com/maintenance:None, and is now example.com/maintenance:NoExecute",
             ),
             (
                 |rule| rule.taint.value = "x".to_owned(),
@@ -301,7 +304,7 @@ mod tests {
             ),
             (
                 |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),
-                "its taint was there since an unknown time, it is there since 1970-01-01T00:00:00Z",
+                "its timeAdded was an unknown time, and is now 1970-01-01T00:00:00Z",
             ),
             (
                 |rule| {
@@ -311,11 +314,11 @@ mod tests {
                         ..selector("gpu-0")
                     })
                 },
-                "it selected gpu.example.com/node-7/gpu-0, it selects gpu.example.com/*/*",
+                "its selector was gpu.example.com/node-7/gpu-0, and is now gpu.example.com/*/*",
             ),
             (
                 |rule| rule.selector = None,
-                "it selected gpu.example.com/node-7/gpu-0, it selects no devices by name (it has no selector)",
+                "its selector was gpu.example.com/node-7/gpu-0, and is now none (no selector)",
             ),
             (|rule| rule.metadata.labels.clear(), "it has other labels"),
             (
@@ -332,7 +335,8 @@ mod tests {
             ),
             (
                 |rule| rule.uid = "another".into(),
-                "it was deleted and made anew, as example.com/maintenance:None on gpu.example.com/node-7/gpu-0",
+                "it was deleted and recreated, as example.com/maintenance:None on \
+                 gpu.example.com/node-7/gpu-0",
             ),
         ];
         for (change, said) in changes {
@@ -342,9 +346,9 @@ mod tests {
             let failure = theirs(&before, &after);
             assert_eq!(
                 failure.to_string(),
-                "rule drain was changed in the meantime; nothing was forced"
+                "rule drain was changed by another client; it was not overwritten"
             );
-            assert_eq!(failure.hints()[0], said);
+            assert_eq!(failure.details()[0], said);
         }
     }
 
@@ -355,7 +359,7 @@ mod tests {
         };
         assert_eq!(
             failure.to_string(),
-            "rule drain was deleted in the meantime; nothing was forced"
+            "rule drain was deleted by another client; it was not recreated"
         );
     }
 
@@ -373,7 +377,7 @@ mod tests {
         after.selector = Some(DeviceSelector::default());
         let failure = theirs(&before, &after);
         assert_eq!(
-            failure.hints().last().unwrap(),
+            failure.details().last().unwrap(),
             "changed by kubectl-patch at 2026-11-21T01:00:00Z"
         );
     }
@@ -402,7 +406,7 @@ mod tests {
         annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "ben".to_owned());
         let failure = theirs(&before, &after);
         assert_eq!(
-            failure.hints().last().unwrap(),
+            failure.details().last().unwrap(),
             "changed by ben, with kubectl-devicetaint at 2026-11-21T02:00:00Z"
         );
     }

@@ -185,19 +185,19 @@ fn refuse_more_than_expected(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Resu
     let refused = match (hardware.as_slice(), others.as_slice()) {
         ([], []) => return Ok(()),
         ([], others) if others.iter().all(|found| found.is_of_a_digest()) => {
-            "the impact is not what --expect says".to_owned()
+            "the impact is not the one in --expect".to_owned()
         }
-        ([], _) => "the impact is more than --expect says".to_owned(),
+        ([], _) => "the impact is larger than in --expect".to_owned(),
         (changed, _) => changed.join("; "),
     };
     let refused = Failure::refused(format!("{refused}; nothing was changed"));
     let refused = others
         .iter()
-        .fold(refused, |failure, text| failure.hint(text.to_string()));
+        .fold(refused, |failure, text| failure.detail(text.to_string()));
     Err(if hardware.is_empty() {
         refused
     } else {
-        refused.hint("look at what is there now with `kubectl devicetaint preview`")
+        refused.hint("review the current impact with `kubectl devicetaint preview`")
     })
 }
 
@@ -223,8 +223,8 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
     let mut news = objections
         .iter()
         .filter_map(|objection| match objection {
-            Objection::NewPod { pod } => Some(format!("pod {pod} would be evicted too by now")),
-            Objection::LessKnown { what } => Some(format!("{what} cannot be read any more")),
+            Objection::NewPod { pod } => Some(format!("pod {pod} would now be evicted too")),
+            Objection::LessKnown { what } => Some(format!("{what} can no longer be read")),
             Objection::OtherTaints { .. }
             | Objection::Exchanged { .. }
             | Objection::OtherHardware { .. }
@@ -235,9 +235,8 @@ pub fn still_agreed(shown: ImpactReport, now: &ImpactReport) -> Result<(), Failu
     if news.peek().is_none() {
         return Ok(());
     }
-    let refused =
-        Failure::refused("the impact grew while the question was open; nothing was changed");
-    Err(news.fold(refused, Failure::hint))
+    let refused = Failure::refused("the impact grew before the confirmation; nothing was changed");
+    Err(news.fold(refused, Failure::detail))
 }
 
 /// The pods that a rule evicts which is as wanted already, whatever becomes of the rest of the wish.
@@ -259,9 +258,9 @@ fn refuse_unknown(agreement: &Agreement<'_>, report: &ImpactReport) -> Result<()
         return Ok(());
     }
     let refused = Failure::refused(
-        "the answer is incomplete, so that more pods may be hit; nothing was changed",
+        "the report is incomplete, so more pods may be evicted; nothing was changed",
     );
-    Err(unknown.into_iter().fold(refused, Failure::hint))
+    Err(unknown.into_iter().fold(refused, Failure::detail))
 }
 
 fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), Failure> {
@@ -278,7 +277,7 @@ fn refuse_other_count(agreement: &Agreement<'_>, wish: &Wish<'_>) -> Result<(), 
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "--confirm-pods says {confirmed}, and {pods} would be evicted; nothing was changed"
+        "--confirm-pods is {confirmed}, but {pods} would be evicted; nothing was changed"
     )))
 }
 
@@ -296,7 +295,7 @@ pub fn expected(
     if let Some(digest) = ExpectedReport::with_digest(name) {
         return digest.map_err(|error| {
             Failure::usage(named(error.to_string()))
-                .hint(format!("a file of that name is ./{name}"))
+                .hint(format!("for a file of that name: ./{name}"))
         });
     }
     let text = read().map_err(|error| Failure::usage(named(error)))?;
@@ -305,9 +304,9 @@ pub fn expected(
         let message = named(error.to_string());
         if edited {
             Failure::refused(format!("{message}; nothing was changed"))
-                .hint("make a new report, and read it: `preview … -o json`")
+                .hint("create a new report, and review it: `preview … -o json`")
         } else {
-            Failure::usage(message).hint("write one with `preview … -o json`")
+            Failure::usage(message).hint("create one with `preview … -o json`")
         }
     })
 }
@@ -319,6 +318,8 @@ mod tests {
     use crate::decide::testing::{named, rule};
     use crate::error::ExitStatus;
     use crate::model::{DeviceSelector, Effect};
+    use crate::output::wrap::hanging;
+    use crate::report::change::Cluster;
     use crate::report::metadata::{Affects, Incomplete};
     use crate::report::testing::Example;
 
@@ -371,7 +372,7 @@ mod tests {
             "{asked:?}"
         );
         let lines = details.summary_lines();
-        assert!(lines.contains(&"not known: poddisruptionbudgets: access denied".to_owned()));
+        assert!(lines.contains(&"unknown: poddisruptionbudgets: access denied".to_owned()));
     }
 
     #[test]
@@ -405,6 +406,32 @@ mod tests {
         others[1].taint.value = "x".to_owned();
         assert_eq!(see_all(&others), None);
         assert_eq!(see_all(&[]), None);
+    }
+
+    #[test]
+    fn a_question_begins_with_the_cluster_and_ends_with_it() {
+        let report = report_without("poddisruptionbudgets", Affects::Details);
+        let rules = [Proposed::effect(&rule("None"), &Effect::NoExecute)];
+        let wish = Wish {
+            rules: &rules,
+            ..wish(&report)
+        };
+        let cluster = Cluster {
+            context: Some("prod-eu".to_owned()),
+            server: "https://api.prod-eu:6443".to_owned(),
+        };
+        let Ok(Consented::Ask(question)) = consent(&Agreement::default(), &wish) else {
+            panic!("it is asked");
+        };
+        let mut lines = vec![cluster.line()];
+        lines.extend(wish.block());
+        lines.push(question.prompt(cluster.name()));
+        let shown: Vec<String> = lines
+            .iter()
+            .flat_map(|line| hanging(line, Some(80)))
+            .collect();
+        assert!(shown.iter().all(|line| line.chars().count() <= 80));
+        insta::assert_snapshot!(shown.join("\n"), @"");
     }
 
     #[test]
@@ -558,7 +585,11 @@ mod tests {
         newcomer.causes[0].name = Some("first".to_owned());
         let failure = consent(&agreement, &wish(&more)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
-        assert!(failure.hints()[0].contains(&name), "{:?}", failure.hints());
+        assert!(
+            failure.details()[0].contains(&name),
+            "{:?}",
+            failure.details()
+        );
         // A rule that is there already evicts it, whatever becomes of the rest.
         let done = [Proposed::effect(
             &named("first", "NoExecute"),
@@ -598,7 +629,8 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Refused);
             let text = failure.to_string();
             assert!(
-                text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("has changed"),
+                text.starts_with("gpu.example.com/node-7/gpu-0 ")
+                    && text.contains("is other hardware"),
                 "{text}"
             );
         }
@@ -647,7 +679,7 @@ mod tests {
         for agreement in [YES, counted] {
             let failure = consent(&agreement, &wish(&report)).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
-            assert_eq!(failure.hints(), ["pods: access denied"]);
+            assert_eq!(failure.details(), ["pods: access denied"]);
         }
         // Whoever is shown the report may go on.
         assert!(consent(&Agreement::default(), &wish(&report)).is_ok());
@@ -670,9 +702,9 @@ mod tests {
         let failure = still_agreed(fewer, &all).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
-            failure.hints(),
+            failure.details(),
             [format!(
-                "pod {}/{} would be evicted too by now",
+                "pod {}/{} would now be evicted too",
                 newcomer.namespace, newcomer.name
             )]
         );
@@ -683,7 +715,7 @@ mod tests {
             affects: Affects::Evictions,
         }];
         let failure = still_agreed(all, &unread).unwrap_err();
-        assert_eq!(failure.hints(), ["pods cannot be read any more"]);
+        assert_eq!(failure.details(), ["pods can no longer be read"]);
     }
 
     #[test]
@@ -696,7 +728,7 @@ mod tests {
             consent(&nothing, &wish(&report)).unwrap(),
             Consented::Proceed
         );
-        let concerns = ["rule drain was not made by this plugin".to_owned()];
+        let concerns = ["rule drain was not created by this plugin".to_owned()];
         let theirs = Wish {
             concerns: &concerns,
             ..wish(&report)

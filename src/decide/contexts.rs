@@ -36,8 +36,8 @@ pub fn contexts(
 fn no_such(unknown: &BTreeSet<&String>, known: &[String]) -> Failure {
     let quoted: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
     let noun = match quoted.len() {
-        1 => "there is no context",
-        _ => "there are no contexts",
+        1 => "no context",
+        _ => "no contexts",
     };
     let failure = Failure::usage(format!("{noun} {}", quoted.join(", ")));
     let unknown: Vec<&str> = unknown.iter().map(|name| name.as_str()).collect();
@@ -50,7 +50,7 @@ fn existing(known: &[String]) -> String {
     if known.is_empty() {
         return "the kubeconfig has no contexts".to_owned();
     }
-    format!("contexts that exist: {}", first_few(known))
+    format!("contexts: {}", first_few(known))
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     fn every_context_that_is_not_there_is_named_and_all_that_are() {
         assert_eq!(
             chosen(&["c", "us-1", "prod-eu", "c"], None).unwrap_err(),
-            "there are no contexts \"c\", \"prod-eu\"; contexts that exist: eu-1, eu-2, us-1"
+            "no contexts \"c\", \"prod-eu\"; contexts: eu-1, eu-2, us-1"
         );
     }
 
@@ -90,11 +90,11 @@ mod tests {
     fn a_name_or_a_pattern_that_means_nothing_is_a_mistake() {
         assert_eq!(
             chosen(&["us-1", "eu-3"], None).unwrap_err(),
-            "there is no context \"eu-3\"; did you mean one of eu-1, eu-2?; contexts that exist: eu-1, eu-2, us-1"
+            "no context \"eu-3\"; did you mean one of eu-1, eu-2?; contexts: eu-1, eu-2, us-1"
         );
         assert_eq!(
             chosen(&[], Some("ap")).unwrap_err(),
-            "no context matches --contexts; contexts that exist: eu-1, eu-2, us-1"
+            "no context matches --contexts; contexts: eu-1, eu-2, us-1"
         );
         assert_eq!(
             contexts(&[], Some(&|_| true), &[]).unwrap_err().hints(),

@@ -58,7 +58,7 @@ impl Inscription {
     ) -> Result<Vec<RuleDraft>, Failure> {
         if self.name.is_some() && selectors.len() > 1 {
             return Err(Failure::usage(
-                "--name is for one rule, and these would be several",
+                "--name names one rule, and this would create several",
             ));
         }
         if let Some(name) = &self.name {

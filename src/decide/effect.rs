@@ -31,7 +31,7 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<Proposed>,
                 taint.effect
             ))
             .hint(format!(
-                "to take it back: kubectl devicetaint deescalate {name} --to {to}"
+                "to lower the effect: kubectl devicetaint deescalate {name} --to {to}"
             )));
         }
     }
@@ -75,7 +75,7 @@ pub fn brake(rule: &DeviceTaintRule, to: &Effect) -> Result<Brake, Failure> {
             "rule {} has effect {effect}, which is less than {to}; nothing was changed",
             rule.name
         ))
-        .hint("to let it do more, use `escalate`"));
+        .hint("to raise the effect, use `escalate`"));
     }
     Ok(Brake::Pull)
 }
@@ -85,7 +85,7 @@ pub fn brake(rule: &DeviceTaintRule, to: &Effect) -> Result<Brake, Failure> {
 pub enum Revert {
     /// It gets it back.
     GiveBack,
-    /// It is gone.
+    /// The rule is deleted.
     Gone,
     /// Somebody else has given it another effect meanwhile, and may have meant it.
     Otherwise(Effect),
@@ -110,11 +110,11 @@ impl Revert {
         let (name, effect) = (&before.name, &before.taint.effect);
         match self {
             Self::GiveBack => {
-                format!("rule {name} has effect {effect} again; pods that were evicted stay so")
+                format!("rule {name} has effect {effect} again; evicted pods stay evicted")
             }
             Self::Gone => format!("rule {name} is gone"),
             Self::Otherwise(effect) => {
-                format!("rule {name} has effect {effect} by now, and was left so")
+                format!("rule {name} now has effect {effect}, and was not changed")
             }
         }
     }
@@ -125,7 +125,8 @@ impl Revert {
 pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
     let (name, effect) = (&rule.name, &rule.taint.effect);
     format!(
-        "rule {name} had effect {effect} already, {consequence}; to stop it: kubectl devicetaint deescalate {name} --to None"
+        "rule {name} already had effect {effect}, {consequence}; to stop it: kubectl devicetaint \
+         deescalate {name} --to None"
     )
 }
 
@@ -133,7 +134,7 @@ pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
 #[must_use]
 pub fn way_back(rule: &DeviceTaintRule) -> String {
     format!(
-        "to give the effect back: kubectl devicetaint deescalate {} --to {}",
+        "to restore the effect: kubectl devicetaint deescalate {} --to {}",
         rule.name, rule.taint.effect
     )
 }
@@ -149,7 +150,10 @@ fn is_less(left: &Effect, right: &Effect) -> bool {
 /// The server takes no effect None.
 #[must_use]
 pub fn too_old_for_none(failure: Failure) -> Failure {
-    failure.hint("effect None came with Kubernetes 1.35; before that, `remove` the rule or use --to NoSchedule")
+    failure.hint(
+        "effect None needs Kubernetes 1.35; on older versions, `remove` the rule or use \
+        --to NoSchedule",
+    )
 }
 
 #[cfg(test)]

@@ -30,15 +30,15 @@ pub fn ending(
     if !unsaid.is_empty() {
         let failure = Failure::new(
             ExitStatus::Incomplete,
-            "the answer is incomplete, and more names may be missing",
+            "incomplete: names may be missing from this list",
         );
-        return Err(unsaid.into_iter().fold(failure, Failure::hint));
+        return Err(unsaid.into_iter().fold(failure, Failure::detail));
     }
     let unanswered = answer.unanswered();
     if !unanswered.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
-            format!("no answer from {}", unanswered.join(", ")),
+            format!("no response from {}", unanswered.join(", ")),
         ));
     }
     let incomplete = answer.incomplete();
@@ -133,7 +133,7 @@ mod tests {
         };
         let failure = ended(None);
         assert_eq!(failure.status(), ExitStatus::Incomplete);
-        assert_eq!(failure.to_string(), "no answer from prod-eu");
+        assert_eq!(failure.to_string(), "no response from prod-eu");
         assert_eq!(ended(Some("guard tripped")).status(), ExitStatus::Refused);
     }
 

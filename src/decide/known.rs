@@ -58,7 +58,8 @@ mod tests {
     fn refusal(reading: &Reading, name: &str) -> (String, Vec<String>) {
         let found = rules_in(reading).and_then(|rules| rule_named(name, rules));
         let failure = found.expect_err("no such rule");
-        (failure.to_string(), failure.hints().to_vec())
+        let told = [failure.details(), failure.hints()].concat();
+        (failure.to_string(), told)
     }
 
     #[test]
@@ -76,12 +77,7 @@ mod tests {
                 "x",
                 "the rules are: drain-a, drain-b",
             ),
-            (
-                "there are none",
-                &[],
-                "drain-a",
-                "there are no rules at all",
-            ),
+            ("there are none", &[], "drain-a", "there are no rules"),
         ] {
             let (text, hints) = refusal(&reading(known, Vec::new()), asked);
             assert_eq!(text, format!("no rule {asked:?}"), "{name}");

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::error::Failure;
+
 /// The changes that a command makes, one after the other, and what it waits for after that.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<State>);
@@ -59,7 +61,7 @@ impl Hindrance {
         match self {
             Self::Passing => Some("run the same command again to complete it"),
             Self::Denied => Some("once that is allowed, run the same command again to complete it"),
-            Self::Lasting => Some("once that is mended, run the same command again to complete it"),
+            Self::Lasting => Some("after fixing that, run the same command again to complete it"),
             Self::Decided => None,
         }
     }
@@ -116,19 +118,23 @@ impl Ledger {
         self.state().left = (!left.is_empty()).then(|| left.to_owned());
     }
 
-    /// What became of the changes, one line each kind, and what to do now about what is open because of
-    /// `hindrance`.
+    /// The failure with what became of the changes, one detail each kind, and with what to do now about
+    /// what is open because of `hindrance`.
     #[must_use]
-    pub fn account(&self, hindrance: Hindrance) -> Vec<String> {
+    pub fn account(&self, failure: Failure, hindrance: Hindrance) -> Failure {
         let state = self.state();
-        let mut lines = state.changes();
-        lines.extend(state.left.iter().map(|left| format!("left: {left}")));
-        if !state.advice.is_empty() {
-            lines.extend(state.advice.iter().cloned());
-        } else if !state.is_complete() {
-            lines.extend(hindrance.advice().map(str::to_owned));
+        let left = state.left.iter().map(|left| format!("left: {left}"));
+        let facts = state.changes().into_iter().chain(left);
+        let failure = facts.fold(failure, Failure::detail);
+        let failure = state.under_way.iter().fold(failure, |failure, sent| {
+            sent.way_back().into_iter().fold(failure, Failure::hint)
+        });
+        if state.advice.is_empty() {
+            let advice = hindrance.advice().filter(|_| !state.is_complete());
+            advice.into_iter().fold(failure, Failure::hint)
+        } else {
+            state.advice.iter().fold(failure, Failure::hint)
         }
-        lines
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -137,32 +143,41 @@ impl Ledger {
 }
 
 impl UnderWay {
-    fn told(&self) -> Vec<String> {
+    fn told(&self) -> String {
         let name = &self.name;
         match self.kind {
             Sending::Creation => may_have_been_created(&[name]),
-            Sending::Change => vec![format!("not known: {name}, whose change was under way")],
+            Sending::Change => format!("unknown: {name}, whose change was in progress"),
+        }
+    }
+
+    /// How to remove what may have been created.
+    fn way_back(&self) -> Option<String> {
+        match self.kind {
+            Sending::Creation => Some(to_remove(&[&self.name])),
+            Sending::Change => None,
         }
     }
 }
 
-/// What is said of rules whose creation was sent and not disproved, with how to remove them.
+/// What is said of rules whose creation was sent and not disproved.
 #[must_use]
-pub fn may_have_been_created(names: &[&String]) -> Vec<String> {
-    if names.is_empty() {
-        return Vec::new();
-    }
-    let list = |separator: &str| {
-        let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
-        names.join(separator)
-    };
-    vec![
-        format!("may have been created: {}", list(", ")),
-        format!(
-            "to remove what was created: kubectl devicetaint remove {} --ignore-not-found",
-            list(" ")
-        ),
-    ]
+pub fn may_have_been_created(names: &[&String]) -> String {
+    format!("may have been created: {}", joined(names, ", "))
+}
+
+/// How to remove rules that may have been created.
+#[must_use]
+pub fn to_remove(names: &[&String]) -> String {
+    format!(
+        "to remove them: kubectl devicetaint remove {} --ignore-not-found",
+        joined(names, " ")
+    )
+}
+
+fn joined(names: &[&String], separator: &str) -> String {
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    names.join(separator)
 }
 
 impl State {
@@ -188,7 +203,7 @@ impl State {
         if !self.unchanged.is_empty() {
             lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
         }
-        lines.extend(self.under_way.iter().flat_map(UnderWay::told));
+        lines.extend(self.under_way.iter().map(UnderWay::told));
         lines.extend(self.open("not changed", Wish::Changed));
         lines.extend(self.open("not reverted", Wish::Reverted));
         lines
@@ -213,22 +228,34 @@ impl State {
 mod tests {
     use super::*;
 
+    /// What is said, the facts first.
+    fn account(ledger: &Ledger, hindrance: Hindrance) -> Vec<String> {
+        let failure = ledger.account(Failure::usage("stopped"), hindrance);
+        [failure.details(), failure.hints()].concat()
+    }
+
     #[test]
     fn whoever_interrupts_is_told_what_was_changed() {
         let ledger = Ledger::default();
-        assert_eq!(ledger.account(Hindrance::Passing), ["nothing was changed"]);
+        assert_eq!(
+            account(&ledger, Hindrance::Passing),
+            ["nothing was changed"]
+        );
         ledger.unchanged("z");
-        assert_eq!(ledger.account(Hindrance::Passing), ["nothing was changed"]);
+        assert_eq!(
+            account(&ledger, Hindrance::Passing),
+            ["nothing was changed"]
+        );
         ledger.plan(["a", "b", "c"].map(str::to_owned), Wish::Changed);
         ledger.begin("a", Sending::Change);
         ledger.done("a", "created");
         ledger.begin("b", Sending::Change);
         assert_eq!(
-            ledger.account(Hindrance::Passing),
+            account(&ledger, Hindrance::Passing),
             [
                 "changed: a created",
                 "unchanged: z",
-                "not known: b, whose change was under way",
+                "unknown: b, whose change was in progress",
                 "not changed: c",
                 "run the same command again to complete it",
             ]
@@ -243,14 +270,14 @@ mod tests {
         ledger.advise(["wait on".to_owned()]);
         ledger.left("1 pod");
         assert_eq!(
-            ledger.account(Hindrance::Passing),
+            account(&ledger, Hindrance::Passing),
             ["changed: a configured", "left: 1 pod", "wait on"]
         );
         ledger.plan(["a", "b"].map(str::to_owned), Wish::Reverted);
         ledger.begin("a", Sending::Change);
         ledger.done("a", "reverted");
         assert_eq!(
-            ledger.account(Hindrance::Passing)[..2],
+            account(&ledger, Hindrance::Passing)[..2],
             ["changed: a configured, a reverted", "not reverted: b"]
         );
     }
@@ -270,11 +297,11 @@ mod tests {
             ),
             (
                 Hindrance::Lasting,
-                Some("once that is mended, run the same command again to complete it"),
+                Some("after fixing that, run the same command again to complete it"),
             ),
             (Hindrance::Decided, None),
         ] {
-            let account = ledger.account(hindrance);
+            let account = account(&ledger, hindrance);
             let mut told = vec!["changed: nothing", "not changed: a"];
             told.extend(advice);
             assert_eq!(account, told, "{hindrance:?}");
@@ -287,17 +314,17 @@ mod tests {
         ledger.plan(["a".to_owned()], Wish::Changed);
         ledger.begin("a", Sending::Creation);
         assert_eq!(
-            ledger.account(Hindrance::Passing),
+            account(&ledger, Hindrance::Passing),
             [
                 "changed: nothing",
                 "may have been created: a",
-                "to remove what was created: kubectl devicetaint remove a --ignore-not-found",
+                "to remove them: kubectl devicetaint remove a --ignore-not-found",
                 "run the same command again to complete it",
             ]
         );
         ledger.failed();
         assert_eq!(
-            ledger.account(Hindrance::Decided),
+            account(&ledger, Hindrance::Decided),
             ["changed: nothing", "not changed: a"]
         );
     }

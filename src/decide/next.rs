@@ -136,7 +136,7 @@ fn addition(looked: &Looked<'_>, kept: &Kept<'_>) -> Result<Next, Failure> {
     if let By::Manifests(files) = &looked.typed.by
         && files.contains(&stdin)
     {
-        let why = "the manifest came from standard input; save it, and give `add` the file";
+        let why = "the manifest came from standard input; save it, and pass the file to `add`";
         return Ok(Next::Refused(why.to_owned(), Vec::new()));
     }
     let drafts = Inscription::default().drafts(looked.resolved, looked.manifests.to_vec())?;
@@ -241,7 +241,8 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
     let open: Vec<DeviceTaintRule> = open.into_iter().cloned().collect();
     let facts = (looked.reading, looked.semantics);
     if refuse_other_hardware(&open, facts, OtherHardware::Refused).is_err() {
-        let why = "`escalate` refuses rules whose hardware has changed: remove them and add others for what is meant, or say --accept-identity-change";
+        let why = "`escalate` refuses rules whose hardware has changed: remove them and add rules \
+            for the intended devices, or add --accept-identity-change";
         return Ok(Next::Refused(why.to_owned(), Vec::new()));
     }
     let unknown = looked.report.unknown_evictions();
@@ -264,7 +265,7 @@ fn escalation(names: &[String], looked: &Looked<'_>, kept: &Kept<'_>) -> Result<
 
 fn whom_is_not_known(command: &str, unknown: &[String]) -> Next {
     let why = format!(
-        "it is not known whom it hits, which `{command}` goes on with only if somebody says so ({})",
+        "impact unknown: `{command}` will ask for confirmation ({})",
         unknown.join("; ")
     );
     Next::Refused(why, Vec::new())
@@ -464,7 +465,7 @@ mod tests {
                 "escalate quiet silent --to NoExecute --wait --expect SEEN",
             ),
             (
-                "a rule that does nothing yet",
+                "a rule that no consequence yet",
                 rules(&["quiet", "evicting"]),
                 "escalate quiet evicting --to NoExecute --wait",
             ),

@@ -46,13 +46,13 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Me<'_>) -> Vec<String> {
             Some(_) => Some(format!("was {verb} by {user}")),
             // Who cannot tell who they are may be anybody.
             None => Some(format!(
-                "was {verb} by {user}, and who you are is not known"
+                "was {verb} by {user}, and your own user is unknown"
             )),
         }
     };
     let owner = owner(rule);
     let program =
-        (!owner.is_this_plugin()).then(|| format!("was not made by this plugin: {owner}"));
+        (!owner.is_this_plugin()).then(|| format!("was not created by this plugin: {owner}"));
     let batch = me
         .batch
         .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
@@ -65,7 +65,7 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Me<'_>) -> Vec<String> {
             .uids
             .iter()
             .any(|uid| rule.uid == Uid::from(uid.as_str()));
-    let uid = (!is_meant).then(|| format!("was deleted and made anew: its UID is {}", rule.uid));
+    let uid = (!is_meant).then(|| format!("was deleted and recreated: its UID is {}", rule.uid));
     let why = [
         program,
         noted(RuleMetadata::CREATED_BY, "made"),
@@ -142,7 +142,7 @@ mod tests {
             (
                 noted(RuleMetadata::CREATED_BY, "anna"),
                 nobody,
-                Some("was made by anna, and who you are is not known"),
+                Some("was made by anna, and your own user is unknown"),
             ),
             (
                 noted(RuleMetadata::CHANGED_BY, "bob"),
@@ -157,7 +157,7 @@ mod tests {
             (
                 plain(),
                 object,
-                Some("was deleted and made anew: its UID is uid-of-drain"),
+                Some("was deleted and recreated: its UID is uid-of-drain"),
             ),
             (
                 edited,
@@ -167,7 +167,7 @@ mod tests {
             (
                 foreign("drain", "kubectl-create"),
                 ANNA,
-                Some("was not made by this plugin: made by kubectl-create"),
+                Some("was not created by this plugin: created by kubectl-create"),
             ),
         ] {
             let expected: Vec<String> = expected

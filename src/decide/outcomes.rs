@@ -128,7 +128,7 @@ pub enum Removed {
     Deleted,
     /// It was deleted before this command came.
     Already,
-    /// It is gone, by this command or another.
+    /// The rule is deleted, by this command or another.
     Gone,
     /// It is being deleted, as this command has asked.
     Requested,
@@ -174,7 +174,7 @@ impl Removed {
 pub fn held(rule: &DeviceTaintRule) -> Failure {
     let failure = Failure::new(ExitStatus::TryAgain, held_line(rule));
     failure.hint(format!(
-        "to wait until it is gone: kubectl devicetaint wait {} --for deleted",
+        "to wait for the deletion: kubectl devicetaint wait {} --for deleted",
         rule.name
     ))
 }
@@ -184,10 +184,10 @@ pub fn held(rule: &DeviceTaintRule) -> Failure {
 pub fn held_line(rule: &DeviceTaintRule) -> String {
     let (name, finalizers) = (&rule.name, &rule.metadata.finalizers);
     if finalizers.is_empty() {
-        format!("the deletion of rule {name} was requested; whether it is gone is not known")
+        format!("the deletion of rule {name} was requested; whether it is gone is unknown")
     } else {
         let finalizers = finalizers.join(", ");
-        format!("rule {name} stays in effect until its finalizers are done: {finalizers}")
+        format!("rule {name} stays in effect until its finalizers are removed: {finalizers}")
     }
 }
 

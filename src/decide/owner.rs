@@ -107,10 +107,11 @@ impl Owner {
     pub fn sets_back(&self, name: &str) -> Option<String> {
         match self {
             Self::GitOps { program, unit } => Some(format!(
-                "rule {name} is applied by {program} ({unit}), which sets it back: change it there, or pause it there"
+                "rule {name} is applied by {program} ({unit}), which will revert the change: \
+                 change it there, or pause it there"
             )),
             Self::Helm { release } => Some(format!(
-                "rule {name} is part of {}, whose next upgrade sets it back",
+                "rule {name} is part of {}, whose next upgrade will revert the change",
                 helm(release)
             )),
             Self::ThisPlugin | Self::Program { .. } | Self::Unknown => None,
@@ -129,11 +130,11 @@ impl fmt::Display for Owner {
     /// Follows the name of a rule: `applied by Argo CD (application rack-4)`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::ThisPlugin => "made by this plugin".to_owned(),
+            Self::ThisPlugin => "created by this plugin".to_owned(),
             Self::GitOps { program, unit } => format!("applied by {program} ({unit})"),
             Self::Helm { release } => format!("part of {}", helm(release)),
-            Self::Program { name } => format!("made by {name}"),
-            Self::Unknown => "made by somebody else".to_owned(),
+            Self::Program { name } => format!("created by {name}"),
+            Self::Unknown => "created by another user or program".to_owned(),
         };
         formatter.pad(&text)
     }
@@ -161,11 +162,11 @@ mod tests {
     fn a_rule_of_somebody_else_is_told_from_one_of_this_plugin() {
         let kubectl = || foreign("theirs", "kubectl-create");
         for (rule, expected) in [
-            (rule("None"), "made by this plugin"),
-            (kubectl(), "made by kubectl-create"),
+            (rule("None"), "created by this plugin"),
+            (kubectl(), "created by kubectl-create"),
             (
                 foreign("theirs", "gpu-driver-controller"),
-                "made by gpu-driver-controller",
+                "created by gpu-driver-controller",
             ),
             (
                 with_label(kubectl(), "argocd.argoproj.io/instance", "rack-4"),
@@ -199,7 +200,7 @@ mod tests {
             assert_eq!(owner(&rule).to_string(), expected);
             assert_eq!(
                 owner(&rule).is_this_plugin(),
-                expected == "made by this plugin"
+                expected == "created by this plugin"
             );
         }
     }
@@ -211,11 +212,11 @@ mod tests {
             RuleMetadata::MANAGED_BY,
             RuleMetadata::THIS_PROGRAM,
         );
-        assert_eq!(owner(&copied).to_string(), "made by kubectl-create");
+        assert_eq!(owner(&copied).to_string(), "created by kubectl-create");
         let mut escalated = foreign("theirs", "kubectl-create");
         let ours = manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T02:00:00Z");
         escalated.managers.insert(0, ours);
-        assert_eq!(owner(&escalated).to_string(), "made by kubectl-create");
+        assert_eq!(owner(&escalated).to_string(), "created by kubectl-create");
     }
 
     #[test]
@@ -239,6 +240,8 @@ mod tests {
             None
         );
         let argo = with_label(rule("None"), "argocd.argoproj.io/instance", "rack-4");
-        insta::assert_snapshot!(owner(&argo).sets_back("drain").unwrap(), @"rule drain is applied by Argo CD (application rack-4), which sets it back: change it there, or pause it there");
+        insta::assert_snapshot!(owner(&argo).sets_back("drain").unwrap(), @"rule drain is applied \
+            by Argo CD (application rack-4), which will revert the change: change it there, or \
+            pause it there");
     }
 }

@@ -48,7 +48,8 @@ impl Places {
         }
         let nodes: Vec<String> = self.0.keys().map(ToString::to_string).collect();
         Err(Failure::usage(format!(
-            "the kubelet at {} is that of node {node}, and the rules select devices of {}: it cannot say when those are released",
+            "the kubelet at {} belongs to node {node}, but the rules select devices of {}: it \
+             cannot confirm their release",
             socket.display(),
             few(&nodes)
         ))
@@ -64,7 +65,8 @@ impl Places {
             .map(|node| {
                 let word = word(node.as_str());
                 format!(
-                    "next: before a device is pulled, on {node}: kubectl devicetaint podresources check --node {word}"
+                    "next: before you pull a device, on {node}: kubectl devicetaint podresources \
+                     check --node {word}"
                 )
             })
             .collect()
@@ -80,7 +82,8 @@ impl Places {
         let devices: usize = others.values().copied().sum();
         let names: Vec<String> = others.keys().map(ToString::to_string).collect();
         Some(format!(
-            "the kubelet of node {node} speaks for its own node alone: for {} on {}, what the API says has to do",
+            "the kubelet of node {node} covers only its own node: for {} on {}, only the API was \
+             checked",
             counted(devices, "device"),
             few(&names)
         ))
@@ -107,7 +110,8 @@ mod tests {
         let other = places(&[("node-8", 2), ("node-9", 1)]).refuse_elsewhere(&node, socket);
         assert_eq!(
             other.unwrap_err().to_string(),
-            "the kubelet at /kubelet.sock is that of node node-7, and the rules select devices of node-8, node-9: it cannot say when those are released"
+            "the kubelet at /kubelet.sock belongs to node node-7, but the rules select devices of \
+             node-8, node-9: it cannot confirm their release"
         );
         for fine in [
             places(&[("node-7", 1)]),
@@ -140,7 +144,8 @@ mod tests {
                 .beside(&node)
                 .as_deref(),
             Some(
-                "the kubelet of node node-7 speaks for its own node alone: for 1 device on node-8, what the API says has to do"
+                "the kubelet of node node-7 covers only its own node: for 1 device on node-8, only \
+                 the API was checked"
             )
         );
     }

@@ -293,7 +293,7 @@ impl Proposal {
         if open.peek().is_none() {
             "the rules are as they were"
         } else if open.any(|rule| rule.becomes == Becomes::Made) {
-            "the rules were made and stay"
+            "the rules were created and stay"
         } else {
             "the change was applied and stays"
         }
@@ -503,7 +503,7 @@ mod tests {
             (vec![kept, open.clone()], "the change was applied and stays"),
             (
                 vec![open, created("NoExecute")],
-                "the rules were made and stay",
+                "the rules were created and stay",
             ),
         ] {
             assert_eq!(proposal(rules).what_stays(), expected);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::RuleDraft;
 use super::drafts::of_batch;
-use super::ledger::may_have_been_created;
+use super::ledger::{may_have_been_created, to_remove};
 use crate::engine::{ConsideredTaint, Defect, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata, Taint};
@@ -28,11 +28,11 @@ pub fn previews(
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "Kubernetes {} cannot preview: the effect None and the controller's condition came with 1.35",
+                "Kubernetes {} cannot preview: effect None and the controller's condition need 1.35",
                 semantics.version
             ),
         )
-        .hint("leave out --publish"));
+        .hint("omit --publish"));
     }
     let drafts: Vec<RuleDraft> = considered.iter().map(preview).collect::<Result<_, _>>()?;
     let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
@@ -57,7 +57,7 @@ fn preview(considered: &ConsideredTaint) -> Result<RuleDraft, Failure> {
     }
     let Some(selector) = &considered.selector else {
         return Err(Failure::usage(
-            "--publish cannot ask about a rule without spec.deviceSelector",
+            "--publish needs a rule with spec.deviceSelector",
         ));
     };
     Ok(RuleDraft {
@@ -98,7 +98,7 @@ pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Fa
     Err(Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists, and is no preview of this taint any more: its taint is {}",
+            "rule {} exists, and no longer previews this taint: its taint is {}",
             rule.name, rule.taint
         ),
     ))
@@ -109,14 +109,14 @@ pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Fa
 pub fn removed_meanwhile(name: &str) -> Failure {
     Failure::new(
         ExitStatus::Failed,
-        format!("somebody removed rule {name} while it was waited for"),
+        format!("rule {name} was deleted by another client during the wait"),
     )
 }
 
 /// What it means that a signal came first.
 #[must_use]
 pub fn interrupted(status: ExitStatus) -> Failure {
-    Failure::new(status, "interrupted while the controller was asked")
+    Failure::new(status, "interrupted while waiting for the controller")
 }
 
 /// Which rules of a publication are there.
@@ -170,16 +170,20 @@ impl PreviewRules {
             .iter()
             .filter(|(_, presence)| **presence == Presence::Possible);
         let names: Vec<&String> = possible.map(|(name, _)| name).collect();
-        may_have_been_created(&names)
-            .into_iter()
-            .fold(failure, Failure::hint)
+        if names.is_empty() {
+            return failure;
+        }
+        let failure = failure.detail(may_have_been_created(&names));
+        failure.hint(to_remove(&names))
     }
 }
 
 /// The failure of a command that was to take its rules away, with why it could not.
 #[must_use]
 pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
-    let failure = failure.hint(format!("the rules could not be removed: {removal}"));
+    let failure = failure.detail(format!("the rules could not be removed: {removal}"));
+    let details = removal.details().iter().cloned();
+    let failure = details.fold(failure, Failure::detail);
     removal.hints().iter().cloned().fold(failure, Failure::hint)
 }
 
@@ -188,7 +192,7 @@ pub fn with_failed_removal(failure: Failure, removal: &Failure) -> Failure {
 pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
     let batch = batch_of(drafts);
     failure.hint(format!(
-        "what is left: kubectl get devicetaintrules -l {batch}"
+        "to list the remaining rules: kubectl get devicetaintrules -l {batch}"
     ))
 }
 
@@ -229,25 +233,30 @@ pub fn check(report: &ImpactReport, patience: Duration) -> Result<(), Failure> {
             ExitStatus::Incomplete,
             format!("the controller contradicts this preview: {differing}"),
         )
-        .hint("the controller is right; a report of the difference with `kubectl get … -o yaml` helps"));
+        .hint(
+            "trust the controller, and please report the difference with `kubectl get … -o yaml`",
+        ));
     }
     if !silent.is_empty() {
         return Err(Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "no controller has reacted within {} s: {silent}",
+                "no controller responded within {} s: {silent}",
                 patience.as_secs()
             ),
         )
-        .hint("kube-controller-manager has to run device-taint-eviction-controller, with the feature gates DRADeviceTaints and DRADeviceTaintRules on"));
+        .hint(
+            "check that kube-controller-manager runs device-taint-eviction-controller, with the \
+            feature gates DRADeviceTaints and DRADeviceTaintRules enabled",
+        ));
     }
     if !uncompared.is_empty() {
         let failure = Failure::new(
             ExitStatus::Incomplete,
-            format!("nothing to compare with what the controller says: {uncompared}"),
+            format!("nothing to compare with the controller: {uncompared}"),
         );
         let unknown = report.incomplete.iter().map(Incomplete::line);
-        return Err(unknown.fold(failure, Failure::hint));
+        return Err(unknown.fold(failure, Failure::detail));
     }
     Ok(())
 }
@@ -282,9 +291,15 @@ pub fn with_the_other_way(
     }
     let upstream = upstream(Defect::ExtendedResourcesStay);
     failure.hint(if counts_more {
-        format!("the controller evicts pods that use devices through extended resources: {upstream} is fixed here; to be answered so: --kubernetes 1.37.2")
+        format!(
+            "the controller evicts pods that use devices through extended resources: \
+            {upstream} is fixed here; to use that behavior: --kubernetes 1.37.2"
+        )
     } else {
-        format!("the controller leaves pods alone that use devices through extended resources: {upstream} is not fixed here; to be answered so: --kubernetes 1.37.1")
+        format!(
+            "the controller does not evict pods that use devices through extended resources: \
+            {upstream} is not fixed here; to use that behavior: --kubernetes 1.37.1"
+        )
     })
 }
 
@@ -328,7 +343,7 @@ mod tests {
         };
         let old = Semantics::of(old).unwrap();
         let refused = previews(&[considered("NoExecute")], &old).unwrap_err();
-        assert_eq!(refused.hints(), ["leave out --publish"]);
+        assert_eq!(refused.hints(), ["omit --publish"]);
     }
 
     #[test]
@@ -403,17 +418,17 @@ mod tests {
             (
                 Some(("1 pod", 0)),
                 Some("1 pod"),
-                Some("no controller has reacted within 15 s: p"),
+                Some("no controller responded within 15 s: p"),
             ),
             (
                 None,
                 Some("1 pod"),
-                Some("no controller has reacted within 15 s: p"),
+                Some("no controller responded within 15 s: p"),
             ),
             (
                 Some(("1 pod", 1)),
                 None,
-                Some("nothing to compare with what the controller says: p"),
+                Some("nothing to compare with the controller: p"),
             ),
         ] {
             assert_eq!(said(condition, expected).as_deref(), told, "{condition:?}");
@@ -424,7 +439,7 @@ mod tests {
     fn what_was_sent_and_not_disproved_may_have_been_created() {
         let told = |rules: &PreviewRules| {
             let failure = rules.with_possible(Failure::refused("no"));
-            failure.hints().to_vec()
+            [failure.details(), failure.hints()].concat()
         };
         let mut rules = PreviewRules::default();
         assert!(told(&rules).is_empty());
@@ -440,7 +455,7 @@ mod tests {
             told(&rules),
             [
                 "may have been created: a",
-                "to remove what was created: kubectl devicetaint remove a --ignore-not-found",
+                "to remove them: kubectl devicetaint remove a --ignore-not-found",
             ]
         );
         rules.gone("a");
@@ -452,7 +467,7 @@ mod tests {
         let removal = Failure::refused("no answer").hint("what is left: kubectl get x");
         let failure = with_failed_removal(Failure::refused("interrupted"), &removal);
         assert_eq!(
-            failure.hints(),
+            [failure.details(), failure.hints()].concat(),
             [
                 "the rules could not be removed: no answer",
                 "what is left: kubectl get x"

@@ -53,12 +53,13 @@ impl Question {
             Self::Yes { deed } | Self::Others { deed, .. } => format!("{deed} in {cluster}?"),
             // What has to be typed stands at the end, which a small terminal shows.
             Self::PodCount { deed, pods, why } => format!(
-                "{deed} in {cluster}? Type how many pods will be evicted, because {why}; in all {pods} evicted"
+                "{deed} in {cluster}? Type the number of pods that will be evicted, because {why}; \
+                 in all {pods} evicted"
             ),
-            Self::Unknown { deed } => format!(
-                "{deed} in {cluster}? Type {UNKNOWN} if it is to be done although it is not known whom it hits"
-            ),
-            Self::Defect { deed, .. } => format!("{deed} in {cluster} all the same?"),
+            Self::Unknown { deed } => {
+                format!("{deed} in {cluster}? The impact is unknown. Type {UNKNOWN} to proceed")
+            }
+            Self::Defect { deed, .. } => format!("{deed} in {cluster} anyway?"),
         }
     }
 }
@@ -103,7 +104,7 @@ pub fn may_ask(question: &Question, audience: Audience, cluster: &str) -> Result
 }
 
 /// What it takes where flags cannot answer.
-const SOMEBODY: &str = "somebody at a terminal, since it is not known whom it hits";
+const SOMEBODY: &str = "confirmation at a terminal, because the impact is unknown";
 
 /// The flags that answer `question` beforehand; `None` where somebody has to.
 fn answering_flags(question: &Question) -> Option<String> {
@@ -123,17 +124,15 @@ fn nobody_to_ask(question: &Question, cluster: &str) -> Failure {
         return Failure::refused(format!("this needs {SOMEBODY}; nothing was changed"));
     };
     let failure = Failure::refused(format!(
-        "this needs to be confirmed, and there is no terminal to ask on: add {flags}; nothing was changed"
+        "this needs confirmation, and stdin is not a terminal: add {flags}; nothing was changed"
     ));
     match question {
-        Question::Yes { .. } => {
-            failure.hint(format!("it would be asked: {}", question.prompt(cluster)))
-        }
-        Question::Others { owners, .. } => owners.iter().fold(failure, Failure::hint),
+        Question::Yes { .. } => failure.detail(format!("question: {}", question.prompt(cluster))),
+        Question::Others { owners, .. } => owners.iter().fold(failure, Failure::detail),
         Question::PodCount { why, .. } => {
-            failure.hint(format!("a number is asked for because {why}"))
+            failure.detail(format!("the number is required because {why}"))
         }
-        Question::Defect { why, .. } => failure.hint(why.clone()),
+        Question::Defect { why, .. } => failure.detail(why.clone()),
         Question::Unknown { .. } => failure,
     }
 }
@@ -218,7 +217,8 @@ mod tests {
         };
         assert_eq!(
             question.prompt("prod-eu"),
-            "Add rule a in prod-eu? Type how many pods will be evicted, because pods in 2 namespaces are evicted; in all 15 evicted"
+            "Add rule a in prod-eu? Type the number of pods that will be evicted, because pods in \
+             2 namespaces are evicted; in all 15 evicted"
         );
     }
 
@@ -231,7 +231,7 @@ mod tests {
         let refused = may_ask(&question, Audience::Nobody, "prod-eu").unwrap_err();
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert!(refused.to_string().contains("add --others"), "{refused}");
-        assert_eq!(refused.hints(), ["rule a was made by bob"]);
+        assert_eq!(refused.details(), ["rule a was made by bob"]);
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             failure.to_string().contains("add --accept-known-defects"),
             "{failure}"
         );
-        assert_eq!(failure.hints(), ["any rule can break it"]);
+        assert_eq!(failure.details(), ["any rule can break it"]);
         let failure = may_ask(&count, Audience::Nobody, "prod-eu").unwrap_err();
         assert!(
             failure

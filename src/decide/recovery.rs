@@ -89,7 +89,7 @@ impl Recovery {
     fn add_bare(&mut self, pod: &EvictedPod, name: &str) {
         match pod.outcome {
             EvictedOutcome::NotCreatedAgain => {
-                self.lost.push(format!("{name}: nothing creates it again"));
+                self.lost.push(format!("{name}: nothing recreates it"));
             }
             EvictedOutcome::Pending | EvictedOutcome::Missing => {
                 let text = format!("{name} is pending");
@@ -97,7 +97,7 @@ impl Recovery {
                     .push(Left::recovering(&pod.namespace, &pod.name, text));
             }
             EvictedOutcome::Unknown => {
-                let text = format!("{name}: what made it is not known");
+                let text = format!("{name}: its owner is unknown");
                 self.open
                     .push(Left::recovering(&pod.namespace, &pod.name, text));
             }
@@ -125,7 +125,7 @@ impl Recovery {
         let text = match (workload.ready, workload.replicas) {
             (Some(ready), Some(wanted)) if ready >= wanted => return,
             (Some(ready), Some(wanted)) => format!("{called}: {ready} of {wanted} ready"),
-            (None, _) | (_, None) => format!("{called}: how many are ready is not known"),
+            (None, _) | (_, None) => format!("{called}: the number of ready pods is unknown"),
         };
         let name = &workload.name;
         self.open.push(Left::recovering(
@@ -141,7 +141,7 @@ impl Recovery {
         let found = kinds.find(|known| known.as_str() == kind);
         let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
         if !is_read {
-            let text = format!("{kind} {name}: how many are ready is not known");
+            let text = format!("{kind} {name}: the number of ready pods is unknown");
             self.open.push(Left::recovering(
                 name.namespace.as_str(),
                 name.name.as_str(),
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(
             found.lost,
             [
-                "ml/notebook: nothing creates it again",
+                "ml/notebook: nothing recreates it",
                 "Job ml/sweep has failed: BackoffLimitExceeded"
             ]
         );
@@ -283,8 +283,8 @@ mod tests {
         assert_eq!(
             open,
             [
-                "ml/secret-1: what made it is not known",
-                "StatefulSet ml/llm: how many are ready is not known",
+                "ml/secret-1: its owner is unknown",
+                "StatefulSet ml/llm: the number of ready pods is unknown",
                 "ml/late is terminating"
             ]
         );

@@ -47,7 +47,8 @@ impl NotedRelease {
     fn line(&self, rule: &str) -> String {
         let place = self.node.as_deref().unwrap_or("its node");
         format!(
-            "device {}: pod {} was force deleted while it ran, and {place} was not seen to release it (noted on rule {rule} at {})",
+            "device {}: pod {} was force-deleted while running, and {place} has not confirmed the \
+             release (recorded on rule {rule} at {})",
             self.device, self.pod, self.seen
         )
     }
@@ -114,7 +115,8 @@ pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<
             code: "not-released",
             message,
             fix: Some(
-                "before it is given to others, on the node: kubectl devicetaint podresources check --node NODE"
+                "before it is used again, check it on the node: kubectl devicetaint podresources \
+                 check --node NODE"
                     .to_owned(),
             ),
         })
@@ -172,7 +174,9 @@ mod tests {
         assert_eq!(told.len(), 1);
         assert_eq!(
             told[0].message,
-            "device gpu.example.com/node-7/gpu-0: pod ml/train was force deleted while it ran, and node-7 was not seen to release it (noted on rule drain at 2026-11-21T01:00:00Z)"
+            "device gpu.example.com/node-7/gpu-0: pod ml/train was force-deleted while running, \
+             and node-7 has not confirmed the release (recorded on rule drain at \
+             2026-11-21T01:00:00Z)"
         );
         let other = [device("gpu.example.com/node-7/gpu-1")];
         assert_eq!(warnings(std::slice::from_ref(&rule), Some(&other)), []);

@@ -141,7 +141,7 @@ impl OnDevices<'_> {
             // What nobody publishes any more was something once.
             Err(failure) if noted.is_empty() => return Err(failure),
             Err(failure) => {
-                notes.push(format!("{failure} now: its rules are those that note it"));
+                notes.push(format!("{failure} now: selecting the rules that record it"));
                 Vec::new()
             }
         };
@@ -212,9 +212,9 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         .map(|rule| rule.name.to_string())
         .collect();
     match &wider[..] {
-        [] => failure.hint("list what there is with `kubectl devicetaint list`"),
+        [] => failure.hint("list the rules with `kubectl devicetaint list`"),
         names => failure.hint(format!(
-            "rules for more than that taint it: name one of {}",
+            "rules that select more devices also taint it: choose one of {}",
             names.join(", ")
         )),
     }
@@ -240,7 +240,7 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
         rules.len(),
         told.join(", ")
     ))
-    .hint("name the one that is meant, or add the KEY of its taint"))
+    .hint("choose one, or add the KEY of its taint"))
 }
 
 impl RulesTyped<'_> {
@@ -369,7 +369,7 @@ mod tests {
             format!("no rule taints exactly {device}")
         );
         assert!(
-            failure.hints()[0].ends_with("name one of pool"),
+            failure.hints()[0].ends_with("choose one of pool"),
             "{failure:?}"
         );
         let failure = found(&["GPU-77"]).unwrap_err();

@@ -27,17 +27,13 @@ pub fn ways_on(
     if !evicting.is_empty() {
         let rules = evicting.join(" ");
         let these = match evicting[..] {
-            _ if evicting.len() == names.len() => {
-                "the rules have effect NoExecute and keep it".to_owned()
-            }
-            [only] => format!("rule {only} has effect NoExecute and keeps it"),
-            [..] => format!(
-                "rules {} have effect NoExecute and keep it",
-                evicting.join(", ")
-            ),
+            _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
+            [only] => format!("rule {only} keeps effect NoExecute"),
+            [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
         };
         lines.push(format!(
-            "{these}, so that evictions go on; to wait on: kubectl devicetaint wait {rules} --for evicted"
+            "{these}, so evictions continue; to keep waiting: kubectl devicetaint wait {rules} \
+             --for evicted"
         ));
         lines.push(format!(
             "to stop them: kubectl devicetaint deescalate {rules} --to None"
@@ -45,9 +41,9 @@ pub fn ways_on(
     }
     for name in names.iter().filter(|name| !evicts(name)) {
         lines.push(match found(name) {
-            None => format!("rule {name} was deleted meanwhile: it evicts nobody any more"),
+            None => format!("rule {name} was deleted meanwhile: it no longer evicts pods"),
             Some(rule) => format!(
-                "rule {name} has effect {} by now{}: it evicts nobody any more",
+                "rule {name} now has effect {}{}: it no longer evicts pods",
                 rule.taint.effect,
                 by_whom(before, rule)
             ),
@@ -61,21 +57,22 @@ pub fn ways_on(
 pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]) -> Failure {
     let failed = |text: String| Failure::new(ExitStatus::Failed, text);
     match never {
-        Never::Gone(name) => failed(format!("rule {name} was deleted while it was waited for"))
-            .hint("the server does not say by whom; what was evicted stays so"),
+        Never::Gone(name) => failed(format!("rule {name} was deleted during the wait")).detail(
+            "evicted pods stay evicted; the server does not report the user who deleted it",
+        ),
         Never::Replaced(name) => {
             let rule = seen.iter().find(|rule| rule.name == *name);
             let now = rule.map_or_else(String::new, |rule| {
                 format!(" as {}{}", rule.taint, by_whom(before, rule))
             });
             failed(format!(
-                "rule {name} was deleted while it was waited for, and made anew{now}"
+                "rule {name} was deleted during the wait, and recreated{now}"
             ))
-            .hint("what was evicted stays so; wait again, if that is what you mean")
+            .hint("evicted pods stay evicted; to wait for the new rule, run this again")
         }
         Never::Harmless { rule, effect } => {
             let failure = failed(format!(
-                "rule {rule} has effect {effect}, which evicts nobody"
+                "rule {rule} has effect {effect}, which evicts no pods"
             ));
             let was = before.iter().find(|found| found.name == *rule);
             let now = seen.iter().find(|found| found.name == *rule);
@@ -87,26 +84,27 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
                 Effect::NoExecute | Effect::None | Effect::Unknown(_) => failure,
             };
             match (was, now) {
-                (Some(was), Some(now)) if was.taint.effect != *effect => failure.hint(format!(
+                (Some(was), Some(now)) if was.taint.effect != *effect => failure.detail(format!(
                     "it had effect {} when the wait began{}",
                     was.taint.effect,
                     by_whom(before, now)
                 )),
                 (Some(_) | None, Some(_) | None) => failure.hint(format!(
-                    "to let it evict: kubectl devicetaint escalate {rule} --to NoExecute"
+                    "to evict pods: kubectl devicetaint escalate {rule} --to NoExecute"
                 )),
             }
         }
         Never::KeepsNobodyOff { rule, effect } => failed(format!(
-            "rule {rule} has effect {effect}, which keeps no new pods off: its devices may be in use a moment later"
+            "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
+             use again at any time"
         ))
         .hint(format!(
-            "to keep new pods off: kubectl devicetaint escalate {rule} --to NoSchedule"
+            "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
         )),
         Never::Unknowable(gaps) => {
             let gaps: Vec<String> = gaps.iter().map(told).collect();
             failed(format!(
-                "nobody can tell from what may be read when everybody is gone: {}",
+                "cannot tell when all pods are gone: {}",
                 gaps.join("; ")
             ))
         }
@@ -118,13 +116,14 @@ pub fn ended(never: &Never, before: &[DeviceTaintRule], seen: &[DeviceTaintRule]
 pub fn not_seen_released(left: &[Left]) -> Failure {
     let failure = Failure::new(
         ExitStatus::TimedOut,
-        "force deleted: the API shows the devices as free, and their nodes were not seen to release them",
+        "force-deleted: the API shows the devices as free, but their nodes have not confirmed the \
+         release",
     );
     let failure = left.iter().fold(failure, |failure, left| {
-        failure.hint(format!("left: {}", left.message))
+        failure.detail(format!("left: {}", left.message))
     });
     failure.hint(
-        "ask the node's kubelet, on the node: kubectl devicetaint podresources check --node NODE",
+        "check with the kubelet, on the node: kubectl devicetaint podresources check --node NODE",
     )
 }
 
@@ -152,7 +151,7 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
         cannot_be_met(shortfall, patience)
     ))
     .hint(format!(
-        "wait for at least --timeout {}s, or leave out --wait",
+        "use at least --timeout {}s, or omit --wait",
         shortfall.needed.as_secs().saturating_add(1)
     ))
 }
@@ -161,7 +160,7 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
 #[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
-        "the last eviction is due in {}, at {}: with --settle {}s, --timeout {}s is over before",
+        "the last eviction is due in {}, at {}: with --settle {}s, --timeout {}s ends earlier",
         human_duration(
             shortfall
                 .until_last
@@ -178,7 +177,7 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
 #[must_use]
 pub fn cannot_settle(patience: Patience) -> String {
     format!(
-        "--timeout {}s is over before nobody can have been left for --settle {}s: this wait can only time out",
+        "--timeout ({}s) must be longer than --settle ({}s)",
         patience.timeout.as_secs_f64(),
         patience.settle.as_secs_f64(),
     )
@@ -227,23 +226,27 @@ mod tests {
         assert_eq!(
             ways_on(&both, &before, &before),
             [
-                "the rules have effect NoExecute and keep it, so that evictions go on; to wait on: kubectl devicetaint wait a b --for evicted",
+                "the rules keep effect NoExecute, so evictions continue; to keep waiting: kubectl \
+                 devicetaint wait a b --for evicted",
                 "to stop them: kubectl devicetaint deescalate a b --to None",
             ]
         );
         assert_eq!(
             ways_on(&both, &before, &seen),
             [
-                "rule a has effect NoExecute and keeps it, so that evictions go on; to wait on: kubectl devicetaint wait a --for evicted",
+                "rule a keeps effect NoExecute, so evictions continue; to keep waiting: kubectl \
+                 devicetaint wait a --for evicted",
                 "to stop them: kubectl devicetaint deescalate a --to None",
-                "rule b has effect NoSchedule by now, changed by kubectl-edit at 2026-11-21T01:00:00Z: it evicts nobody any more",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at \
+                 2026-11-21T01:00:00Z: it no longer evicts pods",
             ]
         );
         assert_eq!(
             ways_on(&names(&["b", "c"]), &before, &seen[1..]),
             [
-                "rule b has effect NoSchedule by now, changed by kubectl-edit at 2026-11-21T01:00:00Z: it evicts nobody any more",
-                "rule c was deleted meanwhile: it evicts nobody any more",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at \
+                 2026-11-21T01:00:00Z: it no longer evicts pods",
+                "rule c was deleted meanwhile: it no longer evicts pods",
             ]
         );
     }
@@ -259,10 +262,10 @@ mod tests {
         let failure = ended(&harmless, &before, &eased);
         assert_eq!(
             failure.to_string(),
-            "rule a has effect None, which evicts nobody"
+            "rule a has effect None, which evicts no pods"
         );
         assert_eq!(
-            failure.hints(),
+            failure.details(),
             [
                 "it had effect NoExecute when the wait began, changed by kubectl-edit at 2026-11-21T01:00:00Z"
             ]
@@ -270,16 +273,13 @@ mod tests {
         let failure = ended(&harmless, &eased, &eased);
         assert_eq!(
             failure.hints(),
-            ["to let it evict: kubectl devicetaint escalate a --to NoExecute"]
+            ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
         );
 
         let gone = ended(&Never::Gone("a".into()), &before, &[]);
-        assert_eq!(
-            gone.to_string(),
-            "rule a was deleted while it was waited for"
-        );
+        assert_eq!(gone.to_string(), "rule a was deleted during the wait");
         let replaced = ended(&Never::Replaced("a".into()), &before, &eased);
-        assert!(replaced.to_string().contains("made anew as"), "{replaced}");
+        assert!(replaced.to_string().contains("recreated as"), "{replaced}");
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Failed);
         assert_eq!(
             failure.to_string(),
-            "nobody can tell from what may be read when everybody is gone: pods: cannot list pods: access denied for alice"
+            "cannot tell when all pods are gone: pods: cannot list pods: access denied for alice"
         );
     }
 
@@ -303,10 +303,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             settle: Duration::from_secs(10),
         });
-        assert_eq!(
-            told,
-            "--timeout 5s is over before nobody can have been left for --settle 10s: this wait can only time out"
-        );
+        assert_eq!(told, "--timeout (5s) must be longer than --settle (10s)");
     }
 
     #[test]
@@ -322,11 +319,12 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, --timeout 25s is over before; nothing was changed"
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, --timeout \
+             25s ends earlier; nothing was changed"
         );
         assert_eq!(
             failure.hints(),
-            ["wait for at least --timeout 311s, or leave out --wait"]
+            ["use at least --timeout 311s, or omit --wait"]
         );
     }
 }

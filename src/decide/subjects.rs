@@ -63,9 +63,18 @@ impl Subjects {
         }
         let is_empty = subjects.named.is_empty() && subjects.hardware.is_empty();
         if is_empty && labels.is_none() {
-            return Err(Failure::usage("nothing to explain: what is it about?")
-                .hint("name a pod as pod/NAME -n NAMESPACE, a device as device/DRIVER/POOL/DEVICE or by its UUID, serial number or PCI address, or a rule as rule/NAME")
-                .hint("list what there is with `kubectl devicetaint devices` and `kubectl devicetaint list`"));
+            return Err(
+                Failure::usage("nothing to explain: no pod, device or rule specified")
+                    .hint(
+                        "specify a pod as pod/NAME -n NAMESPACE, a device as \
+                    device/DRIVER/POOL/DEVICE or by its UUID, serial number or PCI address, or a \
+                    rule as rule/NAME",
+                    )
+                    .hint(
+                        "list devices and rules with `kubectl devicetaint devices` and `kubectl \
+                    devicetaint list`",
+                    ),
+            );
         }
         Ok(subjects)
     }
@@ -121,8 +130,8 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     let is_name = |name: &String| Subject::typed(name).is_none() && !name.contains(['=', ':']);
     if !names.first().is_some_and(is_name) {
         return Err(
-            Failure::usage(format!("{kind} is a type: of which name?")).hint(format!(
-                "write {kind}/NAME; if a pod or a rule is called {kind}, pod/{kind} or rule/{kind}"
+            Failure::usage(format!("{kind} is a type without a name")).hint(format!(
+                "use {kind}/NAME; for a pod or a rule named {kind}, pod/{kind} or rule/{kind}"
             )),
         );
     }
@@ -150,11 +159,12 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     let place = namespace.map_or(" in any namespace", |_| "");
     let text = match reading.source {
         Source::Cluster { .. } if namespace.is_none() => {
-            format!("there is no {called} that uses a device in any namespace")
+            format!("no {called} uses a device in any namespace")
         }
-        Source::Cluster { .. } => format!("there is no {called}: it is gone, or was never there"),
+        Source::Cluster { .. } => format!("{called} not found"),
         Source::Files => format!(
-            "no {called} that uses a device is{place} in the input: it is not there, or has no claim"
+            "no {called} that uses a device is{place} in the input: it does not exist, or has no \
+             claim"
         ),
     };
     let mut failure = Failure::new(ExitStatus::Failed, text);
@@ -165,7 +175,7 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     });
     let claims: Vec<String> = claims.map(|claim| claim.name.to_string()).collect();
     if !claims.is_empty() {
-        failure = failure.hint(format!(
+        failure = failure.detail(format!(
             "still reserved for a pod of that name: {}",
             claims.join(", ")
         ));
@@ -195,7 +205,7 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
     match unread {
         Some(gap) => Failure::new(
             ExitStatus::Failed,
-            format!("whether there is a device {id} is not known: {}", gap.why),
+            format!("cannot tell whether device {id} exists: {}", gap.why),
         ),
         None => no_such_device(&DeviceSelector::from(id.clone()), known),
     }
@@ -204,7 +214,7 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
 /// Pods by their labels may not be read.
 #[must_use]
 pub fn pods_denied(why: String) -> Failure {
-    Failure::new(ExitStatus::Failed, why).hint("say in which namespace: -n NAMESPACE")
+    Failure::new(ExitStatus::Failed, why).hint("add a namespace: -n NAMESPACE")
 }
 
 /// The one of `pods` that is meant by a name alone.
@@ -224,9 +234,9 @@ pub fn the_one(name: &str, pods: Vec<Pod>) -> Result<Option<Pod>, Failure> {
             let mut names: Vec<String> = names.collect();
             names.sort();
             Err(Failure::usage(format!(
-                "pod {name} is ambiguous: several namespaces have one"
+                "pod {name} is ambiguous: it exists in several namespaces"
             ))
-            .hint(format!("one of {}", names.join(", "))))
+            .hint(format!("choose one of {}", names.join(", "))))
         }
     }
 }
@@ -235,9 +245,9 @@ pub fn the_one(name: &str, pods: Vec<Pod>) -> Result<Option<Pod>, Failure> {
 #[must_use]
 pub fn ambiguous(name: &str) -> Failure {
     Failure::usage(format!(
-        "{name} is ambiguous: a pod and a rule have that name"
+        "{name} is ambiguous: a pod and a rule have this name"
     ))
-    .hint(format!("write pod/{name} or {}", qualified(name)))
+    .hint(format!("use pod/{name} or {}", qualified(name)))
 }
 
 /// A name that neither a pod nor a rule has.
@@ -249,7 +259,7 @@ pub fn neither(name: &str, reading: &Reading) -> Failure {
     let similar = nearest(name, bare(rules.chain(pods)).into_keys());
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("there is no pod {name} that uses a device, and no rule {name}"),
+        format!("no pod {name} uses a device, and rule {name} does not exist"),
     );
     if similar.is_empty() {
         return failure;
@@ -288,9 +298,9 @@ pub fn refuse_rules_beside(subjects: &Subjects, is_supposed: bool) -> Result<(),
     let mut named = subjects.named.iter();
     if is_supposed && named.any(|subject| matches!(subject, Subject::Rule(_))) {
         return Err(Failure::usage(
-            "a taint can be asked about for pods and devices, not for a rule",
+            "a taint can be combined with pods and devices, not with a rule",
         )
-        .hint("`kubectl devicetaint preview` says whom a taint would hit"));
+        .hint("to show the impact of a taint: `kubectl devicetaint preview`"));
     }
     Ok(())
 }
@@ -366,8 +376,8 @@ mod tests {
             ("node worker-1", "is a node"),
             ("claim/ml/gpus", "is a resourceclaim"),
             ("deployment.apps/web", "is a deployment"),
-            ("pod", "of which name"),
-            ("rule pod/a", "of which name"),
+            ("pod", "without a name"),
+            ("rule pod/a", "without a name"),
             ("gpu.example.com/node-7", "two segments"),
         ] {
             let refused = parsed(line).expect_err(line);

@@ -41,7 +41,7 @@ impl Version {
 pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
     Semantics::of(version).ok_or_else(|| {
         format!(
-            "Kubernetes {version} has no device taints: they came with {}",
+            "Kubernetes {version} has no device taints: they need {}",
             Semantics::OLDEST
         )
     })
@@ -55,9 +55,9 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
     (asked.minor > newest.minor).then(|| Warning {
         code: "newer-kubernetes",
         message: format!(
-            "Kubernetes {asked} is newer than this plugin, which takes it to behave like {newest}"
+            "Kubernetes {asked} is newer than this plugin, which applies the behavior of {newest}"
         ),
-        fix: Some("update the plugin, if there is a newer one".to_owned()),
+        fix: Some("update the plugin, if a newer version exists".to_owned()),
     })
 }
 
@@ -85,7 +85,8 @@ fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warnin
     (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
         code: "copied-tolerations",
         message: format!(
-            "allocations have tolerations, which Kubernetes {} does not copy there: they were made by a newer version, and spare their pods all the same",
+            "allocations have tolerations, which Kubernetes {} does not copy there: a newer \
+             version created them, and they are applied",
             semantics.version
         ),
         fix: None,
@@ -107,9 +108,8 @@ pub fn odd_object(problem: &str) -> Warning {
 pub fn clock_of_this_machine() -> Warning {
     Warning {
         code: "clock-of-this-machine",
-        message:
-            "the server does not say what time it is; what is due is judged by this machine's clock"
-                .to_owned(),
+        message: "the server sends no Date header; due times use the clock of this machine"
+            .to_owned(),
         fix: None,
     }
 }

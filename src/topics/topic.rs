@@ -82,9 +82,10 @@ fn guards() -> String {
         .map(|signal| explained(&format!("  {:20}", signal.name()), signal.meaning()))
         .collect();
     format!(
-        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'\nor 'devices.selected>=50%'. It trips when the comparison holds, or when the\nvalue is not known; then the command ends with exit code 4.\n\n\
-         Signals:\n{signals}\n\
-         Operators: > >= < <= == !=\n"
+        "A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'\nor \
+         'devices.selected>=50%'. It trips when the comparison is true, or when the\nvalue is \
+         unknown; then the command exits with code 4.\n\nSignals:\n{signals}\nOperators: > >= < \
+         <= == !=\n"
     )
 }
 
@@ -106,7 +107,7 @@ number, a PCI or a MAC address, alone or with the attribute that has it:
   0000:17:00.0
   uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
 
---driver, --pool and --device say the same, and --all-devices every device.
+--driver, --pool and --device do the same; --all-devices selects every device.
 Quote what has a `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:

@@ -14,29 +14,28 @@ pub(super) fn versions() -> String {
         ("tolerations spare pods", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),
         ("the controller reports on rules", |it| it.has_condition),
-        ("a new effect begins a new time", |it| {
+        ("a new effect renews timeAdded", |it| {
             it.server_renews_time_added
         }),
-        ("unpublished devices are reached", |it| {
+        ("rules taint unpublished devices", |it| {
             it.reaches_unpublished
         }),
         ("extended resources are evicted", |it| {
             it.evicts_extended_resources
         }),
-        ("rules choose by class and CEL", |it| {
+        ("rules select by class and CEL", |it| {
             it.selects_by_expression
         }),
-        ("no selector evicts everybody", |it| it.nil_selector_evicts),
-        ("no selector blocks every device", |it| {
-            it.nil_selector_blocks
-        }),
+        ("without selector: evicts all", |it| it.nil_selector_evicts),
+        ("without selector: blocks all", |it| it.nil_selector_blocks),
         ("an unknown effect blocks", |it| it.unknown_effect_blocks),
         ("old reservations hide pods", |it| {
             it.stale_reservation_hides
         }),
     ];
     let mut text = format!(
-        "Device taints came with Kubernetes {}. What is newer than {} is taken to\nbehave like it.\n\n{:31}",
+        "Device taints exist since Kubernetes {}. Versions newer than {} are treated\nlike \
+         it.\n\n{:31}",
         Semantics::OLDEST,
         Semantics::NEWEST,
         ""
@@ -55,7 +54,11 @@ pub(super) fn versions() -> String {
             text.push_str(&format!("{shown:>7}"));
         }
     }
-    text.push_str("\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, makes\nreservations for PodGroups count for their pods. Where it is on, say\n--feature-gates DRAWorkloadResourceClaims=true.\n");
+    text.push_str(
+        "\n\nDRAWorkloadResourceClaims, off by default and unknown before 1.36, \
+        makes\nreservations for PodGroups count for their pods. If it is enabled, \
+        add\n--feature-gates DRAWorkloadResourceClaims=true.\n",
+    );
     text.push_str(&defects());
     text
 }

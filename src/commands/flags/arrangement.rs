@@ -6,13 +6,13 @@ use crate::report::impact::{Arrangement, Grouping, Order};
 /// How a report tells its pods in tables and documents.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ArrangementArgs {
-    /// Pods by severity, time, namespace or workload
+    /// Sort pods by severity, time, namespace or workload
     ///
-    /// In tables and documents; JSON and YAML keep their order.
+    /// Applies to tables and documents; JSON and YAML keep their order.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Order::ALL), default_value = "severity", hide_default_value = true, value_name = "ORDER", help_heading = "Output")]
     sort_by: Order,
 
-    /// A table for each workload, namespace, node, device or claim
+    /// One table per workload, namespace, node, device or claim
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Grouping::ALL), value_name = "WHAT", help_heading = "Output")]
     by: Option<Grouping>,
 }

@@ -12,9 +12,10 @@ use crate::report::change::DryRun;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Change")]
 pub(crate) struct ChangeArgs {
-    /// Say what would be done, asking client or server
+    /// Only print what would be done: client or server
     ///
-    /// With `client` nothing is sent; with `server` it is sent, and the server does not store it.
+    /// With `client`, nothing is sent; with `server`, the server validates the change and does not
+    /// store it.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 
@@ -26,7 +27,7 @@ pub(crate) struct ChangeArgs {
 /// Who pretends.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Where {
-    /// Nobody: it is done
+    /// No dry run
     None,
     /// This plugin
     Client,
@@ -59,9 +60,9 @@ impl ChangeArgs {
 /// How what was done is printed.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ReportArgs {
-    /// Print what was done as data: json or yaml
+    /// Output format: json or yaml
     ///
-    /// That is a ChangeReport, printed once all of it is done.
+    /// Prints a ChangeReport at the end.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 }

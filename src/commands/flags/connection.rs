@@ -21,7 +21,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) context: Vec<String>,
 
-    /// All contexts whose names match, as REGEX; for `preview`, `list` and `devices`
+    /// All contexts whose names match REGEX; for `preview`, `list` and `devices`
     #[arg(long, global = true, value_name = "REGEX")]
     pub(crate) contexts: Option<Regex>,
 
@@ -33,11 +33,12 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Only devices that claims of this namespace hold, or its pods; for `devices` and `podresources list`
+    /// Only devices allocated to claims in this namespace, or its pods; for `devices` and
+    /// `podresources list`
     #[arg(short, long, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
 
-    /// All namespaces: the default, and accepted as kubectl's
+    /// All namespaces (the default; accepted for compatibility with kubectl)
     #[arg(short = 'A', long, global = true)]
     pub(crate) all_namespaces: bool,
 
@@ -45,7 +46,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(short, long, global = true, value_name = "URL")]
     pub(crate) server: Option<String>,
 
-    /// Name in the API server's certificate; default: the host in its address
+    /// Server name to verify in the API server's certificate; default: the host in its address
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) tls_server_name: Option<String>,
 
@@ -89,27 +90,29 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "UID")]
     pub(crate) as_uid: Option<String>,
 
-    /// Further property of the user to impersonate; repeatable
+    /// Extra field of the user to impersonate; repeatable
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) as_user_extra: Vec<String>,
 
-    /// How long the server may be silent, such as 30s or 1m; 0 means no limit [default: 30s]
+    /// Timeout for a silent server, such as 30s or 1m; 0 means no limit [default: 30s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_request_timeout)]
     pub(crate) request_timeout: Option<Timeout>,
 
-    /// Do not ask for compressed answers
+    /// Do not request compressed responses
     #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) disable_compression: Option<bool>,
 
-    /// Proxy on the way to the API server; default: proxy-url of the kubeconfig, else HTTPS_PROXY
+    /// Proxy for the API server; default: proxy-url of the kubeconfig, else HTTPS_PROXY
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) proxy_url: Option<String>,
 
-    /// File with kubectl's preferences, of which credentialPluginPolicy is heeded
+    /// File with kubectl's preferences; only credentialPluginPolicy and credentialPluginAllowlist
+    /// are used
     #[arg(long, global = true, value_name = "FILENAME")]
     pub(crate) kuberc: Option<PathBuf>,
 
-    /// Folder that caches what the server has, shared with kubectl [default: $KUBECACHEDIR, else ~/.kube/cache]
+    /// Directory for cached discovery data, shared with kubectl [default: $KUBECACHEDIR, else
+    /// ~/.kube/cache]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) cache_dir: Option<PathBuf>,
 

@@ -7,11 +7,12 @@ use crate::error::Failure;
 /// Where what goes on is told to programs.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct EventsArgs {
-    /// Tell what goes on as JSON Lines, in a file or on `-`
+    /// Stream progress as JSON Lines to a file, or to stdout with `-`
     ///
-    /// One CommandEvent in each line, written at once: every change of a rule, how far a wait is, and how
-    /// the command ended. Lines are added to the end of a file; `-` is standard output, which then
-    /// has nothing else. Events that cannot be written stop nothing, and make exit code 1 of a success.
+    /// One CommandEvent per line, written immediately: every change of a rule, the progress of a
+    /// wait, and the result of the command. Lines are appended to an existing file. With `-`,
+    /// standard output contains only events. A write error does not stop the command, but a success
+    /// then exits with code 1.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
 }
@@ -26,8 +27,6 @@ impl EventsArgs {
         if self.events.is_none() || watches {
             return Ok(());
         }
-        Err(Failure::usage(
-            "--events tells what goes on, and without --watch nothing does",
-        ))
+        Err(Failure::usage("--events needs --watch"))
     }
 }

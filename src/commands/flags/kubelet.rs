@@ -10,10 +10,11 @@ use crate::naming::duration::parse_duration;
 /// Flags that let a pod on a node ask the kubelet there.
 #[derive(clap::Args, Debug)]
 pub(crate) struct DebugPodArgs {
-    /// Ask the kubelet of this node, through a pod that is made there and removed
+    /// Ask the kubelet of this node, through a temporary debug pod
     ///
-    /// The pod runs as root, past the scheduler, mounts the kubelet's socket and notes to be read, and is
-    /// gone again after Ctrl-C too. Needs the permission to create, get and delete pods, and to get pods/log.
+    /// The pod runs as root, is bound to the node directly, mounts the kubelet's socket and
+    /// checkpoint read-only, and is deleted at the end, also after Ctrl-C. Needs permission to
+    /// create, get and delete pods, and to get pods/log.
     #[arg(
         long,
         value_name = "NODE",
@@ -24,7 +25,7 @@ pub(crate) struct DebugPodArgs {
     )]
     pub(crate) via_debug: Option<String>,
 
-    /// The image of that pod, whose entry point is this program
+    /// Image of the debug pod, with this program as its entry point
     #[arg(
         long,
         value_name = "IMAGE",
@@ -35,7 +36,7 @@ pub(crate) struct DebugPodArgs {
     )]
     pub(crate) debug_image: Option<String>,
 
-    /// The namespace of that pod
+    /// Namespace of the debug pod
     #[arg(
         long,
         value_name = "NAME",
@@ -46,7 +47,7 @@ pub(crate) struct DebugPodArgs {
     )]
     pub(crate) debug_namespace: String,
 
-    /// How long that pod may take, with its image to be pulled [default: 1m]
+    /// Timeout of the debug pod, including the image pull [default: 1m]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet", hide_short_help = true)]
     pub(crate) debug_timeout: Option<Duration>,
 }

@@ -25,14 +25,14 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// Where something is denied, print the ClusterRole that allows it
+    /// If a permission is missing, print a ClusterRole that allows it
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) show_role: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal that has them
+    /// On a terminal that supports them
     Auto,
     /// Always
     Always,
@@ -57,7 +57,7 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 
-    /// Exit with code 6 when part of the answer is missing
+    /// Exit with code 6 when the report is incomplete
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
 }
@@ -77,11 +77,12 @@ impl OutputArgs {
 pub(crate) struct PageArgs {
     /// One of table, wide, json, yaml, markdown, html and name
     ///
-    /// html is one file to look at, for tickets and reviews: it loads nothing, and needs no script.
+    /// html is a single file for tickets and reviews: it loads no other files, and works without
+    /// scripts.
     #[arg(short, long, hide_possible_values = true, value_parser = page_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
 
-    /// Exit with code 6 when part of the answer is missing
+    /// Exit with code 6 when the report is incomplete
     #[arg(long, help_heading = "Output")]
     pub(crate) strict: bool,
 }

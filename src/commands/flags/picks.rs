@@ -5,12 +5,12 @@ use crate::decide::choice::Picks;
 /// Flags that choose devices by what they are, and by who uses them. Several have to be met at once.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct PickArgs {
-    /// Devices for which this CEL expression holds
+    /// Devices for which this CEL expression is true
     ///
     /// An expression of at most 10 KiB about `device`, such as
-    /// 'device.attributes["gpu.example.com"].model == "H100"'. Where it fails for a device, as for an
-    /// attribute that the device does not have, nothing is chosen and these devices are named;
-    /// --skip-errors leaves them out. Repeatable; all have to hold.
+    /// 'device.attributes["gpu.example.com"].model == "H100"'. If it fails for a device, for
+    /// example because the device lacks an attribute, the command fails and names these devices;
+    /// --skip-errors skips them. Repeatable; all must be true.
     #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 
@@ -31,7 +31,7 @@ pub(crate) struct PickArgs {
     #[arg(long, value_name = "POD", help_heading = "Devices")]
     pod: Option<String>,
 
-    /// Devices that this claim holds, as [NAMESPACE/]NAME
+    /// Devices allocated to this claim, as [NAMESPACE/]NAME
     #[arg(
         long,
         value_name = "CLAIM",
@@ -42,8 +42,8 @@ pub(crate) struct PickArgs {
 
     /// Devices with this attribute or capacity: model=H100
     ///
-    /// Also with >=, <=, > and < for numbers, versions and quantities: 'memory>=40Gi'. A name without a
-    /// domain is that of any domain. Repeatable; all have to hold.
+    /// Also with >=, <=, > and < for numbers, versions and quantities: 'memory>=40Gi'. A name
+    /// without a domain matches any domain. Repeatable; all must match.
     #[arg(
         long = "attribute",
         value_name = "NAME=VALUE",
@@ -52,9 +52,10 @@ pub(crate) struct PickArgs {
     )]
     attributes: Vec<String>,
 
-    /// Another attribute that identifies hardware, beside uuid and its like
+    /// Additional attribute that identifies hardware, besides built-in ones such as uuid
     ///
-    /// An argument NAME=VALUE then names hardware, and rules note it of their device. Repeatable.
+    /// An argument NAME=VALUE then selects hardware, and rules record the attribute of their
+    /// device. Repeatable.
     #[arg(
         long = "identity-attribute",
         value_name = "NAME",
@@ -63,11 +64,11 @@ pub(crate) struct PickArgs {
     )]
     pub(crate) identity_attributes: Vec<String>,
 
-    /// Leave out devices for which --where, --class or --attribute fail
+    /// Skip devices for which --where, --class or --attribute fail
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
 
-    /// And all devices that share hardware with them
+    /// Include all devices that share hardware with the selected ones
     ///
     /// Devices that consume the same counters are parts of the same hardware.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]

@@ -3,13 +3,13 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Ask the controller too, with rules of effect None
+    /// Compare with the controller, through rules with effect None
     ///
-    /// They are created, and what the controller says about them is compared with the answer.
+    /// Creates the rules, and compares the controller's count with the preview.
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 
-    /// Remove the rules of --publish again
+    /// Delete the rules of --publish afterwards
     #[arg(
         long,
         requires = "publish",
@@ -18,10 +18,11 @@ pub(crate) struct PublishArgs {
     )]
     pub(crate) cleanup: bool,
 
-    /// Ask also where the release of Kubernetes breaks at rules
+    /// Proceed despite known Kubernetes bugs
     ///
-    /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, also one of effect None. That is
-    /// asked about on a terminal; scripts need this flag there, and where the release is not known.
+    /// In 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, even with effect None. On a
+    /// terminal this asks for confirmation; scripts need this flag for these releases, and for an
+    /// unknown release.
     #[arg(
         long,
         requires = "publish",

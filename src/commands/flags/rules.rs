@@ -7,16 +7,17 @@ use crate::naming::labels::LabelSelector;
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their taint
+    /// Rules by name or by hardware (UUID, serial, PCI address), or devices and the KEY of their
+    /// taint
     ///
-    /// Hardware alone means the rules on exactly it, and those that were made for it. Devices are written
-    /// DRIVER/POOL/DEVICE, the taint KEY, KEY=VALUE or KEY:EFFECT.
+    /// A hardware ID without KEY selects the rules on exactly this device, and those created for
+    /// it. Format of devices: DRIVER/POOL/DEVICE; of the taint: KEY, KEY=VALUE or KEY:EFFECT.
     #[arg(value_name = "RULE|DEVICE KEY")]
     targets: Vec<String>,
 
     /// Rules with these labels
     ///
-    /// Such as kubectl-devicetaint/batch=9c41d7e02b, which those of one `add` have in common.
+    /// For example kubectl-devicetaint/batch=9c41d7e02b, the label of all rules of one `add`.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 }

@@ -10,42 +10,43 @@ use crate::error::Failure;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Safety")]
 pub(crate) struct SafetyArgs {
-    /// Do not ask; needed where there is no terminal
+    /// Do not ask for confirmation; required if stdin is not a terminal
     #[arg(short, long)]
     yes: bool,
 
-    /// Number of pods that may be evicted, exactly
+    /// Exact number of pods that may be evicted
     ///
-    /// Needed beside --yes where several namespaces, kube-system or all devices are hit, unless --expect
-    /// says what is agreed to.
+    /// Required in addition to --yes if several namespaces, kube-system or all devices are
+    /// affected, unless --expect is set.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
-    /// Refuse when more is hit than this report says
+    /// Refuse if the impact is larger than in this report
     ///
-    /// A file that `preview -o json` has written, or its digest: then anything else is refused, less too.
-    /// hardware:… is the digest of the devices alone, and says that they are what they were. A device that
-    /// was exchanged since is refused in any case.
+    /// A file from `preview -o json`, or its digest. With a digest, any difference is refused, even
+    /// a smaller impact. hardware:… is a digest of the devices only, and refuses changed devices. A
+    /// device that was replaced since the report is always refused.
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
-    /// Refuse when this holds, such as 'pods.evicted>20'
+    /// Refuse if this is true, such as 'pods.evicted>20'
     ///
-    /// Repeatable; `help guards` says what can be asked.
+    /// Repeatable; for the list of signals: `help guards`.
     #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
 
     /// Refuse what the policy in this file forbids
     ///
-    /// Guards, what a rule has to say about itself, and devices that are never tainted, for a whole
-    /// team; repeatable, and all have to be kept.
+    /// A policy sets guards, fields that a rule requires, and devices that must not be tainted.
+    /// Repeatable; all policies apply.
     #[arg(long, value_name = "FILENAME")]
     policy: Vec<PathBuf>,
 
-    /// Go on where the release of Kubernetes breaks at rules
+    /// Proceed despite known Kubernetes bugs
     ///
-    /// From 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, or is ignored by it. That is asked
-    /// about on a terminal; scripts need this flag there, and where the release is not known.
+    /// In 1.36.0 to 1.36.2 any rule can make kube-scheduler panic, or is ignored by it. On a
+    /// terminal this asks for confirmation; scripts need this flag for these releases, and for an
+    /// unknown release.
     #[arg(long, hide_short_help = true)]
     accept_known_defects: bool,
 }

@@ -12,16 +12,16 @@ use crate::model::Minor;
 /// Where the cluster's state comes from, and how it is understood.
 #[derive(clap::Args, Debug)]
 pub(crate) struct SourceArgs {
-    /// Read saved objects instead: a file, a directory or `-`
+    /// Read saved objects: a file, a directory or `-`
     ///
-    /// Repeatable; `-` reads stdin. The cluster is not asked.
+    /// Repeatable; `-` reads stdin. No cluster is read.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
     #[command(flatten)]
     version: VersionArgs,
 
-    /// Time of the question, as RFC 3339; default: the newest time in the files
+    /// Time to evaluate at, as RFC 3339; default: the newest time in the files
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source", hide_short_help = true)]
     now: Option<Timestamp>,
 }
@@ -29,7 +29,8 @@ pub(crate) struct SourceArgs {
 /// How the cluster is understood.
 #[derive(clap::Args, Debug)]
 pub(crate) struct VersionArgs {
-    /// Kubernetes version whose behaviour applies, such as 1.36 or 1.37.1; default: what the source shows, else the newest known
+    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: that of the
+    /// cluster or the files, else the newest supported
     #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
     kubernetes: Option<Minor>,
 
@@ -61,13 +62,13 @@ impl SourceArgs {
 
 fn parse_version(text: &str) -> Result<Minor, String> {
     let version = Minor::parse(text)
-        .ok_or_else(|| format!("{text:?} is no Kubernetes version such as 1.36 or 1.37.1"))?;
+        .ok_or_else(|| format!("{text:?} is not a Kubernetes version such as 1.36 or 1.37.1"))?;
     behaviour_of(version).map(|_| version)
 }
 
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     text.parse()
-        .map_err(|_| format!("{text:?} is no time such as 2026-11-21T01:00:00Z"))
+        .map_err(|_| format!("{text:?} is not a time such as 2026-11-21T01:00:00Z"))
 }
 
 fn parse_gate(text: &str) -> Result<bool, String> {
@@ -76,9 +77,9 @@ fn parse_gate(text: &str) -> Result<bool, String> {
             .parse()
             .map_err(|_| format!("{value:?} is neither true nor false")),
         Some((gate, _)) => Err(format!(
-            "feature gate {gate:?} plays no part here; known: DRAWorkloadResourceClaims"
+            "feature gate {gate:?} is not used here; known: DRAWorkloadResourceClaims"
         )),
-        None => Err("write GATE=true or GATE=false".to_owned()),
+        None => Err("use GATE=true or GATE=false".to_owned()),
     }
 }
 

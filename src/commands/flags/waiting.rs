@@ -9,9 +9,9 @@ use crate::naming::duration::parse_duration;
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Wait")]
 pub(crate) struct WaitingArgs {
-    /// Wait until everybody is gone whom it evicts
+    /// Wait until all evicted pods are gone
     ///
-    /// Nothing is changed where --timeout is over before the last pod is due.
+    /// Nothing is changed if --timeout ends before the last eviction is due.
     #[arg(long)]
     pub(crate) wait: bool,
 
@@ -19,7 +19,7 @@ pub(crate) struct WaitingArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
 
-    /// How long nobody may be left before that counts
+    /// How long zero pods must persist
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) settle: Duration,
 }

@@ -10,6 +10,6 @@ where
     let known = words.iter().map(|(word, _)| *word);
     PossibleValuesParser::new(known).try_map(move |typed| {
         let found = words.iter().find(|(word, _)| *word == typed);
-        found.map(|(_, value)| *value).ok_or("no such word")
+        found.map(|(_, value)| *value).ok_or("invalid value")
     })
 }

@@ -365,7 +365,7 @@ impl<'a> Changer<'a> {
         let verb = match &back {
             Revert::GiveBack => "reverted",
             Revert::Gone => "gone",
-            Revert::Otherwise(_) => "left as somebody else made it",
+            Revert::Otherwise(_) => "unchanged: another user or program changed it",
         };
         self.context.ledger.done(name, verb);
         if back == Revert::GiveBack {
@@ -488,8 +488,8 @@ impl<'a> Changer<'a> {
 
 /// The failure with what became of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
-    let account = context.ledger.account(hindrance(&failure));
-    account.into_iter().fold(failure, Failure::hint)
+    let hindrance = hindrance(&failure);
+    context.ledger.account(failure, hindrance)
 }
 
 /// What keeps the command from being complete that failed so.

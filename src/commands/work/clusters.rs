@@ -57,6 +57,9 @@ pub(crate) async fn ask<A: Answer>(
         return Err(nobody_answered(&failures));
     }
     for (name, failure) in failures {
+        for detail in failure.details() {
+            context.printer.detail(&format!("{name}: {detail}"));
+        }
         for hint in failure.hints() {
             context.printer.hint(&format!("{name}: {hint}"));
         }
@@ -77,6 +80,10 @@ fn nobody_answered(failures: &[(&String, Failure)]) -> Failure {
         .collect();
     let failure = Failure::new(status, texts.join("; "));
     failures.iter().fold(failure, |failure, (name, one)| {
+        let details = one.details().iter();
+        let failure = details.fold(failure, |failure, detail| {
+            failure.detail(format!("{name}: {detail}"))
+        });
         let hints = one.hints().iter();
         hints.fold(failure, |failure, hint| {
             failure.hint(format!("{name}: {hint}"))

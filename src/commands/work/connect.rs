@@ -68,7 +68,7 @@ pub(crate) fn server_time(live: &Live) -> Result<Timestamp, Failure> {
     live.client.server_time().ok_or_else(|| {
         Failure::new(
             ExitStatus::Failed,
-            format!("{} does not say what time it is", live.client.server()),
+            format!("{} sends no Date header", live.client.server()),
         )
     })
 }

@@ -185,6 +185,6 @@ fn unanswered(error: QuestionError) -> Failure {
         QuestionError::Interrupted => {
             Failure::new(ExitStatus::Interrupted, "interrupted; nothing was changed")
         }
-        QuestionError::Unreadable(_) => Failure::from(error).hint("nothing was changed"),
+        QuestionError::Unreadable(_) => Failure::from(error).detail("nothing was changed"),
     }
 }

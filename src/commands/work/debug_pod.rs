@@ -94,10 +94,10 @@ pub(crate) async fn ask(
     serde_json::from_str(&text).map_err(|error| {
         Failure::new(
             ExitStatus::Failed,
-            format!("what the pod has printed is no report of this program: {error}"),
+            format!("the pod did not print a report of this program: {error}"),
         )
-        .hint(format!("it begins with: {}", first_line(&text)))
-        .hint("the image has to have this version of the program as its entry point")
+        .detail(format!("its output begins with: {}", first_line(&text)))
+        .hint("use an image with this version of the program as its entry point")
     })
 }
 
@@ -159,11 +159,10 @@ fn not_made(error: ClusterError) -> Failure {
 async fn refuse_unknown(plan: &DebugPodPlan, client: &ApiClient) -> Result<(), Failure> {
     match node_exists(client, &NodeName::from(plan.node.as_str())).await {
         Ok(true) | Err(ClusterError::Forbidden { .. }) => Ok(()),
-        Ok(false) => Err(Failure::new(
-            ExitStatus::Failed,
-            format!("there is no node {}", plan.node),
-        )
-        .hint("kubectl get nodes says which there are")),
+        Ok(false) => Err(
+            Failure::new(ExitStatus::Failed, format!("node {} not found", plan.node))
+                .hint("list the nodes: kubectl get nodes"),
+        ),
         Err(error) => Err(failed(error)),
     }
 }
@@ -183,7 +182,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                     format!("pod {} on node {} has failed {why}", made.name(), plan.node),
                 );
                 return Err(last.into_iter().fold(failure, |failure, last| {
-                    failure.hint(format!("it said: {last}"))
+                    failure.detail(format!("its last output: {last}"))
                 }));
             }
             DebugPodState::Stuck(why) => {
@@ -195,7 +194,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                         plan.node
                     ),
                 )
-                .hint("--debug-image names an image that has this program as its entry point"));
+                .hint("set --debug-image to an image with this program as its entry point"));
             }
             DebugPodState::Waiting(why) => why,
         };
@@ -210,7 +209,10 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                     limit.as_secs_f64()
                 ),
             )
-            .hint("see whether there is such a node, whether its kubelet is well, and whether it can pull the image; or wait longer with --debug-timeout"));
+            .hint(
+                "check that the node exists, that its kubelet is running, and that it can pull \
+                the image; or wait longer with --debug-timeout",
+            ));
         }
         sleep(INTERVAL).await;
     }
@@ -226,7 +228,7 @@ fn still_there(
     let name = pod.name();
     let by_hand = pod::arguments(&plan.namespace, pod.bare_name());
     let line =
-        format!("pod {name} could not be removed: {why}; to remove it: kubectl delete {by_hand}");
+        format!("pod {name} could not be deleted: {why}; to delete it: kubectl delete {by_hand}");
     match answer {
         Ok(text) => {
             context.printer.insist(&line);

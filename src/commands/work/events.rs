@@ -1,5 +1,6 @@
 //! What goes on, for programs: opened at the beginning of a command, and complete at its end.
 
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use futures::channel::oneshot;
@@ -45,9 +46,9 @@ pub(crate) async fn begin(
     let (journal, stdout) = if target == Path::new("-") {
         if results == Results::Answer {
             return Err(Failure::usage(
-                "--events - and the answer cannot both go to standard output",
+                "--events - and the report cannot both use standard output",
             )
-            .hint("name a file for the events: --events FILE"));
+            .hint("write the events to a file: --events FILE"));
         }
         (Journal::on_standard_output(), Stdout::Taken)
     } else {
@@ -93,6 +94,13 @@ async fn open(path: PathBuf) -> Result<Journal, Failure> {
     Ok(opened.await??)
 }
 
+/// The error with its details, which events have no field for.
+fn in_one_line(failure: &Failure) -> String {
+    let details = failure.details().iter().cloned();
+    let parts: Vec<String> = iter::once(failure.to_string()).chain(details).collect();
+    parts.join("; ")
+}
+
 /// Tells how the command ended, and sees to it that everything is written. Gives the status with which
 /// the program ends: events that could not be written make a failure of a success, and of nothing else.
 pub(crate) fn end(done: &Result<ExitStatus, Failure>, context: &Context) -> ExitStatus {
@@ -105,14 +113,14 @@ pub(crate) fn end(done: &Result<ExitStatus, Failure>, context: &Context) -> Exit
     };
     context.happens(Happening::Ended {
         exit_code: status.code(),
-        error: failure.map(ToString::to_string),
+        error: failure.map(in_one_line),
         hints: failure.map_or_else(Vec::new, |failure| failure.hints().to_vec()),
     });
     let Err(error) = journal.close() else {
         return status;
     };
     Failure::from(error)
-        .hint("what the command did stands; only what it told of it is incomplete")
+        .detail("the changes were made; only the events are incomplete")
         .print(&context.printer);
     match status {
         ExitStatus::Success | ExitStatus::Unchanged => ExitStatus::Failed,

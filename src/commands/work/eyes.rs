@@ -54,7 +54,7 @@ impl Eyes {
     ) -> Result<Self, Failure> {
         let Some(live) = look.live().cloned() else {
             return Err(Failure::usage(
-                "saved files do not change: there is nothing to wait for",
+                "saved files do not change, so there is nothing to wait for",
             ));
         };
         let mut look = look;

@@ -271,7 +271,7 @@ impl Verifier {
                     .map(|found| found.message)
                     .next();
                 let why =
-                    || unread.unwrap_or_else(|| "the kubelet's notes were not read".to_owned());
+                    || unread.unwrap_or_else(|| "the kubelet's checkpoint was not read".to_owned());
                 (in_use, prepared.ok_or_else(why))
             }
         };
@@ -280,7 +280,7 @@ impl Verifier {
             Dialect::V1 => Ok((in_use, prepared)),
             Dialect::V1Alpha1 => Err(Failure::new(
                 ExitStatus::Failed,
-                "this kubelet is too old to say which devices of claims are in use",
+                "this kubelet is too old to report which devices of claims are in use",
             )),
         }
     }
@@ -289,12 +289,10 @@ impl Verifier {
 fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
     let socket = socket.display();
     match said {
-        None => Failure::usage(format!(
-            "nothing shows of which node the kubelet at {socket} is"
-        ))
-        .hint("say it: --node NODE"),
+        None => Failure::usage(format!("cannot tell the node of the kubelet at {socket}"))
+            .hint("set --node NODE"),
         Some(node) => Failure::usage(format!(
-            "nothing shows that the kubelet at {socket} is that of node {node}"
+            "cannot verify that the kubelet at {socket} is that of node {node}"
         ))
         .hint("if you are sure that it is: --confirm-node"),
     }
@@ -302,4 +300,4 @@ fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
 
 /// What a kubelet without notes is to who wants to be sure.
 const NOTES: &str =
-    "the notes say what pods hold that were deleted by force; without them nothing can be verified";
+    "make the checkpoint readable: without it, devices of force-deleted pods cannot be verified";

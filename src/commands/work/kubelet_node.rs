@@ -79,7 +79,8 @@ pub(crate) async fn shown_node(
         }
         (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == Trust::Confirmed => {
             context.printer.warn(&format!(
-                "that this is the kubelet of node {wanted} is taken from --confirm-node: nothing shows it"
+                "this kubelet is treated as that of node {wanted} because of --confirm-node: no \
+                 other evidence"
             ));
             Ok(KubeletNode::Shown(wanted.clone(), Proof::Confirmed))
         }

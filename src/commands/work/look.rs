@@ -203,8 +203,8 @@ impl Look {
         let doubts = doubts_about(&semantics, &reading);
         reading.warnings.extend_from_slice(&doubts);
         let now = source.now.or(reading.observed_at).ok_or_else(|| {
-            Failure::usage("the files carry no time, so that nobody can say what is due")
-                .hint("say for which moment: --now 2026-11-21T01:00:00Z")
+            Failure::usage("the files contain no time, so due times are unknown")
+                .hint("set the time of the report: --now 2026-11-21T01:00:00Z")
         })?;
         Ok(Self {
             reading,

@@ -30,9 +30,9 @@ use crate::report::staying::staying_line;
 /// What becomes of rules whose evictions are not over in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Late {
-    /// They stay as they are then.
+    /// Keep the rules.
     Keep,
-    /// They get the effect back that they had.
+    /// Restore the previous effect.
     Revert,
 }
 
@@ -218,7 +218,7 @@ impl Pipeline<'_> {
             failure = match back.await {
                 Ok(back) => failure.hint(back.told(before)),
                 Err(error) => failure
-                    .hint(format!(
+                    .detail(format!(
                         "rule {} could not be reverted: {error}",
                         before.name
                     ))
@@ -227,7 +227,7 @@ impl Pipeline<'_> {
         }
         let done = proposal.rules.iter().filter(|rule| !rule.is_open());
         done.fold(failure, |failure, rule| {
-            failure.hint(no_way_back(&rule.rule, "so that it was not reverted"))
+            failure.detail(no_way_back(&rule.rule, "so it was not reverted"))
         })
     }
 }

@@ -70,7 +70,7 @@ impl Recover<'_> {
         let mut evicted = Vec::new();
         for history in told(self.rules, look, &sources) {
             for line in &history.not_known {
-                context.printer.warn(&format!("not known: {line}"));
+                context.printer.warn(&format!("unknown: {line}"));
             }
             evicted.extend(history.evicted);
         }
@@ -92,9 +92,9 @@ impl Recover<'_> {
         if left.is_none() && !found.lost.is_empty() {
             let failure = Failure::new(
                 ExitStatus::Failed,
-                "not everything recovers: some of what was evicted does not come back by itself",
+                "some evicted workloads do not recover without intervention",
             );
-            return Err(found.lost.iter().fold(failure, Failure::hint));
+            return Err(found.lost.iter().fold(failure, Failure::detail));
         }
         let names = self.rules.iter().map(|rule| rule.name.to_string());
         Ok(WaitReport {
@@ -108,7 +108,7 @@ impl Recover<'_> {
 /// What is left when the time is over; that it has not lasted, where nothing else is.
 fn left_of(found: &Recovery) -> Vec<Left> {
     if found.open.is_empty() {
-        let text = "all workloads have recovered, but not for long enough".to_owned();
+        let text = "all workloads have recovered, but not yet for --settle".to_owned();
         return vec![Left::recovering("", "", text)];
     }
     found.open.clone()
@@ -117,6 +117,6 @@ fn left_of(found: &Recovery) -> Vec<Left> {
 fn unknowable(gap: &Gap) -> Failure {
     Failure::new(
         ExitStatus::Failed,
-        format!("who was evicted is not known: {}", gap.why),
+        format!("the evicted pods are unknown: {}", gap.why),
     )
 }

@@ -31,9 +31,9 @@ pub(crate) async fn note_not_released(glance: &Glance, rules: &Rules, context: &
         let name = rule.name.as_str();
         let noted = rules.change(name, first, WriteMode::Store, again).await;
         let text = match noted {
-            Ok(_) => format!("rule {name} notes which devices were not seen to be released"),
+            Ok(_) => format!("rule {name} records the devices whose release was not confirmed"),
             Err(error) => format!(
-                "which devices were not seen to be released cannot be noted on rule {name}: {error}"
+                "cannot record on rule {name} the devices whose release was not confirmed: {error}"
             ),
         };
         context.printer.warn(&text);

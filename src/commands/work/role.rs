@@ -41,10 +41,10 @@ pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &C
     let named = named.join(", ");
     match shown {
         RoleShown::Named => context.printer.hint(&format!(
-            "denied: {named}; for the ClusterRole that allows it, run the same again with --show-role"
+            "denied: {named}; to print a ClusterRole that allows it, add --show-role"
         )),
         RoleShown::Whole => context.printer.block(&format!(
-            "This role would allow what was denied ({named}):\n{}",
+            "This ClusterRole allows what was denied ({named}):\n{}",
             cluster_role_for(context.connection.purpose, &denied)
         )),
     }

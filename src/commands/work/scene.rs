@@ -141,7 +141,7 @@ impl Scene {
                 .summary_lines()
                 .into_iter()
                 .fold(failure, |failure, line| {
-                    failure.hint(format!("with {to} now: {line}"))
+                    failure.detail(format!("with {to} now: {line}"))
                 }),
             Err(_) => failure,
         }

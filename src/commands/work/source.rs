@@ -57,7 +57,7 @@ pub(crate) async fn read_instead<T: Send + 'static>(
     ];
     for (flag, name) in flags {
         if let Some(name) = name {
-            let message = format!("{flag} {name} is not asked: --from reads saved files instead");
+            let message = format!("{flag} {name} is ignored: --from reads saved files");
             context.printer.warn(&message);
         }
     }

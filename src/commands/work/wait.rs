@@ -53,7 +53,7 @@ pub(crate) enum Ending {
 #[derive(Debug)]
 pub(crate) struct Waited {
     pub(crate) ending: Ending,
-    /// How many pods were to go, as far as was seen.
+    /// Number of pods to evict that were seen.
     pub(crate) pods: usize,
     /// Who uses the devices and stays.
     pub(crate) staying: Vec<StayingPod>,
@@ -218,12 +218,12 @@ impl Wait<'_> {
 pub(crate) fn timed_out(timeout: Duration, left: &[Left]) -> Failure {
     let comes_back = |left: &Left| left.reason == LeftReason::ComesBack;
     let text = if left.iter().any(comes_back) {
-        "evicted pods are replaced and evicted again: waiting longer does not help".to_owned()
+        "evicted pods are replaced and evicted again, so a longer wait does not help".to_owned()
     } else {
         format!("timed out after {}s", timeout.as_secs_f64())
     };
     let failure = Failure::new(ExitStatus::TimedOut, text);
     left.iter().fold(failure, |failure, left| {
-        failure.hint(format!("left: {}", left.message))
+        failure.detail(format!("left: {}", left.message))
     })
 }

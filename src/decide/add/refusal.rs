@@ -15,16 +15,17 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
     let holders = &rule.metadata.finalizers;
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("rule {name} is being deleted, and will be gone; nothing was changed"),
+        format!("rule {name} is being deleted; nothing was changed"),
     );
     let failure = if holders.is_empty() {
         failure
     } else {
         let holders = holders.join(", ");
-        failure.hint(format!("it is held by finalizer {holders}"))
+        failure.detail(format!("waiting for finalizer {holders}"))
     };
     failure.hint(format!(
-        "wait until it is gone, and add it again: kubectl devicetaint wait {name} --for deleted --ignore-not-found"
+        "wait for the deletion, then add it again: kubectl devicetaint wait {name} --for deleted \
+         --ignore-not-found"
     ))
 }
 
@@ -35,7 +36,8 @@ pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Exi
     let failure = Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists and is different: it taints {found} with {}, not {} with {}; nothing was changed",
+            "rule {} exists with other content: it taints {found} with {}, not {} with {}; nothing \
+             was changed",
             rule.name,
             rule.taint,
             device::format(&draft.selector),
@@ -47,7 +49,7 @@ pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Exi
     if same_devices && existing == Existing::Kept {
         failure
             .hint("to change its effect or value, add --overwrite")
-            .hint("to change its effect alone, use `escalate` or `deescalate`")
+            .hint("to change only its effect, use `escalate` or `deescalate`")
     } else {
         failure.hint("choose another name with --name")
     }
@@ -81,7 +83,7 @@ pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> R
                     rule.name
                 ),
             )
-            .hint("`add` sets them only on rules that it makes; to set them: kubectl apply -f"));
+            .hint("`add` sets them only on new rules; to set them: kubectl apply -f"));
         }
     }
     Ok(())
@@ -94,11 +96,14 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "effect None came with Kubernetes 1.35, and this server is {}",
+                "effect None needs Kubernetes 1.35 or later, and this server is {}",
                 semantics.version
             ),
         )
-        .hint("look at it with `kubectl devicetaint preview`, then add the taint with NoSchedule or NoExecute"));
+        .hint(
+            "preview it with `kubectl devicetaint preview`, then add the taint with NoSchedule \
+            or NoExecute",
+        ));
     }
     let selector = &draft.selector;
     let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
@@ -112,17 +117,17 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Err(Failure::usage(format!(
             "rule {name} selects by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint {consequence}"
         ))
-        .hint("name a driver, a pool or a device in spec.deviceSelector"));
+        .hint("set a driver, a pool or a device in spec.deviceSelector"));
     }
     let unknown = unknown_fields(draft);
     if unknown.is_empty() {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "rule {name} has fields that this plugin does not know, so that nobody can say whom it hits: {}",
+        "rule {name} has unknown fields, so its impact is unknown: {}",
         unknown.join(", ")
     ))
-    .hint("correct them, or use `kubectl create -f`, which leaves them to the server"))
+    .hint("correct them, or use `kubectl create -f`, which lets the server validate them"))
 }
 
 /// Fields of the spec that may change what it does, in a way that was not looked at.

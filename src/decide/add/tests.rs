@@ -122,7 +122,8 @@ fn the_first_owner_of_a_rule_keeps_it() {
     assert_eq!(
         step.notes(),
         [
-            "rule drain was added by another command and stays in its batch: kubectl-devicetaint/batch=first, not mine"
+            "rule drain was added by another command and keeps its batch: \
+             kubectl-devicetaint/batch=first, not mine"
         ]
     );
     let kubectl = foreign("drain", "kubectl-create");
@@ -130,7 +131,7 @@ fn the_first_owner_of_a_rule_keeps_it() {
     assert!(!step.is_open(), "{step:?}");
     assert_eq!(
         step.notes(),
-        ["rule drain was there already, made by kubectl-create, and stays theirs"]
+        ["rule drain already exists, created by kubectl-create, and is left unchanged"]
     );
     // Ours, of a version or a command that knew no batches.
     let step = kept(draft("None"), &rule("None")).unwrap();
@@ -149,7 +150,7 @@ fn an_expiry_stays_unless_it_is_overwritten_and_that_is_said() {
     let step = kept(wanted.clone(), &found).unwrap();
     assert!(!step.is_open());
     assert!(
-        step.notes()[0].contains("keeps the time"),
+        step.notes()[0].contains("keeps its expiry time"),
         "{:?}",
         step.notes()
     );
@@ -170,10 +171,10 @@ fn nothing_is_added_to_a_rule_that_is_being_deleted() {
     leaving.metadata.deletion = Some(now());
     leaving.metadata.finalizers = vec!["example.com/hold".to_owned()];
     let failure = kept(draft("None"), &leaving).unwrap_err();
-    insta::assert_snapshot!(failure, @"rule drain is being deleted, and will be gone; nothing was changed");
+    insta::assert_snapshot!(failure, @"rule drain is being deleted; nothing was changed");
     assert_eq!(
-        failure.hints()[0],
-        "it is held by finalizer example.com/hold"
+        failure.details()[0],
+        "waiting for finalizer example.com/hold"
     );
 }
 

@@ -21,14 +21,15 @@ impl Step {
         let (asked, found) = (batch(&draft.labels), batch(&rule.metadata.labels));
         if !owner.is_this_plugin() {
             notes.push(format!(
-                "rule {name} was there already, {owner}, and stays theirs"
+                "rule {name} already exists, {owner}, and is left unchanged"
             ));
         } else if let (Some(asked), Some(found)) = (asked, found)
             && asked != found
         {
             let label = RuleMetadata::BATCH;
             notes.push(format!(
-                "rule {name} was added by another command and stays in its batch: {label}={found}, not {asked}"
+                "rule {name} was added by another command and keeps its batch: {label}={found}, \
+                 not {asked}"
             ));
         }
         let changes_expiry = match self {
@@ -40,7 +41,7 @@ impl Step {
             && !changes_expiry
         {
             notes.push(format!(
-                "rule {name} keeps the time when it should be gone, {expires}; --overwrite changes it"
+                "rule {name} keeps its expiry time {expires}; --overwrite changes it"
             ));
         }
         notes

@@ -49,7 +49,7 @@ impl Ambiguous {
     pub fn told(&self) -> String {
         let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
         format!(
-            "{} is ambiguous, for several devices have it: {}",
+            "{} is ambiguous: several devices have it: {}",
             self.hardware,
             names.join(" and ")
         )
@@ -60,7 +60,7 @@ impl Ambiguous {
     pub fn failure(&self) -> Failure {
         let first = self.devices.first().map(ToString::to_string);
         Failure::new(ExitStatus::Failed, self.told()).hint(format!(
-            "say which is meant, as in: {} {}",
+            "choose one, as in: {} {}",
             first.unwrap_or_default(),
             word(&self.hardware)
         ))

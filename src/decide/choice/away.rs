@@ -17,10 +17,11 @@ pub fn with_drivers_away(failure: Failure, shown: &Shown, away: &[DriverName]) -
         Some(driver) => Failure::new(
             ExitStatus::Failed,
             format!(
-                "not published: driver {driver} is away, and of its devices on the node only those are known that claims hold"
+                "not published: driver {driver} is not running, and only its allocated devices on \
+                 the node are known"
             ),
         )
-        .hint(format!("bring driver {driver} back, and ask again")),
+        .hint(format!("restart driver {driver}, and run this again")),
     }
 }
 
@@ -42,7 +43,8 @@ mod tests {
         };
         assert_eq!(
             of("gpu.example.com/node-7/gpu-3"),
-            "not published: driver gpu.example.com is away, and of its devices on the node only those are known that claims hold"
+            "not published: driver gpu.example.com is not running, and only its allocated devices \
+             on the node are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
     }

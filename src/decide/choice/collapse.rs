@@ -35,7 +35,7 @@ pub fn collapsed(
     semantics: &Semantics,
 ) -> (Vec<DeviceSelector>, Vec<String>) {
     if let Some(why) = unread(reading) {
-        let note = format!("--collapse: devices stay named one by one, since {why}");
+        let note = format!("--collapse: devices are still listed one by one, because {why}");
         return (selectors, vec![note]);
     }
     let mut notes = Vec::new();
@@ -49,7 +49,7 @@ pub fn collapsed(
         }
         left.retain(|selector| !stands_for(selector));
         notes.push(format!(
-            "{} stands for {} by name, and will also taint devices that are published there later",
+            "{} replaces {}, and will also taint devices that are published there later",
             device::format(&whole.selector),
             counted(whole.devices.len(), "device"),
         ));
@@ -57,8 +57,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse: devices stay named one by one, since they are not all of a pool or driver that is \
-             completely known"
+            "--collapse: devices are still listed one by one, because they are not all devices of \
+             a completely known pool or driver"
                 .to_owned(),
         );
     }
@@ -290,7 +290,7 @@ mod tests {
                 "{name}: {notes}"
             );
             assert_eq!(
-                notes.contains("stay named one by one"),
+                notes.contains("listed one by one"),
                 !is_collapsed,
                 "{name}: {notes}"
             );

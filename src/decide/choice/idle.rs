@@ -64,8 +64,8 @@ impl Idle {
     #[must_use]
     pub fn told(&self) -> String {
         match self {
-            Self::Node(name) => format!("node {name} is there, and no device is local to it"),
-            Self::Pod(name) => format!("pod {name} is there, and uses no device"),
+            Self::Node(name) => format!("node {name} exists, but no device is local to it"),
+            Self::Pod(name) => format!("pod {name} exists, but uses no device"),
         }
     }
 
@@ -73,7 +73,7 @@ impl Idle {
     #[must_use]
     pub fn failure(&self) -> Failure {
         Failure::new(ExitStatus::Failed, self.told())
-            .hint("see what there is with `kubectl devicetaint devices`")
+            .hint("list the devices with `kubectl devicetaint devices`")
     }
 }
 
@@ -122,10 +122,10 @@ mod tests {
             Some((idle.told(), idle.is_there(&snapshot)))
         };
         assert_eq!(idle(Some("node-7"), Some("team-a/train-0")), None);
-        let node = |name: &str| format!("node {name} is there, and no device is local to it");
+        let node = |name: &str| format!("node {name} exists, but no device is local to it");
         assert_eq!(idle(Some("node-8"), None), Some((node("node-8"), true)));
         assert_eq!(idle(Some("node-9"), None), Some((node("node-9"), false)));
-        let pod = |name: &str| format!("pod {name} is there, and uses no device");
+        let pod = |name: &str| format!("pod {name} exists, but uses no device");
         for (name, is_there) in [("team-a/idle-0", true), ("team-b/train-0", false)] {
             assert_eq!(
                 idle(Some("node-7"), Some(name)),

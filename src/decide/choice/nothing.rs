@@ -34,11 +34,8 @@ pub fn nothing(conditions: &[Wanted], snapshot: &Snapshot, semantics: &Semantics
 }
 
 fn no_match() -> Failure {
-    Failure::new(
-        ExitStatus::Failed,
-        "no device meets all of what was asked for",
-    )
-    .hint("leave some of it out, or see what there is with `kubectl devicetaint devices`")
+    Failure::new(ExitStatus::Failed, "no device matches all filters")
+        .hint("remove a filter, or list the devices with `kubectl devicetaint devices`")
 }
 
 /// There is nothing of that name, but perhaps something like it.
@@ -51,7 +48,7 @@ pub fn no_such(what: &str, name: &str, known: impl IntoIterator<Item = String>) 
 
 fn meant(failure: Failure, names: &[String]) -> Failure {
     match names {
-        [] => failure.hint("list what there is with `kubectl devicetaint devices`"),
+        [] => failure.hint("list the devices with `kubectl devicetaint devices`"),
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     }
@@ -68,7 +65,14 @@ pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
         let devices = slice.devices.iter();
         devices.filter_map(|device| slice.node_of(device))
     });
-    no_such("node with devices", name, nodes.map(ToString::to_string))
+    let nodes = nodes.map(ToString::to_string);
+    // Without any node it is not known which there are.
+    if snapshot.nodes.is_empty() {
+        return no_such("node with devices", name, nodes);
+    }
+    let failure = Failure::new(ExitStatus::Failed, format!("node {name} not found"));
+    let known: BTreeSet<String> = nodes.collect();
+    meant(failure, &nearest(name, known))
 }
 
 fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
@@ -93,16 +97,16 @@ fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
     if claims.any(|claim| claim.name == *name) {
         return Failure::new(
             ExitStatus::Failed,
-            format!("claim {name} is there, and holds no device"),
+            format!("claim {name} exists, but has no devices allocated"),
         )
-        .hint("see what there is with `kubectl devicetaint devices`");
+        .hint("list the devices with `kubectl devicetaint devices`");
     }
     let holding = snapshot.claims.iter().filter(|claim| {
         let allocation = claim.allocation.as_ref();
         allocation.is_some_and(|found| !found.results.is_empty())
     });
     let holding = holding.map(|claim| claim.name.clone());
-    elsewhere("claim that holds devices", name, &holding.collect())
+    elsewhere("claim with allocated devices", name, &holding.collect())
 }
 
 /// Nothing has that name: perhaps it is in another namespace.
@@ -130,10 +134,10 @@ fn no_such_name(
     let failure = no_such_device(first, &known);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
-            "if it is a taint, write it with its effect: {word}:NoExecute"
+            "to use it as a taint, add an effect: {word}:NoExecute"
         )),
-        _ => failure.hint(format!(
-            "other choices only narrow what {} names",
+        _ => failure.detail(format!(
+            "other flags only filter the devices that {} names",
             device::format(first)
         )),
     }
@@ -234,7 +238,7 @@ pub fn refuse_empty_names(names: &[String]) -> Result<(), Failure> {
     if names.iter().any(|name| name.trim().is_empty()) {
         return Err(
             Failure::usage("--columns names an attribute without a name")
-                .hint("write it as --columns model,memory"),
+                .hint("use --columns model,memory"),
         );
     }
     Ok(())
@@ -254,7 +258,7 @@ pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<
         let known = attributes(&reading.snapshot, name);
         if !known.is_empty() {
             return Err(no_such("attribute or capacity", name, known)
-                .hint("see all that devices have with --show-attributes"));
+                .hint("show all of them with --show-attributes"));
         }
     }
     Ok(())
@@ -319,11 +323,11 @@ mod tests {
     fn what_is_there_and_has_no_devices_is_not_what_was_probably_meant() {
         let name = |text: &str| testing::name("team-a", text);
         for (condition, told_of) in [
-            (Wanted::Node("node-8".to_owned()), "node node-8 is there"),
-            (Wanted::Pod(name("idle-0")), "pod team-a/idle-0 is there"),
+            (Wanted::Node("node-8".to_owned()), "node node-8 exists"),
+            (Wanted::Pod(name("idle-0")), "pod team-a/idle-0 exists"),
             (
                 Wanted::Claim(name("idle-0-gpu")),
-                "claim team-a/idle-0-gpu is there",
+                "claim team-a/idle-0-gpu exists",
             ),
         ] {
             let (text, hint) = told(condition);
@@ -364,7 +368,7 @@ mod tests {
             // Another number is other hardware.
             (
                 Wanted::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
-                "list what there is with `kubectl devicetaint devices`",
+                "list the devices with `kubectl devicetaint devices`",
             ),
             (
                 Wanted::Attribute(Hardware::bare("gpu-18").conditions(&[])),
@@ -391,7 +395,7 @@ mod tests {
         let driver = device::parse("maintenance").unwrap();
         let semantics = testing::semantics(37);
         let failure = nothing(&[Wanted::Named(vec![driver])], &snapshot(), &semantics);
-        let hint = "if it is a taint, write it with its effect: maintenance:NoExecute";
+        let hint = "to use it as a taint, add an effect: maintenance:NoExecute";
         assert!(
             failure.hints().iter().any(|found| found == hint),
             "{failure:?}"

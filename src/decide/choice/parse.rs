@@ -88,7 +88,7 @@ impl Choice {
             Ok([(way, by)]) => match (&by, &taint) {
                 (By::Rules(_) | By::Manifests(_), Some(_)) => {
                     return Err(Failure::usage(format!(
-                        "a taint cannot be given beside {way}, which has its own"
+                        "a taint cannot be combined with {way}, which has its own"
                     )));
                 }
                 (By::Selectors(_) | By::Picked(..) | By::Rules(_) | By::Manifests(_), _) => by,
@@ -214,7 +214,7 @@ fn picked(picker: Picker, mut ways: Vec<(&str, By)>, purpose: Purpose) -> Result
         None => Ok(By::Picked(Box::new(picker), Vec::new())),
         Some((_, By::Selectors(named))) => Ok(By::Picked(Box::new(picker), named)),
         Some((way, By::Picked(..) | By::Rules(_) | By::Manifests(_))) => Err(Failure::usage(
-            format!("{way} says which devices are meant, and cannot be narrowed"),
+            format!("{way} selects the devices and cannot be combined with filters"),
         )),
     }
 }
@@ -262,8 +262,8 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
     if let Some(text) = taken.next() {
         let words: Vec<String> = texts.iter().map(|text| word(text)).collect();
         return Err(
-            Failure::usage(format!("{text:?} takes a taint away")).hint(format!(
-                "that is what this does: kubectl devicetaint remove {}",
+            Failure::usage(format!("{text:?} removes a taint")).hint(format!(
+                "to remove it: kubectl devicetaint remove {}",
                 words.join(" ")
             )),
         );
@@ -282,7 +282,7 @@ fn targets(typed: &Typed, purpose: Purpose) -> Result<Targets, Failure> {
         }
         let hint = match &error {
             NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
-                Some(format!("a taint without value is written {argument}:None"))
+                Some(format!("for a taint without value: {argument}:None"))
             }
             NamingError::TwoSegments { .. }
             | NamingError::EmptySegment { .. }
@@ -310,17 +310,17 @@ pub fn rule_names(texts: &[String]) -> Result<Vec<String>, Failure> {
 fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
     let devices: Vec<String> = suggestions.iter().map(|text| word(text)).collect();
     Failure::usage(format!(
-        "{argument:?} is a taint without its effect, or a device cut short"
+        "{argument:?} is a taint without an effect, or an incomplete device"
     ))
     .hint(format!(
-        "a taint is written with its effect: {argument}:NoExecute, or with NoSchedule or None"
+        "for a taint, add an effect: {argument}:NoExecute, or NoSchedule or None"
     ))
-    .hint(format!("devices are written {}", devices.join(" or ")))
+    .hint(format!("for devices: {}", devices.join(" or ")))
 }
 
 fn no_taint() -> Failure {
-    Failure::usage("no taint: with which are the devices tainted?")
-        .hint("write it as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
+    Failure::usage("no taint specified")
+        .hint("add a taint as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
 }
 
 fn not_one_way(ways: &[(&str, By)], purpose: Purpose) -> Failure {
@@ -328,11 +328,11 @@ fn not_one_way(ways: &[(&str, By)], purpose: Purpose) -> Failure {
         ([(first, _), (second, _), ..], _) => {
             Failure::usage(format!("{first} cannot be used together with {second}"))
         }
-        ([] | [_], Purpose::Look) => Failure::usage("no devices: whom would it hit?")
-            .hint("name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
-            .hint("list what there is with `kubectl devicetaint devices`"),
-        ([] | [_], Purpose::Add) => Failure::usage("no devices: which are tainted?").hint(
-            "name devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`",
+        ([] | [_], Purpose::Look) => Failure::usage("no devices specified")
+            .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
+            .hint("list the devices with `kubectl devicetaint devices`"),
+        ([] | [_], Purpose::Add) => Failure::usage("no devices specified").hint(
+            "specify devices as DRIVER/POOL/DEVICE, or list them with `kubectl devicetaint devices`",
         ),
     }
 }
@@ -431,11 +431,11 @@ mod tests {
     fn one_way_to_say_it_and_one_taint() {
         let rule = || vec!["drain".to_owned()];
         for (name, typed, refused) in [
-            ("nothing", typed(&[]), "no devices: whom would it hit?"),
+            ("nothing", typed(&[]), "no devices specified"),
             (
                 "a taint alone",
                 typed(&["a.example.com/k:None"]),
-                "no devices: whom would it hit?",
+                "no devices specified",
             ),
             (
                 "two ways",
@@ -468,7 +468,7 @@ mod tests {
                     rules: rule(),
                     ..typed(&["a.example.com/k:None"])
                 },
-                "a taint cannot be given beside --rule, which has its own",
+                "a taint cannot be combined with --rule, which has its own",
             ),
             (
                 "two taints",
@@ -487,7 +487,10 @@ mod tests {
             );
         }
         let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Look).unwrap_err();
-        assert_eq!(everything.hints(), ["if that is meant, say --all-devices"]);
+        assert_eq!(
+            everything.hints(),
+            ["to select every device: --all-devices"]
+        );
     }
 
     #[test]
@@ -508,7 +511,7 @@ mod tests {
                 let failure = Choice::parse(&typed, purpose).unwrap_err();
                 assert_eq!(
                     failure.to_string(),
-                    "\"example.com/x\" is a taint without its effect, or a device cut short"
+                    "\"example.com/x\" is a taint without an effect, or an incomplete device"
                 );
                 let hint = &failure.hints()[0];
                 assert!(hint.contains("example.com/x:NoExecute"), "{hint}");
@@ -530,7 +533,7 @@ mod tests {
             (&["maintenance=x"], None),
         ] {
             let failure = Choice::parse(&typed(arguments), Purpose::Look).unwrap_err();
-            let hint = meant.map(|meant| format!("did you mean the hardware {meant}?"));
+            let hint = meant.map(|meant| format!("did you mean hardware {meant}?"));
             let hints = failure.hints();
             assert_eq!(
                 hints.iter().find(|hint| hint.contains("hardware")),
@@ -544,7 +547,7 @@ mod tests {
         let (gpu, key) = ("gpu.example.com/node-7/gpu-0", "example.com/maintenance");
         for (name, typed, expected) in [
             (
-                "a taint without effect does nothing yet",
+                "a taint without effect no consequence yet",
                 typed(&[gpu, key]),
                 "gpu.example.com/node-7/gpu-0 example.com/maintenance:None",
             ),
@@ -556,21 +559,9 @@ mod tests {
                 },
                 "*/*/* example.com/maintenance:None",
             ),
-            (
-                "no taint",
-                typed(&[gpu]),
-                "no taint: with which are the devices tainted?",
-            ),
-            (
-                "nothing",
-                typed(&[]),
-                "no taint: with which are the devices tainted?",
-            ),
-            (
-                "a taint alone",
-                typed(&["a=b"]),
-                "no devices: which are tainted?",
-            ),
+            ("no taint", typed(&[gpu]), "no taint specified"),
+            ("nothing", typed(&[]), "no taint specified"),
+            ("a taint alone", typed(&["a=b"]), "no devices specified"),
             (
                 "two ways",
                 Typed {
@@ -585,12 +576,12 @@ mod tests {
                     filenames: vec!["f".into()],
                     ..typed(&["a=b"])
                 },
-                "a taint cannot be given beside --filename, which has its own",
+                "a taint cannot be combined with --filename, which has its own",
             ),
             (
                 "what takes away",
                 typed(&[gpu, "example.com/maintenance-"]),
-                "\"example.com/maintenance-\" takes a taint away",
+                "\"example.com/maintenance-\" removes a taint",
             ),
         ] {
             assert_eq!(

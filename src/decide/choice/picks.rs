@@ -104,7 +104,7 @@ impl Picker {
         if typed.is_empty() {
             if typed.skips_errors {
                 return Err(Failure::usage(
-                    "--skip-errors says something about --where, --class or --attribute",
+                    "--skip-errors needs --where, --class or --attribute",
                 ));
             }
             if !typed.with_partitions {
@@ -239,7 +239,7 @@ impl Picker {
                 return Err(self.undecided(&failed));
             }
             notes.push(format!(
-                "{} left out, of which it cannot be said whether they are meant",
+                "{} skipped: whether they match is unknown",
                 counted(failed.len())
             ));
         }
@@ -255,7 +255,7 @@ impl Picker {
             let more = devices.len().saturating_sub(before);
             if more > 0 {
                 notes.push(format!(
-                    "{} that share hardware with the chosen ones are meant, too",
+                    "also includes {} that share hardware with the selected devices",
                     counted(more)
                 ));
             }
@@ -323,13 +323,13 @@ impl Picker {
         let by_claims = self.typed.pod.is_some() || self.typed.claim.is_some();
         let mut kinds = Vec::new();
         if by_claims {
-            kinds.push((Kind::ResourceClaim, "which devices a claim or a pod has"));
+            kinds.push((Kind::ResourceClaim, "the devices of a claim or a pod"));
         }
         if self.typed.node.is_some() || self.needs_attributes() {
-            kinds.push((Kind::ResourceSlice, "what devices are"));
+            kinds.push((Kind::ResourceSlice, "the attributes of devices"));
         }
         if self.needs_classes() {
-            kinds.push((Kind::DeviceClass, "what a class selects"));
+            kinds.push((Kind::DeviceClass, "the devices of a class"));
         }
         for (kind, what) in kinds {
             if let Some(gap) = reading.without(kind) {
@@ -337,9 +337,9 @@ impl Picker {
                 let gap = reason.unwrap_or(&gap);
                 return Err(Failure::new(
                     ExitStatus::Failed,
-                    format!("{what} is not known: {}", gap.why),
+                    format!("{what} are unknown: {}", gap.why),
                 )
-                .hint("name the devices as DRIVER/POOL/DEVICE"));
+                .hint("specify devices as DRIVER/POOL/DEVICE"));
             }
         }
         Ok(())
@@ -350,34 +350,33 @@ impl Picker {
         const FEW: usize = 5;
         let failure = Failure::new(
             ExitStatus::Failed,
-            format!(
-                "it cannot be said of {} whether they are meant",
-                counted(failed.len())
-            ),
+            format!("cannot tell whether {} match", counted(failed.len())),
         );
         let shown = failed.iter().take(FEW);
         let failure = shown.fold(failure, |failure, (id, error)| {
-            failure.hint(format!("{id}: {error}"))
+            failure.detail(format!("{id}: {error}"))
         });
         let more = failed.len().saturating_sub(FEW);
         let failure = if more > 0 {
-            failure.hint(format!("and {more} more"))
+            failure.detail(format!("and {more} more"))
         } else {
             failure
         };
         let mut errors = failed.iter().map(|(_, error)| error);
         let is_unpublished = |error: &ExpressionError| *error == ExpressionError::Unpublished;
         if errors.clone().all(is_unpublished) {
-            return failure
-                .hint("say of which driver, as 'DRIVER/*/*', or leave them out: --skip-errors");
+            return failure.hint(
+                "limit it to a driver, as 'DRIVER/*/*', or skip these devices: --skip-errors",
+            );
         }
         if !errors.all(ExpressionError::is_of_the_device) {
-            return failure.hint("ask for it in another way");
+            return failure.hint("rewrite the expression");
         }
         failure.hint(if self.typed.expressions.is_empty() && self.class.is_none() {
-            "compare with a value of its kind, such as 3, 580.12 or 40Gi, or leave them out: --skip-errors"
+            "compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these \
+             devices: --skip-errors"
         } else {
-            "ask for less, as with has(…) or .?x.orValue(…), or leave them out: --skip-errors"
+            "make it optional with has(…) or .?x.orValue(…), or skip these devices: --skip-errors"
         })
     }
 
@@ -406,19 +405,19 @@ impl Picker {
 
 /// A text that compares an attribute in no way that there is.
 fn no_comparison(text: &str) -> Failure {
-    let failure = Failure::usage(format!("--attribute {text:?} is no comparison"));
+    let failure = Failure::usage(format!("--attribute {text:?} is not a comparison"));
     if let Some((name, value)) = text.split_once("!=") {
         let expression = format!("!(device.attributes[\"DRIVER\"].{name} == {value:?})");
         return failure.hint(format!(
-            "what devices are not is asked with an expression: --where {}",
+            "for inequality, use an expression: --where {}",
             word(&expression)
         ));
     }
     if let Some((name, value)) = text.split_once("==") {
         let single = word(&format!("{name}={value}"));
-        return failure.hint(format!("one = is enough: --attribute {single}"));
+        return failure.hint(format!("use a single =: --attribute {single}"));
     }
-    failure.hint("write it as NAME=VALUE, or with >=, <=, > or <: --attribute 'memory>=40Gi'")
+    failure.hint("use NAME=VALUE, or >=, <=, > or <: --attribute 'memory>=40Gi'")
 }
 
 fn counted(count: usize) -> String {
@@ -439,7 +438,7 @@ fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
     let from = at.column.saturating_sub(40);
     let shown: String = line.chars().skip(from).take(70).collect();
     let gap = " ".repeat(at.column.saturating_sub(from).saturating_sub(1));
-    failure.hint(shown).hint(format!("{gap}^"))
+    failure.detail(shown).detail(format!("{gap}^"))
 }
 
 /// NAMESPACE/NAME, or NAME in the namespace that is meant elsewhere.
@@ -474,17 +473,17 @@ mod tests {
             (
                 "no comparison",
                 attribute_is("model"),
-                "--attribute \"model\" is no comparison",
+                "--attribute \"model\" is not a comparison",
             ),
             (
                 "twice the sign",
                 attribute_is("model==H100"),
-                "--attribute \"model==H100\" is no comparison",
+                "--attribute \"model==H100\" is not a comparison",
             ),
             (
                 "a negation",
                 attribute_is("model!=H100"),
-                "--attribute \"model!=H100\" is no comparison",
+                "--attribute \"model!=H100\" is not a comparison",
             ),
             (
                 "a type",
@@ -494,7 +493,7 @@ mod tests {
             (
                 "nothing to skip",
                 skips,
-                "--skip-errors says something about --where, --class or --attribute",
+                "--skip-errors needs --where, --class or --attribute",
             ),
         ] {
             let failure = Picker::parse(&typed).unwrap_err();
@@ -508,7 +507,7 @@ mod tests {
     fn a_wrong_expression_is_pointed_at() {
         let text = format!("{}nope", " ".repeat(60));
         let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
-        let [shown, mark] = failure.hints() else {
+        let [shown, mark] = failure.details() else {
             panic!("two lines");
         };
         assert_eq!(shown.find("nope"), mark.find('^'));
@@ -584,10 +583,10 @@ mod tests {
     #[test]
     fn a_comparison_that_there_is_not_is_told_with_one_that_there_is() {
         for (text, hint) in [
-            ("a==b", "one = is enough: --attribute a=b"),
+            ("a==b", "use a single =: --attribute a=b"),
             (
                 "a!=b",
-                r#"what devices are not is asked with an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
+                r#"for inequality, use an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
             ),
         ] {
             assert_eq!(no_comparison(text).hints(), [hint]);
@@ -604,13 +603,13 @@ mod tests {
             let picker = Picker::parse(&picks).unwrap().unwrap();
             let semantics = crate::report::testing::semantics(37);
             let failure = picker.resolve(&reading, &[], &semantics).unwrap_err();
-            failure.hints().join("\n")
+            [failure.details(), failure.hints()].concat().join("\n")
         };
         let hints = said(Picks {
             attributes: vec!["memory>=40GB".to_owned()],
             ..Picks::default()
         });
-        assert!(hints.contains("40GB is no quantity"), "{hints}");
+        assert!(hints.contains("40GB is not a quantity"), "{hints}");
         assert!(!hints.contains("has("), "{hints}");
         let hints = said(Picks {
             expressions: vec!["device.attributes['gpu.example.com'].nothing == 1".to_owned()],

@@ -95,10 +95,8 @@ impl Shown {
 /// name that cannot be.
 fn no_device(text: &str, error: NamingError) -> Failure {
     if misspelt(text).is_none() && text.contains(['=', ':']) {
-        return Failure::usage(format!(
-            "{text:?} is a taint, and devices are listed without one"
-        ))
-        .hint("list those that have any taint with --tainted");
+        return Failure::usage(format!("{text:?} is a taint; `devices` takes no taint"))
+            .hint("list devices that have any taint with --tainted");
     }
     meant_as_hardware(&[text.to_owned()], wrong_name(error))
 }
@@ -141,12 +139,12 @@ mod tests {
         };
         let (text, hint) = refused("example.com/x=y");
         assert!(
-            text.ends_with("is a taint, and devices are listed without one"),
+            text.ends_with("is a taint; `devices` takes no taint"),
             "{text}"
         );
         assert!(hint.contains("--tainted"), "{hint}");
         let (_, hint) = refused("UUID=GPU-1");
-        assert_eq!(hint, "did you mean the hardware uuid=GPU-1?");
+        assert_eq!(hint, "did you mean hardware uuid=GPU-1?");
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Choice {
             }
             By::Picked(..) => Err(Failure::new(
                 ExitStatus::Failed,
-                "which devices are meant has not been looked up",
+                "devices have not been resolved",
             )),
             By::Rules(names) => names
                 .iter()
@@ -70,8 +70,9 @@ impl Choice {
 fn unnamed() -> Warning {
     Warning {
         code: "unnamed-taint",
-        message: "no taint was given: only tolerations of every key tolerate this one".to_owned(),
-        fix: Some("name the taint, which may spare more pods".to_owned()),
+        message: "no taint specified: assumes a taint that only wildcard tolerations match"
+            .to_owned(),
+        fix: Some("specify the taint: more pods may tolerate it".to_owned()),
     }
 }
 
@@ -79,7 +80,10 @@ fn unnamed() -> Warning {
 fn looked_at_as_no_execute() -> Warning {
     Warning {
         code: "previewed-as-no-execute",
-        message: "without an effect, or with None, a rule evicts nobody: this is whom NoExecute would hit".to_owned(),
+        message:
+            "a rule with effect None, or without an effect, evicts no pod: this preview shows \
+            effect NoExecute"
+                .to_owned(),
         fix: None,
     }
 }

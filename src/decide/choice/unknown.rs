@@ -8,7 +8,8 @@ use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
 /// What to do where there is no device at all.
-pub const NO_DEVICES: &str = "no driver publishes any device here, and no claim holds one: devices come with a DRA driver, see `kubectl get resourceslices`";
+pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one allocated: \
+    install a DRA driver, and check `kubectl get resourceslices`";
 
 /// No device of that name is published or allocated.
 #[must_use]
@@ -17,7 +18,7 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
         ExitStatus::Failed,
         match word_of(selector) {
             // Taken for a driver, which nobody has said that it is.
-            Some(word) => format!("no driver, and no hardware, is called {word}"),
+            Some(word) => format!("no driver or hardware ID {word}"),
             None => {
                 let name = device::format(selector);
                 format!("no device matches {name}: none is published or allocated")
@@ -36,7 +37,7 @@ pub fn no_such_device(selector: &DeviceSelector, known: &[DeviceId]) -> Failure 
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     };
-    failure.hint("list what there is with `kubectl devicetaint devices`")
+    failure.hint("list the devices with `kubectl devicetaint devices`")
 }
 
 /// The kinds that devices are known from and that were not read; absent where one of them was.
@@ -55,7 +56,7 @@ fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
     let failure = Failure::new(
         ExitStatus::Failed,
         format!(
-            "whether a device matches {} is unknown: {kinds} were not read",
+            "cannot tell whether a device matches {}: {kinds} were not read",
             device::format(selector)
         ),
     );
@@ -92,7 +93,7 @@ pub fn refuse_missing(
             Some(why) if known.is_empty() => unread(selector, &why, &reading.source),
             Some(_) | None => no_such_device(selector, &known),
         };
-        return Err(failure.hint("if it will be there later, add --allow-missing"));
+        return Err(failure.hint("to accept devices that do not exist yet: --allow-missing"));
     }
     Ok(())
 }
@@ -118,7 +119,8 @@ mod tests {
         let (message, hints) = hinted(&[Kind::Pod]);
         assert_eq!(
             message,
-            "whether a device matches gpu.example.com/node-7/gpu-0 is unknown: resourceslices and resourceclaims were not read"
+            "cannot tell whether a device matches gpu.example.com/node-7/gpu-0: resourceslices and \
+             resourceclaims were not read"
         );
         assert!(
             hints.contains("kubectl get resourceslices,resourceclaims"),
@@ -143,7 +145,7 @@ mod tests {
         let failure = no_such_device(&anything, std::slice::from_ref(&known));
         let typed = device::parse("nod-7").unwrap();
         let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
-        assert_eq!(told, "no driver, and no hardware, is called nod-7");
+        assert_eq!(told, "no driver or hardware ID nod-7");
         let typed = device::parse("gpu.example.con").unwrap();
         let told = no_such_device(&typed, std::slice::from_ref(&known)).to_string();
         assert!(

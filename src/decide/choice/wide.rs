@@ -36,8 +36,8 @@ pub fn refuse_wide(manifests: &[DeviceTaintRule], semantics: &Semantics) -> Resu
 #[must_use]
 pub fn wide(manifest: &DeviceTaintRule, problem: &str) -> Failure {
     Failure::usage(format!("rule {} {problem}", manifest.name))
-        .hint("name a driver, a pool or a device in spec.deviceSelector")
-        .hint("to preview a taint on every device, say --all-devices")
+        .hint("set a driver, a pool or a device in spec.deviceSelector")
+        .hint("to preview a taint on every device: --all-devices")
 }
 
 #[cfg(test)]

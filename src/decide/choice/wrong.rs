@@ -30,9 +30,9 @@ pub fn wrong_name(error: NamingError) -> Failure {
             value,
             ..
         } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
-            "a device and its taint are two words: {value} KEY:EFFECT"
+            "separate device and taint by a space: {value} KEY:EFFECT"
         )),
-        NamingError::Everything { .. } => Some("if that is meant, say --all-devices".to_owned()),
+        NamingError::Everything { .. } => Some("to select every device: --all-devices".to_owned()),
         NamingError::UnknownEffect {
             nearest: Some(effect),
             ..
@@ -53,7 +53,7 @@ pub fn wrong_name(error: NamingError) -> Failure {
 #[must_use]
 pub fn meant_as_hardware(arguments: &[String], failure: Failure) -> Failure {
     match arguments.iter().find_map(|text| misspelt(text)) {
-        Some(meant) => failure.hint(format!("did you mean the hardware {}?", word(&meant))),
+        Some(meant) => failure.hint(format!("did you mean hardware {}?", word(&meant))),
         None => failure,
     }
 }
@@ -65,18 +65,22 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
     let meant = word(name);
     let way = match kind {
         "node" => format!(
-            "its devices, and whom a taint on them would hit: `kubectl devicetaint devices --node {meant}`, \
-             `kubectl devicetaint preview --node {meant}`"
+            "its devices, and the impact of a taint on them: `kubectl devicetaint devices --node \
+             {meant}`, `kubectl devicetaint preview --node {meant}`"
         ),
         "resourceclaim" => format!(
-            "its pods, and whom a taint on its devices would hit: `kubectl devicetaint preview --claim {meant}`"
+            "its pods, and the impact of a taint on its devices: `kubectl devicetaint preview \
+             --claim {meant}`"
         ),
-        "deviceclass" => format!("what it selects: `kubectl devicetaint devices --class {meant}`"),
+        "deviceclass" => format!(
+            "the devices that it selects: `kubectl devicetaint devices \
+            --class {meant}`"
+        ),
         "resourceslice" => {
-            "devices, of which one can be explained: `kubectl devicetaint devices`".to_owned()
+            "list devices, to explain one of them: `kubectl devicetaint devices`".to_owned()
         }
         "resourceclaimtemplate" => {
-            "a pod for which it generates a claim: `kubectl devicetaint explain pod/NAME`"
+            "explain a pod that it generates a claim for: `kubectl devicetaint explain pod/NAME`"
                 .to_owned()
         }
         "namespace" => {

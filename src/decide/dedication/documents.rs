@@ -32,7 +32,7 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     if !text.contains(':') {
         return Err(
             Failure::usage(format!("taint {text} has no effect")).hint(format!(
-                "write it out: {text}:NoSchedule or {text}:NoExecute"
+                "add an effect: {text}:NoSchedule or {text}:NoExecute"
             )),
         );
     }
@@ -70,7 +70,7 @@ pub fn taints_meant(
     }
     if meant.is_empty() {
         return Err(Failure::usage(format!(
-            "{text} has no taint that has to be tolerated"
+            "{text} has no taint that needs a toleration"
         )));
     }
     Ok(meant)
@@ -135,17 +135,19 @@ pub fn toleration_document(taints: &[Taint], what: TolerationFor) -> Value {
 pub fn traps(taints: &[Taint]) -> Vec<String> {
     let evicts = taints.iter().any(|taint| taint.effect.evicts());
     let mut lines = vec![
-        "the lines belong into each request of a claim, and into each alternative under firstAvailable".to_owned(),
+        "add the lines to each request of a claim, and to each alternative under firstAvailable"
+            .to_owned(),
     ];
     if evicts {
         lines.push(
-            "keep effect: NoExecute: without an effect, a toleration is good for the scheduler alone, and pods are \
-             evicted, scheduled and evicted again"
+            "keep effect: NoExecute: without an effect, a toleration is for scheduling only, and \
+             each replacement is scheduled here and evicted again"
                 .to_owned(),
         );
     } else {
         lines.push(
-            "a toleration of NoSchedule does not tolerate NoExecute: should the taint be escalated, its pods are evicted"
+            "a toleration of NoSchedule does not tolerate NoExecute: if the taint is escalated, \
+             its pods are evicted"
                 .to_owned(),
         );
     }

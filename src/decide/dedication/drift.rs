@@ -40,7 +40,7 @@ fn compared(wanted: &Value, found: &Value, path: &str) -> Vec<String> {
             })
             .collect(),
         (_, Value::Null) => vec![format!("{path} is missing")],
-        (Value::Null, _) => vec![format!("{path} should not be there: {}", shown(found))],
+        (Value::Null, _) => vec![format!("{path} is unexpected: {}", shown(found))],
         _ => vec![match (is_short(wanted), is_short(found)) {
             (true, true) => format!("{path} is {}, not {}", shown(found), shown(wanted)),
             _ => format!("{path} is different"),
@@ -121,7 +121,7 @@ mod tests {
                 "spec.list[0] is Audit, not Deny",
                 "spec.long is different",
                 "spec.selector is missing",
-                "spec.more should not be there: 1",
+                "spec.more is unexpected: 1",
             ]
         );
         assert_eq!(drift(&wanted, &wanted), Vec::<String>::new());

@@ -11,7 +11,7 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
     let warning =
         |code: &'static str, message: String, fix: Option<String>| Warning { code, message, fix };
     let describe = Some(format!(
-        "see `kubectl devicetaint dedicate describe {name}`"
+        "show details with `kubectl devicetaint dedicate describe {name}`"
     ));
     let terms = policies.terms(name);
     let states = policy_states(name, terms.as_ref(), policies);
@@ -23,12 +23,12 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
         | PolicyCondition::Changed(_) => None,
     });
     if let Some(why) = unknown {
-        let message = format!("which namespaces dedication {name} lets in is unknown: {why}");
+        let message = format!("the namespaces of dedication {name} are unknown: {why}");
         return warning("dedication-unknown", message, None);
     }
     let Some(terms) = terms else {
         let message = format!(
-            "no policies let claims in for dedication {name}: claims have to tolerate its taint themselves"
+            "dedication {name} has no policies: claims have to tolerate its taint themselves"
         );
         return warning("dedication-without-policies", message, None);
     };
@@ -44,14 +44,14 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
     let is_as_made = |condition: &PolicyCondition| *condition == PolicyCondition::AsMade;
     if states.iter().all(|state| is_as_made(&state.condition)) {
         let message = format!(
-            "dedication {name} lets in claims that are made from now on in {members}: they tolerate this taint, also \
-             those that replace evicted ones"
+            "dedication {name} adds the toleration of this taint to new claims in {members}, \
+             including replacements of evicted pods"
         );
         return warning("dedication-lets-in", message, None);
     }
     let message = format!(
-        "the policies of dedication {name} for {members} are not as they were made: new claims may lack the \
-         toleration, or others have it"
+        "the policies of dedication {name} for {members} were modified: new claims may lack the \
+         toleration, or other claims may get it"
     );
     warning("dedication-not-enforced", message, describe)
 }

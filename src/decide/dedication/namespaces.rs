@@ -86,10 +86,10 @@ pub fn refuse_namespaces(
         KnownNamespaces::Read(all) => all,
         KnownNamespaces::Unread(why) => {
             return Err(Failure::refused(format!(
-                "whether {} is there is unknown: {why}",
+                "cannot tell whether {} exists: {why}",
                 terms.members_line()
             ))
-            .hint("to go on without knowing: --allow-missing"));
+            .hint("to proceed without this check: --allow-missing"));
         }
     };
     let absent = |name: &&String| all.iter().all(|one| one.name != **name);
@@ -100,8 +100,8 @@ pub fn refuse_namespaces(
         },
         Members::Selected(selector) if known.members(terms).is_some_and(|all| all.is_empty()) => {
             Err(
-                Failure::usage(format!("no namespace has labels with {selector}"))
-                    .hint("for namespaces that are made later: --allow-missing"),
+                Failure::usage(format!("no namespace matches the labels {selector}"))
+                    .hint("to accept namespaces that do not exist yet: --allow-missing"),
             )
         }
         Members::Selected(_) => match terms.allowed.iter().find(absent) {
@@ -113,25 +113,26 @@ pub fn refuse_namespaces(
 
 fn refused_system(members: &Members) -> Failure {
     let failure = Failure::usage(format!(
-        "{SYSTEM} would be among the namespaces that are let in: its claims belong to the cluster"
+        "{SYSTEM} would be one of the namespaces of the dedication: its claims belong to the \
+         cluster"
     ));
     match members {
         Members::Namespaces(_) => {
-            failure.hint("leave it out of --to; --allow lets its claims tolerate the taint")
+            failure.hint("remove it from --to; --allow lets its claims tolerate the taint")
         }
         Members::Selected(_) => failure.hint(format!(
-            "leave it out: 'kubernetes.io/metadata.name!={SYSTEM}'"
+            "exclude it: 'kubernetes.io/metadata.name!={SYSTEM}'"
         )),
     }
 }
 
 fn no_such(name: &str, all: &[NamespaceFact]) -> Failure {
-    let failure = Failure::usage(format!("there is no namespace {name}"));
+    let failure = Failure::usage(format!("namespace {name} not found"));
     let failure = match nearest(name, all.iter().map(|one| one.name.clone())).first() {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure,
     };
-    failure.hint("for a namespace that is made later: --allow-missing")
+    failure.hint("to accept a namespace that does not exist yet: --allow-missing")
 }
 
 #[cfg(test)]
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(refused(&terms("a", &["research"]), &known()), None);
         let gone = terms("a", &["reserch"]);
         let failure = refuse_namespaces(&gone, &known(), Missing::Refused).unwrap_err();
-        assert_eq!(failure.to_string(), "there is no namespace reserch");
+        assert_eq!(failure.to_string(), "namespace reserch not found");
         assert_eq!(failure.hints()[0], "did you mean research?");
         assert!(refuse_namespaces(&gone, &known(), Missing::Allowed).is_ok());
         let mut allowing = terms("a", &["research"]);
@@ -172,7 +173,7 @@ mod tests {
         assert!(
             refused(&by_labels("a", "team=none"), &known())
                 .unwrap()
-                .contains("no namespace has")
+                .contains("no namespace matches")
         );
     }
 
@@ -195,7 +196,7 @@ mod tests {
     fn what_is_unknown_is_not_taken_for_there() {
         let unread = KnownNamespaces::Unread("denied".to_owned());
         let terms = terms("a", &["research"]);
-        assert!(refused(&terms, &unread).unwrap().contains("unknown"));
+        assert!(refused(&terms, &unread).unwrap().contains("cannot tell"));
         assert!(refuse_namespaces(&terms, &unread, Missing::Allowed).is_ok());
         assert_eq!(unread.members(&terms), None);
         assert_eq!(unread.lets_in(&by_labels("a", "x"), "research"), None);

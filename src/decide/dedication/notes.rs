@@ -36,11 +36,11 @@ pub fn notes(
         let (claims, keep) = match holders.len() {
             1 => (
                 "1 claim".to_owned(),
-                "holds some of these devices and keeps them",
+                "has some of these devices and keeps them",
             ),
             many => (
                 counted(many, "claim"),
-                "hold some of these devices and keep them",
+                "have some of these devices and keep them",
             ),
         };
         notes.push(format!(
@@ -60,7 +60,7 @@ pub fn notes(
     let made_before: Vec<String> = made_before.map(|claim| claim.name.to_string()).collect();
     if !made_before.is_empty() {
         notes.push(format!(
-            "{} made before cannot get these devices until made again: {}",
+            "{} created before cannot get these devices until recreated: {}",
             counted(made_before.len(), "claim"),
             few(&made_before)
         ));
@@ -72,7 +72,7 @@ pub fn notes(
         .collect();
     if !others.is_empty() {
         notes.push(format!(
-            "other namespaces tolerate the taint already: {}",
+            "claims in other namespaces already tolerate the taint: {}",
             few(&others)
         ));
     }

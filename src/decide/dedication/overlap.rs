@@ -59,12 +59,12 @@ pub fn refuse_overlaps(overlaps: &[Overlap]) -> Result<(), Failure> {
         return Ok(());
     };
     let failure = Failure::refused(format!(
-        "{} is dedicated to {} already; nothing was changed",
+        "{} is already dedicated to {}; nothing was changed",
         device::format(&first.selector),
         first.dedication
     ));
     let failure = overlaps.iter().fold(failure, |failure, overlap| {
-        failure.hint(format!(
+        failure.detail(format!(
             "{}: dedication {} by rule {}",
             device::format(&overlap.selector),
             overlap.dedication,
@@ -72,7 +72,7 @@ pub fn refuse_overlaps(overlaps: &[Overlap]) -> Result<(), Failure> {
         ))
     });
     Err(failure.hint(format!(
-        "leave it out, or end the other one first: kubectl devicetaint undedicate {}",
+        "omit it, or remove the other dedication first: kubectl devicetaint undedicate {}",
         first.dedication
     )))
 }
@@ -130,9 +130,9 @@ mod tests {
         let overlaps = overlaps("research", &[selector("gpu-0")], &rules);
         let failure = refuse_overlaps(&overlaps).unwrap_err();
         assert!(
-            failure.to_string().contains("is dedicated to ml already"),
+            failure.to_string().contains("is already dedicated to ml"),
             "{failure}"
         );
-        assert!(failure.hints()[0].ends_with("dedication ml by rule of-ml"));
+        assert!(failure.details()[0].ends_with("dedication ml by rule of-ml"));
     }
 }

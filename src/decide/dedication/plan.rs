@@ -81,13 +81,13 @@ pub fn plan(
     let name = wanted.kind.full_name(&wanted.name);
     if !is_ours(found, dedication) {
         return Err(Failure::refused(format!(
-            "{name} is there and was not made for dedication {dedication}; nothing was changed"
+            "{name} exists and does not belong to dedication {dedication}; nothing was changed"
         ))
         .hint("choose another name: --name"));
     }
     if found["metadata"]["deletionTimestamp"].is_string() {
-        let failure = format!("{name} is being deleted, and will be gone; nothing was changed");
-        return Err(Failure::refused(failure).hint("run the same command again once it is gone"));
+        let failure = format!("{name} is being deleted; nothing was changed");
+        return Err(Failure::refused(failure).hint("run the same command again after the deletion"));
     }
     let different = drift(&wanted.object, found);
     if different.is_empty() {
@@ -105,17 +105,17 @@ pub fn plan(
 
 fn refused(name: &str, different: &[String], found: &Value) -> Failure {
     let failure = Failure::refused(format!(
-        "{name} is there and is different; nothing was changed"
+        "{name} exists with other content; nothing was changed"
     ));
     let failure = match Terms::of_object(found) {
-        Some(terms) => failure.hint(format!("it was made for {}", terms.members_line())),
+        Some(terms) => failure.detail(format!("it belongs to {}", terms.members_line())),
         None => failure,
     };
     let failure = different
         .iter()
         .filter(|line| !line.starts_with("metadata.annotations"))
-        .fold(failure, |failure, line| failure.hint(line.clone()));
-    failure.hint("to make it what this command says: --overwrite")
+        .fold(failure, |failure, line| failure.detail(line.clone()));
+    failure.hint("to replace it: --overwrite")
 }
 
 /// Of the objects called as the dedication's are, those that are removed with it, in that order: who is
@@ -183,7 +183,7 @@ mod tests {
                 assert!(
                     failure
                         .to_string()
-                        .contains("was not made for dedication a"),
+                        .contains("does not belong to dedication a"),
                     "{failure}"
                 );
             }
@@ -198,9 +198,9 @@ mod tests {
         let failure = decided(Some(&found), Overwrite::Refuse).unwrap_err();
         assert!(
             failure
-                .hints()
+                .details()
                 .iter()
-                .any(|hint| hint == "spec.failurePolicy is Ignore, not Fail")
+                .any(|detail| detail == "spec.failurePolicy is Ignore, not Fail")
         );
         assert!(failure.hints().last().unwrap().contains("--overwrite"));
         let changed = decided(Some(&found), Overwrite::Change).unwrap();

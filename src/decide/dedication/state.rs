@@ -288,7 +288,7 @@ pub(super) fn policy_states(
             (Ok(None), _) => PolicyCondition::Missing,
             (Ok(Some(found)), _) if !is_ours(found, name) => PolicyCondition::NotOurs,
             (Ok(Some(_)), None) => PolicyCondition::Changed(vec![
-                "it does not note the terms of the dedication".to_owned(),
+                "it has no annotation with the terms of the dedication".to_owned(),
             ]),
             (Ok(Some(found)), Some(wanted)) => match drift(&wanted, found) {
                 different if different.is_empty() => PolicyCondition::AsMade,

@@ -61,8 +61,8 @@ impl Terms {
         match validate::rule(name) {
             Ok(()) if is_label => Ok(()),
             Ok(()) | Err(_) => Err(Failure::usage(format!(
-                "{name:?} cannot be the name of a dedication: it is the value of a taint and part of the names of \
-                 objects"
+                "{name:?} is not a valid dedication name: it becomes the value of a taint and part \
+                 of object names"
             ))
             .hint("lower-case letters, digits and -, at most 53")),
         }

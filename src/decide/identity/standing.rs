@@ -116,12 +116,12 @@ fn compare(noted: &Noted, driver: &DriverName, device: &Device) -> Standing {
         }
     }
     match about {
-        _ if wanted == 0 => Standing::Unknown("what the rule notes of it cannot be read"),
+        _ if wanted == 0 => Standing::Unknown("the identity recorded in the rule cannot be parsed"),
         // One number of the hardware itself is enough.
         Means::Hardware if readable > 0 => Standing::Same,
         Means::Place if readable == wanted => Standing::Same,
         Means::Hardware | Means::Place => {
-            Standing::Unknown("it has no attribute any more that the rule notes")
+            Standing::Unknown("it no longer has any attribute that the rule records")
         }
     }
 }
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    const GONE: Standing = Standing::Unknown("it has no attribute any more that the rule notes");
+    const GONE: Standing =
+        Standing::Unknown("it no longer has any attribute that the rule records");
 
     #[test]
     fn a_number_of_the_hardware_decides_wherever_it_is() {
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn an_unreadable_note_proves_nothing() {
         let identity = became(&[], &[("d/p/0", Some(&[])), ("d/p/1", Some(&[]))]);
-        let unread = Standing::Unknown("what the rule notes of it cannot be read");
+        let unread = Standing::Unknown("the identity recorded in the rule cannot be parsed");
         assert_eq!(identity.named, unread);
         assert!(!identity.is_changed());
     }

@@ -43,7 +43,7 @@ fn found<'a>(
         .map(|(rule, noted, id)| {
             let identity = if unread {
                 Identity {
-                    named: Standing::Unknown("what drivers publish could not be read"),
+                    named: Standing::Unknown("resourceslices could not be read"),
                     elsewhere: Vec::new(),
                 }
             } else {
@@ -81,8 +81,8 @@ pub fn refuse_other_hardware(
     let messages = changed(&found);
     if other == OtherHardware::Refused && !messages.is_empty() {
         return Err(Failure::refused(messages.join("; "))
-            .hint("if this hardware is meant, add --accept-identity-change")
-            .hint("else remove the rule, and add one for the device that is meant"));
+            .hint("to accept the new hardware: --accept-identity-change")
+            .hint("otherwise remove the rule, and add one for the intended device"));
     }
     Ok(found.iter().filter_map(Found::warning).collect())
 }
@@ -104,7 +104,7 @@ pub fn refuse_exchanged(
     let messages = messages.join("; ");
     Err(
         Failure::refused(format!("meanwhile, {messages}; nothing was changed"))
-            .hint("look at what is there now, and run the command again"),
+            .hint("review the current devices, and run the command again"),
     )
 }
 
@@ -125,7 +125,7 @@ impl Found<'_> {
             code,
             message: format!("{code}: {}", self.message()),
             fix: Some(format!(
-                "see what it is: kubectl devicetaint devices {} --show-attributes",
+                "show its attributes: kubectl devicetaint devices {} --show-attributes",
                 self.identity.elsewhere.first().unwrap_or(&self.id)
             )),
         })
@@ -138,18 +138,19 @@ impl Found<'_> {
         let other = match &identity.named {
             Standing::Same => None,
             Standing::Other { attribute, was, is } => Some(format!(
-                "{id} is other hardware than rule {} was made for: {attribute} was {was} and is {is}",
+                "{id} is not the hardware that rule {} was created for: {attribute} was {was} and \
+                 is {is}",
                 rule.name
             )),
             Standing::Unknown(why) if names.is_empty() => Some(format!(
-                "whether {id} is the hardware that rule {} was made for is not known: {why}",
+                "cannot tell whether {id} is the hardware that rule {} was created for: {why}",
                 rule.name
             )),
             Standing::Unknown(_) => None,
         };
         let moved = (!names.is_empty()).then(|| {
             format!(
-                "the hardware that rule {} was made for is now {names}",
+                "the hardware that rule {} was created for is now named {names}",
                 rule.name
             )
         });
@@ -227,31 +228,37 @@ mod tests {
                 "swapped",
                 reading(&[("gpu-0", "GPU-B")]),
                 Some("identity-changed"),
-                "gpu.example.com/node-7/gpu-0 is other hardware than rule drain was made for: gpu.example.com/uuid was GPU-A and is GPU-B",
+                "gpu.example.com/node-7/gpu-0 is not the hardware that rule drain was created for: \
+                 gpu.example.com/uuid was GPU-A and is GPU-B",
             ),
             (
                 "numbered anew",
                 reading(&[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A")]),
                 Some("identity-changed"),
-                "gpu.example.com/node-7/gpu-0 is other hardware than rule drain was made for: gpu.example.com/uuid was GPU-A and is GPU-B; the hardware that rule drain was made for is now gpu.example.com/node-7/gpu-1",
+                "gpu.example.com/node-7/gpu-0 is not the hardware that rule drain was created for: \
+                 gpu.example.com/uuid was GPU-A and is GPU-B; the hardware that rule drain was \
+                 created for is now named gpu.example.com/node-7/gpu-1",
             ),
             (
                 "under another name",
                 reading(&[("gpu-1", "GPU-A")]),
                 Some("identity-changed"),
-                "the hardware that rule drain was made for is now gpu.example.com/node-7/gpu-1",
+                "the hardware that rule drain was created for is now named \
+                 gpu.example.com/node-7/gpu-1",
             ),
             (
                 "gone",
                 reading(&[]),
                 Some("identity-unknown"),
-                "whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain was made for is not known: no driver publishes it",
+                "cannot tell whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain \
+                 was created for: no driver publishes it",
             ),
             (
                 "not read",
                 unread,
                 Some("identity-unknown"),
-                "whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain was made for is not known: what drivers publish could not be read",
+                "cannot tell whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain \
+                 was created for: resourceslices could not be read",
             ),
         ] {
             let said = warnings(&rules(), &reading, &semantics());

@@ -146,7 +146,7 @@ impl Policies {
         let unsaid = violations.iter().any(|found| found.code == "not-said");
         Err(if unsaid {
             failure.hint(
-                "say it with --reason or --ticket of `add`, which notes it on a rule that is there, too",
+                "set it with --reason or --ticket of `add`, which also updates an existing rule",
             )
         } else {
             failure
@@ -195,7 +195,7 @@ impl Policies {
             Warning {
                 code: "policy-requires",
                 message: format!("policy {}: a rule needs {}", policy.name, all(words)),
-                fix: Some(format!("when you add it, say {}", all(flags))),
+                fix: Some(format!("when you add it, set {}", all(flags))),
             }
         };
         policies.map(warning).collect()
@@ -227,7 +227,7 @@ fn touches(policy: &Policy, asked: &Asked, protected: &Protected) -> Violation {
         policy: policy.name.clone(),
         code: "protected-device".to_owned(),
         message: format!(
-            "{} selects {devices}, never to be tainted{because}",
+            "{} selects {devices}, which must not be tainted{because}",
             asked.what
         ),
     }
@@ -445,7 +445,8 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "policy team.yaml: rule drain selects gpu.example.com/*/*, never to be tainted: its screen; policy site.yaml: rule drain needs a reason; nothing was changed"
+            "policy team.yaml: rule drain selects gpu.example.com/*/*, which must not be tainted: \
+             its screen; policy site.yaml: rule drain needs a reason; nothing was changed"
         );
         assert!(
             failure.hints()[0].contains("--reason"),

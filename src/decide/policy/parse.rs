@@ -116,7 +116,7 @@ fn one_of(field: &Field, only: &str) -> Result<(), Problem> {
         found if found == only => Ok(()),
         found => Err(Problem::at(
             field.value.line,
-            format!("{name} is {found:?}, which this plugin does not know"),
+            format!("{name} is {found:?}, which is unknown"),
         )
         .hint(format!("known: {only}"))),
     }
@@ -127,7 +127,7 @@ fn text<'a>(written: &'a Written, what: &str) -> Result<&'a str, Problem> {
         Content::Text(text) => Ok(text),
         Content::List(_) | Content::Fields(_) | Content::Other => Err(Problem::at(
             written.line,
-            format!("{what} has to be a text"),
+            format!("{what} must be a string"),
         )),
     }
 }
@@ -159,13 +159,16 @@ fn requirement(written: &Written) -> Result<Requirement, Problem> {
     let mut all = Requirement::ALL.into_iter();
     all.find(|known| known.name() == name).ok_or_else(|| {
         let known = Requirement::ALL.map(Requirement::name);
-        Problem::at(written.line, format!("{name:?} cannot be required"))
-            .hint(did_you_mean(name, &known))
+        Problem::at(
+            written.line,
+            format!("{name:?} is not a field that can be required"),
+        )
+        .hint(did_you_mean(name, &known))
     })
 }
 
 fn protected(written: &Written) -> Result<Protected, Problem> {
-    let fields = fields(written, "what is not to be tainted", &OF_PROTECTED)?;
+    let fields = fields(written, "devices that must not be tainted", &OF_PROTECTED)?;
     let named = |name: &str| fields.iter().find(|field| field.name == name);
     let Some(field) = named("device") else {
         return Err(Problem::at(written.line, "device is missing"));
@@ -174,7 +177,7 @@ fn protected(written: &Written) -> Result<Protected, Problem> {
     let because = named("because").map(|field| text(&field.value, "because"));
     Ok(Protected {
         device: parsed.map_err(|error| {
-            let known = "write DRIVER/POOL/DEVICE with * for any, or the name of a driver";
+            let known = "use DRIVER/POOL/DEVICE with * for any, or the name of a driver";
             Problem::at(field.value.line, error.to_string()).hint(known)
         })?,
         because: because.transpose()?.map(str::to_owned),
@@ -231,10 +234,10 @@ mod tests {
                 "",
             ),
             ("guards:\n", "line 3: guards has to be a list", ""),
-            ("guards:\n- 5\n", "line 4: a guard has to be a text", ""),
+            ("guards:\n- 5\n", "line 4: a guard must be a string", ""),
             (
                 "require: [reson]\n",
-                "line 3: \"reson\" cannot be required",
+                "line 3: \"reson\" is not a field that can be required",
                 "did you mean reason?",
             ),
             (
@@ -259,7 +262,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- gpu.example.com\n",
-                "line 4: what is not to be tainted has fields",
+                "line 4: devices that must not be tainted has fields",
                 "device, because",
             ),
             (
