@@ -37,7 +37,7 @@ pub fn render(heading: &Heading, sections: &[Section], tones: &[(&str, Tone)]) -
     let blocks: Vec<Block> = shown.filter_map(|section| block(section, tones)).collect();
     let contents = contents(&blocks);
     let blocks = if blocks.is_empty() {
-        "<p>Nothing was found.</p>\n".to_owned()
+        "<p>No resources found.</p>\n".to_owned()
     } else {
         let numbered = (1_usize..).zip(&blocks);
         numbered.map(|(number, it)| it.markup(number)).collect()
@@ -450,7 +450,7 @@ mod tests {
             &[elsewhere, Section::list("None", Vec::new())],
             &[],
         );
-        assert!(page.contains("Nothing was found."), "{page}");
+        assert!(page.contains("No resources found."), "{page}");
         assert!(!page.contains("<h2>"), "{page}");
     }
 

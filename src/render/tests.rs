@@ -35,15 +35,15 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
-      warning   team-b/bare-0: has no controller: nothing creates it again
+    Top risks:
+      warning   team-b/bare-0: has no controller: nothing recreates it
 
-    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           WHY-IT-HURTS
+    SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           RISKS
     warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged (+1)
     notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace (+1)
     notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
@@ -54,12 +54,12 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     +5m       1 pod   ██████████████████████████████
     +150m     1 pod   ██████████████████████████████
 
-    Who stays:
+    Not evicted:
       team-a/infer-0: tolerates the taint, evicted by driver
       team-a/old-0: terminating, should have stopped 10m ago
       team-a/queued-0: has no node yet
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Guards:
@@ -75,12 +75,12 @@ fn wide_adds_what_an_owner_wants_to_know() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
-      warning   team-b/bare-0: has no controller: nothing creates it again
+    Top risks:
+      warning   team-b/bare-0: has no controller: nothing recreates it
 
     SEVERITY   WHEN    POD              NODE     DEVICE                         WORKLOAD              CAUSE                           HAZARDS                    OUTCOME        QOS         PRIORITY   GRACE   CLAIM         UID
     warning    +150m   team-b/bare-0    node-7   gpu.example.com/node-7/gpu-0   <none>                this taint                      unmanaged,long-grace       EvictedLater   <none>             0   3600s   bare-0-gpu    uid-of-bare-0
@@ -93,7 +93,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     +5m       1 pod   ██████████████████████████████
     +150m     1 pod   ██████████████████████████████
 
-    Who stays:
+    Not evicted:
       team-a/infer-0: tolerates the taint, evicted by driver
       team-a/old-0: terminating, should have stopped 10m ago
       team-a/queued-0: has no node yet
@@ -101,13 +101,13 @@ fn wide_adds_what_an_owner_wants_to_know() {
     TAINT                               RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance:NoExecute   <none>   gpu.example.com/node-7/gpu-0           1           6      3            2
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged (team-b/bare-0): has no controller: nothing creates it again
-      long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
-      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
+      unmanaged (team-b/bare-0): has no controller: nothing recreates it
+      long-grace (team-a/train-0, 2 more): has a grace period of more than 10s and keeps the device until then
+      foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
     ");
 }
 
@@ -125,15 +125,15 @@ fn a_document_carries_the_warnings_too() {
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
 
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
 
-    The last one is gone after about 3h30m, if it takes all of its grace period; the device is not free then: a pod stays.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
 
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    ### What hurts most
+    ### Top risks
 
-    - warning   team-b/bare-0: has no controller: nothing creates it again
+    - warning   team-b/bare-0: has no controller: nothing recreates it
 
     | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
@@ -149,7 +149,7 @@ fn a_document_carries_the_warnings_too() {
     | +5m | 1 pod | ██████████████████████████████ |
     | +150m | 1 pod | ██████████████████████████████ |
 
-    ### Who stays
+    ### Not evicted
 
     - team-a/infer-0: tolerates the taint, evicted by driver
     - team-a/old-0: terminating, should have stopped 10m ago
@@ -159,15 +159,15 @@ fn a_document_carries_the_warnings_too() {
     | --- | --- | --- | ---: | ---: | ---: | ---: |
     | example.com/maintenance:NoExecute | drain-gpu-0 | gpu.example.com/node-7/gpu-0 | 1 | 6 | 3 | 2 |
 
-    ### The controller would say, for effect None
+    ### Controller condition for effect None
 
     - 1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     ### Hazards
 
-    - unmanaged (team-b/bare-0): has no controller: nothing creates it again
-    - long-grace (team-a/train-0, 2 more): has more than 10s to stop, and holds the device meanwhile
-    - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a taint of the driver
+    - unmanaged (team-b/bare-0): has no controller: nothing recreates it
+    - long-grace (team-a/train-0, 2 more): has a grace period of more than 10s and keeps the device until then
+    - foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
 
     ### Warnings
 
@@ -281,7 +281,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - code: foreign-taint
         severity: notice
-        message: is also evicted by another rule or by a taint of the driver
+        message: is also evicted by another rule or by a driver's taint
       notes:
       - code: tolerates
         message: tolerates the taint
@@ -378,7 +378,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - code: long-grace
         severity: notice
-        message: has 30s to stop, and holds the device meanwhile
+        message: has a grace period of 30s and keeps the device until then
       notes: []
     - namespace: team-a
       name: train-1
@@ -425,10 +425,10 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - code: long-grace
         severity: notice
-        message: has 30s to stop, and holds the device meanwhile
+        message: has a grace period of 30s and keeps the device until then
       - code: foreign-taint
         severity: notice
-        message: is also evicted by another rule or by a taint of the driver
+        message: is also evicted by another rule or by a driver's taint
       notes:
       - code: evicted-anyway
         message: rule drain-node-7 evicts it too, at 2026-11-21T01:10:34Z
@@ -466,10 +466,10 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - code: unmanaged
         severity: warning
-        message: "has no controller: nothing creates it again"
+        message: "has no controller: nothing recreates it"
       - code: long-grace
         severity: notice
-        message: has 3600s to stop, and holds the device meanwhile
+        message: has a grace period of 3600s and keeps the device until then
       notes: []
     devices:
     - device: gpu.example.com/node-7/gpu-0
@@ -585,7 +585,7 @@ fn the_table_says_where_a_device_is_and_who_uses_it() {
         node-7: 2 devices, 1 allocated, 1 tainted
           gpu.example.com/node-7/gpu-0   node-7   yes (2)     <none>                                                                                             <none>   team-a/train-0, team-a/train-1   yes         <none>
           gpu.example.com/node-7/gpu-1   node-7   no          example.com/maintenance:NoExecute (driver), example.com/maintenance:NoExecute (rule drain-gpu-1)   <none>   <none>                           yes         <none>
-        local to no node: 1 device, 1 allocated, 0 tainted
+        not local to a node: 1 device, 1 allocated, 0 tainted
           gpu.example.com/node-7/gpu-9   <none>   yes         <none>                                                                                             <none>   <none>                           no          <none>
 
         1 node: 3 devices, 2 allocated, 1 tainted

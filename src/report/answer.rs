@@ -55,7 +55,7 @@ pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Sectio
     [
         list("Warnings", warnings.iter().map(Warning::line).collect()),
         list(
-            "Incomplete: this is not known",
+            "Incomplete: unknown in this report",
             incomplete.iter().map(Incomplete::line).collect(),
         ),
     ]

@@ -72,7 +72,7 @@ impl Cluster {
 /// Who only pretended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DryRun {
-    /// Nobody: it was done.
+    /// No dry run.
     #[default]
     None,
     /// This plugin: nothing was sent.
@@ -141,8 +141,8 @@ pub enum ChangeOutcome {
     /// It is being deleted, and is there until nothing holds it; `changed` says whether this command has
     /// asked for that.
     DeletionRequested,
-    /// It is gone, and the answer to this command was lost: whether it or another has removed it is not
-    /// known.
+    /// The rule is deleted, and the answer to this command was lost: whether it or another has
+    /// removed it is not known.
     Gone,
     /// It was changed, and changed back.
     Reverted,
@@ -150,7 +150,7 @@ pub enum ChangeOutcome {
     NotFound,
     /// It could not be changed, and is as it was.
     Failed,
-    /// Nobody knows: the answer of the server was lost, and could not be looked up.
+    /// Unknown: the server's response was lost, and a second read failed.
     Unknown,
 }
 

@@ -183,7 +183,7 @@ impl<A: Answer> Answer for ClusterReports<A> {
         let together: Vec<String> = together.map(GuardOutcome::reason).collect();
         let together = (!together.is_empty()).then(|| {
             format!(
-                "guard tripped in all clusters together: {}",
+                "guard tripped for the total of all clusters: {}",
                 together.join("; ")
             )
         });
@@ -217,7 +217,7 @@ impl<A: Answer> View for ClusterReports<A> {
                 None => sections.push(section),
             };
         for section in guard::sections(&self.together) {
-            add(of_context("all clusters together", section));
+            add(of_context("total of all clusters", section));
         }
         let absent = self.clusters.iter().filter_map(ClusterReport::absence);
         let absent: Vec<Incomplete> = absent.collect();
@@ -250,7 +250,9 @@ impl<A: Answer> View for ClusterReports<A> {
             .map(|(context, report)| (context, report.heading()));
         let headings: Vec<(&str, Heading)> = headings.collect();
         let title = headings.first();
-        let title = title.map_or("No cluster answered", |(_, heading)| heading.title.as_str());
+        let title = title.map_or("No cluster responded", |(_, heading)| {
+            heading.title.as_str()
+        });
         let origin = headings.iter().flat_map(|(context, heading)| {
             let facts = heading.origin.iter();
             facts.map(move |fact| format!("{context}: {fact}"))
@@ -442,7 +444,7 @@ mod tests {
         let place = first.find("cluster of context west");
         assert!(place.is_some() && place < first.find("3 pods in"), "{page}");
         let nobody = ClusterReports::<ImpactReport>::new(vec![of("west", None)]);
-        assert!(shown(&nobody, Format::Html).contains("<h1>No cluster answered</h1>"));
+        assert!(shown(&nobody, Format::Html).contains("<h1>No cluster responded</h1>"));
     }
 
     #[test]
@@ -474,7 +476,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part}: {page}");
         }
-        assert_eq!(page.matches("<h2>In numbers</h2>").count(), 1);
+        assert_eq!(page.matches("<h2>Summary</h2>").count(), 1);
         let expected: Vec<String> = [("east", &names), ("'we st'", &names)]
             .into_iter()
             .flat_map(|(context, names)| {

@@ -129,9 +129,9 @@ impl DedicationPolicy {
     fn line(&self) -> Vec<String> {
         let (kind, name) = (&self.kind, &self.name);
         let said = match self.condition {
-            PolicyConditionReport::AsMade => "as it was made",
+            PolicyConditionReport::AsMade => "unchanged",
             PolicyConditionReport::Missing => "missing",
-            PolicyConditionReport::NotOurs => "not made for this dedication",
+            PolicyConditionReport::NotOurs => "belongs to another dedication",
             PolicyConditionReport::Changed => "changed",
             PolicyConditionReport::Unknown => UNKNOWN,
         };
@@ -264,7 +264,7 @@ impl Dedication {
         let members = match (&self.namespaces, &self.namespace_selector) {
             (Some(names), _) => names.join(", "),
             (None, Some(selector)) => format!("namespaces with {selector}"),
-            (None, None) => format!("{UNKNOWN}: no policy says it"),
+            (None, None) => format!("{UNKNOWN}: no policy defines it"),
         };
         let mut lines = vec![
             format!("Name:      {}", self.name),
@@ -303,10 +303,13 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims without the toleration, made before: they cannot get these devices",
+                "Claims created before, without the toleration: they cannot get these devices",
                 self.claims_lacking_toleration.clone(),
             ),
-            Section::list("Others that tolerate the taint", others.collect()),
+            Section::list(
+                "Claims in other namespaces that tolerate the taint",
+                others.collect(),
+            ),
         ]
     }
 }

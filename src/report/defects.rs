@@ -21,7 +21,7 @@ pub struct KnownDefect {
     pub since: String,
     /// The first release without it; null where that is not known.
     pub fixed_in: Option<String>,
-    /// The release that may be the first without it, which nobody has tried; null where it is known.
+    /// The release that may be the first without it (untested); null if it is known.
     pub expected_in: Option<String>,
     /// Where it is told upstream, such as `kubernetes#139651`.
     pub upstream: String,
@@ -44,7 +44,7 @@ pub enum DefectPresence {
     Present,
     /// It is not.
     Absent,
-    /// Nobody knows, by the server's version alone.
+    /// Unknown from the server's version alone.
     NotKnown,
 }
 
@@ -172,7 +172,8 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
             "any rule can make the kube-scheduler of Kubernetes {release} panic, or is ignored by it: {upstream}"
         ),
         (Presence::NotKnown | Presence::Present, _) => format!(
-            "nobody knows whether this is one of Kubernetes {affected}, whose kube-scheduler can panic over any rule, or ignores it: {upstream}"
+            "the server may be one of Kubernetes {affected}, whose kube-scheduler can panic \
+             because of any rule, or ignores it: {upstream}"
         ),
     };
     Some(Warning {
@@ -183,7 +184,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
 }
 
 fn fixed(defect: Defect) -> String {
-    format!("it is fixed in {}", defect.repair().release())
+    format!("fixed in {}", defect.repair().release())
 }
 
 /// The defects that an answer depends on, beside those of any rule.
@@ -205,7 +206,7 @@ pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warni
         matches!(found.verdict, Verdict::Evicted { .. }) && by_extended_resource_alone(found.pod)
     });
     let evicted = evicted.count();
-    let ask = "preview --publish asks the controller itself";
+    let ask = "to ask the controller itself: preview --publish";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
         code: defect.code(),
         message: format!("{message}: {}", upstream(defect)),
@@ -216,21 +217,26 @@ pub(super) fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warni
         left(NotEvicted::ExtendedResource).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} leaves {pods} alone, because of devices that are used through extended resources"
+                "Kubernetes {release} does not evict {pods}, which use devices through extended \
+                 resources"
             );
             warning(extended, message, ask)
         }),
-        Some(evicted).filter(|pods| doubtful && *pods > 0).map(|pods| {
-            let pods = counted(pods, "pod");
-            let message = format!(
-                "nobody has tried whether Kubernetes {release} evicts {pods} that use devices through extended resources"
-            );
-            warning(extended, message, ask)
-        }),
+        Some(evicted)
+            .filter(|pods| doubtful && *pods > 0)
+            .map(|pods| {
+                let pods = counted(pods, "pod");
+                let message = format!(
+                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} that use \
+                 devices through extended resources"
+                );
+                warning(extended, message, ask)
+            }),
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} leaves {pods} alone until something about them changes, because of outdated reservations"
+                "Kubernetes {release} does not evict {pods} until the pods change, because of \
+                 outdated reservations"
             );
             warning(stale, message, &fixed(stale))
         }),
@@ -276,7 +282,7 @@ mod tests {
         assert!(told.ends_with("kubernetes#139651"), "{told}");
         for unknown in [Some("v1.36"), None] {
             let told = message(unknown).unwrap();
-            assert!(told.contains("nobody knows"), "{told}");
+            assert!(told.contains("may be one of"), "{told}");
         }
         for without in ["v1.35.0", "v1.36.3", "v1.37.0"] {
             assert_eq!(message(Some(without)), None);

@@ -26,7 +26,7 @@ use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::report::bounds::Bounds;
 
-/// A rule as it is now: who made it, what the controller says about it, and whom it hits.
+/// A rule as it is now: its creator, its condition, and the pods that it affects.
 ///
 /// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,11 +53,11 @@ pub struct RuleDescription {
     pub created: Option<Time>,
     /// What people noted on it.
     pub notes: RuleNotes,
-    /// The program that made it, as far as the server noted it, whoever has changed it since; null where
-    /// it did not.
+    /// The program that created it, from managedFields, regardless of later changes; null if not
+    /// recorded.
     #[serde(default)]
     pub maker: Option<String>,
-    /// The program that last wrote its spec, as far as the server noted it; null when it did not.
+    /// The program that last wrote its spec, from managedFields; null if not recorded.
     pub last_writer: Option<LastWriter>,
     /// What the controller says; null before Kubernetes 1.35, and until it has looked.
     pub condition: Option<RuleCondition>,
@@ -67,7 +67,7 @@ pub struct RuleDescription {
     pub allocated_devices: usize,
     /// Pods that it evicts and that are not terminating yet; with effect None, that it would evict.
     pub pods: usize,
-    /// Pods that use its devices and are on their way out already, whoever deleted them.
+    /// Pods that use its devices and are already terminating, for any reason.
     pub terminating: usize,
     /// What is known of those of these counts whose true number is not; absent when all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,7 +83,7 @@ pub struct RuleDescription {
     /// What components reported about it, and the controller about the pods that it hits, oldest
     /// first. The server forgets events after an hour.
     pub events: Vec<Event>,
-    /// What the rule has done, as far as that can still be seen; absent unless it was asked for.
+    /// Past evictions of the rule that can still be read; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<RuleHistory>,
     /// Oddities that do not keep the question from being answered.
@@ -103,7 +103,7 @@ pub struct RuleNotes {
     pub changed_by: Option<String>,
     /// Why.
     pub reason: Option<String>,
-    /// Where it is talked about.
+    /// Ticket reference.
     pub ticket: Option<String>,
     /// When it should be gone.
     pub expires: Option<String>,
@@ -281,10 +281,10 @@ fn condition(rule: &DeviceTaintRule, pods: Count, counted: usize) -> Option<Rule
     let stale = match evicting {
         Evicting::Yes | Evicting::No | Evicting::Unknown => None,
         Evicting::Outdated => Some(format!(
-            "it is about generation {}, and the rule is at {}",
+            "it is for generation {}, and the rule is at {}",
             condition.observed_generation, rule.generation
         )),
-        Evicting::Leftover => Some("no pod is left that the rule evicts".to_owned()),
+        Evicting::Leftover => Some("no pod that the rule evicts is left".to_owned()),
     };
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";
     Some(RuleCondition {
@@ -309,16 +309,16 @@ impl View for RuleDescription {
             Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
             Section::charts(self.evictions().into_iter().collect())
-                .captioned("Timeline of the evictions"),
+                .captioned("Timeline of evictions"),
             Section::table(remaining::table(&self.remaining))
-                .captioned("Pods that are left, and what each waits for"),
+                .captioned("Remaining pods, and what each is waiting for"),
             Section::list(
-                "Pods that stay",
+                "Pods that are not evicted",
                 self.staying.iter().map(StayingPod::line).collect(),
             ),
             Section::list("Events", self.events_of(Attribution::Certain)),
             Section::list(
-                "Evictions since then by this rule or by another taint: events do not say by which",
+                "Evictions since then by this rule or by another taint (events do not record which)",
                 self.events_of(Attribution::Possible),
             ),
             Section::list(
@@ -459,17 +459,17 @@ impl RuleDescription {
         let pods = self.known.pods;
         match condition.pods_then {
             Some(then) => format!(
-                "counted once{written}, and not again with effect None: {} then, {pods} now",
+                "counted once{written}, not updated with effect None: {} then, {pods} now",
                 counted(then, "pod")
             ),
-            None => format!("counted once{written}, and not again with effect None: {pods} now"),
+            None => format!("counted once{written}, not updated with effect None: {pods} now"),
         }
     }
 
     fn condition_lines(&self) -> Vec<String> {
         let Some(condition) = &self.condition else {
             return vec![
-                "there is none: the controller has not looked, or is older than 1.35".to_owned(),
+                "none: the controller has not processed the rule, or is older than 1.35".to_owned(),
                 NO_CONDITION.to_owned(),
             ];
         };
@@ -592,7 +592,8 @@ mod tests {
         let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
         assert_eq!(
             line(&frozen, "counted once"),
-            "counted once at 2026-11-21T00:59:34Z, and not again with effect None: 88 pods then, 92 now"
+            "counted once at 2026-11-21T00:59:34Z, not updated with effect None: 88 pods then, 92 \
+             now"
         );
         let condition = frozen.condition.as_ref().unwrap();
         assert_eq!(

@@ -16,8 +16,8 @@ pub fn changes(before: &DeviceReport, now: &DeviceReport) -> Vec<String> {
     let names: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
     let lines = names.into_iter().filter_map(|name| {
         let told = match (old.get(name), new.get(name)) {
-            (None, Some(row)) => format!("is there: {}", all_of(row)),
-            (Some(_), None) => "is not listed any more".to_owned(),
+            (None, Some(row)) => format!("added: {}", all_of(row)),
+            (Some(_), None) => "no longer listed".to_owned(),
             (Some(old), Some(new)) => differences(old, new)?,
             (None, None) => return None,
         };
@@ -113,9 +113,9 @@ mod tests {
                 format!(
                     "{pool}/gpu-0 allocated no -> yes; claims <none> -> ml/train-0-gpu; pods <none> -> ml/train-0"
                 ),
-                format!("{pool}/gpu-1 is not listed any more"),
+                format!("{pool}/gpu-1 no longer listed"),
                 format!(
-                    "{pool}/gpu-2 is there: published yes; allocated no; taints <none>; claims <none>; pods <none>"
+                    "{pool}/gpu-2 added: published yes; allocated no; taints <none>; claims <none>; pods <none>"
                 ),
             ]
         );

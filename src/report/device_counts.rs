@@ -110,7 +110,7 @@ impl DeviceCounts {
         } = self.known;
         let words = |count: Count| match count.exact() {
             Some(number) => number.to_string(),
-            None if count.is_unknown() => "unknown how many".to_owned(),
+            None if count.is_unknown() => "an unknown number".to_owned(),
             None => in_bounds(count),
         };
         let devices = match devices.exact() {
@@ -147,8 +147,8 @@ impl NodeCounts {
     pub(super) fn named(&self) -> &str {
         match self.place() {
             (Some(node), _) => node,
-            (None, true) => "local to no node",
-            (None, false) => "on a node that is not known",
+            (None, true) => "not local to a node",
+            (None, false) => "on an unknown node",
         }
     }
 
@@ -226,7 +226,7 @@ mod tests {
             [
                 "node-1: 1 device, 1 allocated, 0 tainted",
                 "node-2: 1 device, 0 allocated, 0 tainted",
-                "local to no node: 1 device, 1 allocated, 0 tainted",
+                "not local to a node: 1 device, 1 allocated, 0 tainted",
                 "3 devices, 2 allocated, 0 tainted",
             ]
         );
@@ -252,7 +252,7 @@ mod tests {
     fn what_is_not_known_is_not_counted_as_none() {
         assert_eq!(
             titles(&[Kind::ResourceClaim, Kind::DeviceTaintRule], &Parts::new())[1],
-            "node-2: 1 device, unknown how many allocated, unknown how many tainted"
+            "node-2: 1 device, an unknown number allocated, an unknown number tainted"
         );
         assert_eq!(
             titles(&[Kind::ResourceClaim], &Parts::new())[0],
@@ -260,7 +260,7 @@ mod tests {
         );
         assert_eq!(
             titles(&[Kind::ResourceSlice], &Parts::new())[2],
-            "on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted"
+            "on an unknown node: at least 1 device, 1 allocated, an unknown number tainted"
         );
     }
 }

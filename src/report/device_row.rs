@@ -18,8 +18,8 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds it, for administration too; null when that is not known.
     pub allocated: Option<bool>,
-    /// Whether it can be given to a claim as far as other claims go: none holds it, except for
-    /// administration, which keeps nobody from it. Null when that is not known.
+    /// Whether it is free: not allocated to any claim, ignoring allocations with admin access. Null
+    /// if unknown.
     pub free: Option<bool>,
     /// How many allocation results name it; more than one for shares and administrative access. Null
     /// when that is not known.
@@ -47,8 +47,8 @@ pub struct DeviceRow {
     pub partition_pods: Vec<String>,
     /// Those of the pods that use it for administration only, such as monitors.
     pub admin_pods: Vec<String>,
-    /// Its attributes by name, as its driver writes them: a name without a domain is the driver's. Absent
-    /// where nobody asked for them, and where they are not known: no driver publishes the device.
+    /// Its attributes by name, as its driver writes them: a name without a domain is the driver's.
+    /// Absent if not requested, and if unknown because no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
     /// Its capacities by name, as its driver writes them; absent as attributes are.

@@ -87,13 +87,13 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &Basis<'_>) -> Vec<model::
         model::Warning {
             code: "driver-away",
             message: format!(
-                "{} on {} not published: the driver is away: {}",
+                "{} on {} not published: the driver is not running: {}",
                 counted(names.len(), "device"),
                 away.node,
                 few(&names)
             ),
             fix: Some(format!(
-                "bring driver {} back; its other devices on {} are not known",
+                "restart driver {}; its other devices on {} are unknown",
                 away.driver, away.node
             )),
         }
@@ -371,7 +371,7 @@ mod tests {
         );
         insta::assert_snapshot!(shown(&nodes, Format::Table), @r"
         NODE               DEVICES   ALLOCATED   FREE   TAINTED
-        local to no node         1           1      0         0
+        not local to a node         1           1      0         0
         ");
         let unknown = report(Vec::new(), &[Kind::ResourceClaim]);
         let unknown = shown(&unknown.with_lines(DeviceLines::Nodes), Format::Table);
@@ -383,7 +383,7 @@ mod tests {
         let without = report(Vec::new(), &[Kind::ResourceClaim, Kind::Pod]);
         insta::assert_snapshot!(shown(&without, Format::Table), @r"
           DEVICE                         ALLOCATED
-        local to no node: 1 device, unknown how many allocated, 0 tainted
+        not local to a node: 1 device, an unknown number allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   <unknown>
             claims  <unknown>
             pods    <unknown>
@@ -408,7 +408,7 @@ mod tests {
         );
         insta::assert_snapshot!(shown(&report, Format::Table), @r"
           DEVICE                         ALLOCATED
-        on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted
+        on a node that are unknown: at least 1 device, 1 allocated, an unknown number tainted
           gpu.example.com/node-7/gpu-0   yes
             taints  <unknown>
             claims  ml/train-0
@@ -434,14 +434,14 @@ mod tests {
         let busy = report(claims(), &[]);
         insta::assert_snapshot!(shown(&busy, Format::Table), @r"
           DEVICE                         ALLOCATED
-        local to no node: 1 device, 1 allocated, 0 tainted
+        not local to a node: 1 device, 1 allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   yes (2, +1 admin)
             claims  ml/train-0 (+1, +1 admin)
             pods    ml/train-0 (+1, +1 admin)
         ");
         insta::assert_snapshot!(shown(&busy, Format::Wide), @r"
           DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED   DEDICATED
-        local to no node: 1 device, 1 allocated, 0 tainted
+        not local to a node: 1 device, 1 allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no          <none>
         ");
         assert_eq!(busy.devices[0].free, Some(false));
@@ -449,7 +449,7 @@ mod tests {
         let watched = report(claims()[..1].to_vec(), &[]);
         insta::assert_snapshot!(shown(&watched, Format::Table), @r"
           DEVICE                         ALLOCATED
-        local to no node: 1 device, 0 allocated, 0 tainted
+        not local to a node: 1 device, 0 allocated, 0 tainted
           gpu.example.com/node-7/gpu-0   no (+1 admin)
             claims  <none> (+1 admin)
             pods    <none> (+1 admin)

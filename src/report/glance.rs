@@ -22,9 +22,9 @@ pub struct Glance {
     pub state: String,
     /// How far it is, with what takes longest.
     pub line: String,
-    /// How many pods were to go, as far as was seen.
+    /// Number of pods to evict that were seen.
     pub pods: usize,
-    /// How many of them are still there, as far as was seen.
+    /// How many of them are still left, as last observed.
     pub pods_left: usize,
     /// What remains; only when the wait ends with that.
     pub left: Vec<Left>,
@@ -128,9 +128,9 @@ fn state(seen: &Observation<'_>, facts: &Facts<'_>) -> String {
         // How many are gone is what nobody knows then, and no zero.
         Goal::Idle if is_partial => format!("at least {} left", facts.holders.len()),
         Goal::Idle => match facts.holders.len() {
-            0 => "no claim holds the devices".to_owned(),
-            1 => "1 claim holds the devices".to_owned(),
-            several => format!("{several} claims hold the devices"),
+            0 => "the devices are not allocated".to_owned(),
+            1 => "the devices are allocated to 1 claim".to_owned(),
+            several => format!("the devices are allocated to {several} claims"),
         },
         Goal::Evicted | Goal::Observed | Goal::Deleted if is_partial => {
             format!("at least {} left", facts.left.len())

@@ -58,9 +58,9 @@ pub enum Happening {
         goal: String,
         /// The rules that are waited for, by name.
         rules: Vec<String>,
-        /// How many pods were to go, as far as was seen.
+        /// Number of pods to evict that were seen.
         pods: usize,
-        /// How many of them are still there, as far as was seen.
+        /// How many of them are still left, as last observed.
         pods_left: usize,
         /// How far it is, in words.
         message: String,

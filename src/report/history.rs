@@ -28,7 +28,7 @@ const KEPT: SignedDuration = SignedDuration::from_hours(1);
 /// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
 const EVICTS: &str = "Marking for deletion";
 
-/// What a rule has done, as far as that can still be seen.
+/// Past evictions of a rule that can still be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleHistory {
@@ -144,7 +144,10 @@ impl RuleHistory {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![match self.evicted.len() {
             0 => "no eviction is known".to_owned(),
-            pods => format!("{} evicted, as far as is known", counted(pods, "pod")),
+            pods => format!(
+                "{} evicted, according to existing events",
+                counted(pods, "pod")
+            ),
         }];
         let jobs = self.failed_jobs.iter().map(|job| {
             let reason = match job.reason.as_str() {
@@ -160,11 +163,7 @@ impl RuleHistory {
             format!("{namespace}/{name} of {workload} is pending")
         });
         lines.extend(pending);
-        lines.extend(
-            self.not_known
-                .iter()
-                .map(|line| format!("not known: {line}")),
-        );
+        lines.extend(self.not_known.iter().map(|line| format!("unknown: {line}")));
         lines
     }
 
@@ -333,20 +332,22 @@ impl<'a> HistorySources<'a> {
         if self.reading.source == Source::Files
             && let Some(gap) = self.reading.without(Kind::Event)
         {
-            lines.push(format!("who was evicted: {}", gap.why));
+            lines.push(format!("the evicted pods: {}", gap.why));
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
         let created = self.rule.metadata.created;
         if created.is_none_or(|created| created < from) {
             // Without a time of its own: a wait that looks again says it once.
             lines.push(
-                "what happened more than an hour ago: events are kept for an hour, unless the server keeps them longer"
+                "evictions more than an hour ago: the server deletes events after an hour, unless \
+                 configured otherwise"
                     .to_owned(),
             );
         }
         if self.others_evict() && evicted.iter().any(|pod| !pod.certain) {
             lines.push(
-                "whose doing evictions were of pods that are gone: other taints evict too, and events do not say"
+                "the rule that evicted pods that no longer exist: other taints evict too, and \
+                 events do not record the rule"
                     .to_owned(),
             );
         }
@@ -354,7 +355,7 @@ impl<'a> HistorySources<'a> {
         if !unread.is_empty() {
             let kinds: Vec<&str> = unread.iter().map(|kind| kind.plural()).collect();
             lines.push(format!(
-                "what became of pods, without {}",
+                "the outcome of evicted pods, without {}",
                 kinds.join(" and ")
             ));
         }
@@ -669,10 +670,10 @@ mod tests {
         assert_eq!(notebook.unwrap().outcome, EvictedOutcome::Unknown);
         let lines = history.lines().join("\n");
         for part in [
-            "6 pods evicted, as far as is known",
-            "not known: what happened more than an hour ago",
-            "not known: whose doing",
-            "not known: what became of pods, without replicasets",
+            "6 pods evicted, according to existing events",
+            "unknown: evictions more than an hour ago",
+            "unknown: the rule that evicted",
+            "unknown: the outcome of evicted pods, without replicasets",
             "Job ml/sweep has failed: BackoffLimitExceeded",
             "ml/llm-0 of StatefulSet/llm is pending",
         ] {

@@ -97,7 +97,7 @@ pub struct PreparedRow {
     /// The UIDs of the pods for which it was prepared.
     #[serde(default)]
     pub pods: Vec<String>,
-    /// Its devices, as DRIVER/POOL/DEVICE, as far as its drivers have named them.
+    /// Its devices, as DRIVER/POOL/DEVICE, that its drivers have reported.
     pub devices: Vec<String>,
     /// The drivers that have named none, and may hold any of their devices for it.
     #[serde(default)]
@@ -155,7 +155,8 @@ impl PodResourcesReport {
             Dialect::V1 => None,
             Dialect::V1Alpha1 => Some(Warning {
                 code: "old-kubelet".to_owned(),
-                message: "this kubelet speaks v1alpha1 alone: claims, processors and memory are not known".to_owned(),
+                message: "this kubelet supports only v1alpha1: claims, CPUs and memory are unknown"
+                    .to_owned(),
                 fix: None,
             }),
         };
@@ -254,7 +255,9 @@ impl PodResourcesReport {
 }
 
 /// What it may mean that a kubelet lists nothing of what it has noted.
-const NO_CLAIMS: &str = "the kubelet lists no device of any claim, and has noted claims: their pods were deleted by force, or it cannot say, since it is older than 1.34 or the gate KubeletPodResourcesDynamicResources is off";
+const NO_CLAIMS: &str = "the kubelet lists no devices of claims, but its checkpoint has claims: \
+    their pods were force-deleted, or it is older than 1.34, or the feature gate \
+    KubeletPodResourcesDynamicResources is off";
 
 impl PodRow {
     fn has_devices(&self) -> bool {
@@ -353,7 +356,7 @@ fn unlisted(report: &PodResourcesReport) -> Vec<String> {
         let line = |verb: &str, what: &[String]| {
             (!what.is_empty()).then(|| format!("{} {verb} {}", row.claim, what.join(", ")))
         };
-        let silent = line("may hold devices of", &row.silent_drivers);
+        let silent = line("may use devices of", &row.silent_drivers);
         line("holds", &row.devices).into_iter().chain(silent)
     });
     lines.collect()
@@ -618,7 +621,7 @@ mod tests {
             unlisted(&again),
             [
                 "ml/gone holds gpu.example.com/pool/with/slash/gpu-1",
-                "ml/gone may hold devices of nic.example.com"
+                "ml/gone may use devices of nic.example.com"
             ]
         );
         assert_eq!(report.warnings, []);

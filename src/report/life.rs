@@ -14,7 +14,8 @@ use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
 /// What to look at when the controller says nothing about a rule.
-pub const NO_CONDITION: &str = "if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on";
+pub const NO_CONDITION: &str = "if this persists, check that kube-controller-manager runs \
+    device-taint-eviction-controller, with the feature gate DRADeviceTaintRules enabled";
 
 /// A pod that is still there, and what it waits for; one line.
 #[must_use]
@@ -34,10 +35,13 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
     let left = |until: Timestamp| human_duration(until.duration_since(now));
     match obstacle {
         Obstacle::Controller { since } if now.duration_since(*since).as_secs() == 0 => {
-            "to be evicted by the controller, due now".to_owned()
+            "waits for eviction by the controller, due now".to_owned()
         }
         Obstacle::Controller { since } => {
-            format!("to be evicted by the controller, due for {}", ago(*since))
+            format!(
+                "waits for eviction by the controller, overdue by {}",
+                ago(*since)
+            )
         }
         Obstacle::Tolerates { until } => {
             format!("tolerates the taint for {}, until {until}", left(*until))
@@ -56,33 +60,38 @@ pub fn why(obstacle: &Obstacle, now: Timestamp) -> String {
             "terminating, its node is not ready".to_owned()
         }
         Obstacle::Kubelet { since } => format!(
-            "terminating, its grace period ended {} ago and its node has not reported the end",
+            "terminating, its grace period ended {} ago and its node has not reported the \
+             termination",
             ago(*since)
         ),
     }
 }
 
 /// What to do about a driver that holds devices, and what not.
-const DRIVER_ADVICE: &str = "bring it back; force deletion would free the API and not the device";
+const DRIVER_ADVICE: &str = "restart it; force deletion would release the claim in the API, but \
+    not the device";
 
 /// What keeps a pod whose containers have ended, in words.
 fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match hindrance {
         Hindrance::Driver { holders, since } if holders.is_empty() => format!(
-            "its containers ended {} ago and its devices have not been given back, by which driver is not known",
+            "its containers ended {} ago and its devices have not been released by an unknown \
+             driver",
             ago(since)
         ),
         Hindrance::Driver { holders, since } => {
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
-                "its containers ended {} ago and its devices have not been given back by {}: {DRIVER_ADVICE}",
+                "its containers ended {} ago and its devices have not been released by {}: \
+                 {DRIVER_ADVICE}",
                 ago(since),
                 holders.join(", ")
             )
         }
         Hindrance::Sandbox { since } => format!(
-            "its containers ended {} ago and its sandbox cannot be stopped: see the pod's events, mostly the network plugin fails",
+            "its containers ended {} ago and its sandbox cannot be stopped: check the pod's \
+             events; the usual cause is the network plugin",
             ago(since)
         ),
     }
@@ -92,14 +101,14 @@ fn stuck(hindrance: &Hindrance, now: Timestamp) -> String {
 fn holder(holder: &Holder, now: Timestamp) -> String {
     let driver = &holder.driver;
     match holder.presence {
-        Presence::Published => format!(
-            "driver {driver}, which is frozen, fails, or has been away for less than a minute"
-        ),
+        Presence::Published => {
+            format!("driver {driver}, which hangs, fails, or stopped less than a minute ago")
+        }
         Presence::Gone { seen: None } => {
-            format!("driver {driver}, which publishes nothing on the node any more")
+            format!("driver {driver}, which no longer publishes devices on the node")
         }
         Presence::Gone { seen: Some(seen) } => format!(
-            "driver {driver}, which publishes nothing on the node since {} ago",
+            "driver {driver}, which stopped publishing devices on the node {} ago",
             human_duration(now.duration_since(seen))
         ),
         Presence::Unknown => format!("driver {driver}"),
@@ -117,7 +126,7 @@ pub fn progress_line(remaining: &[Remaining<'_>], seen: &Observation<'_>) -> Str
     let waiting = remaining.len().saturating_sub(terminating);
     let there = remaining.len().saturating_add(seen.spared);
     let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
-    let more = [(seen.ended, "ended"), (seen.spared, "not evicted any more")];
+    let more = [(seen.ended, "ended"), (seen.spared, "no longer evicted")];
     let more = more.into_iter().filter(|(count, _)| *count > 0);
     let more: String = more
         .map(|(count, what)| format!(", {count} {what}"))
@@ -178,7 +187,10 @@ pub fn release_lines(released: &[Release<'_>]) -> Vec<String> {
     let held: Vec<String> = held.collect();
     if !held.is_empty() {
         let count = counted(held.len(), "device");
-        lines.push(format!("{count} untainted, and held: {}", few(&held)));
+        lines.push(format!(
+            "{count} untainted, still allocated: {}",
+            few(&held)
+        ));
     }
     for device in released
         .iter()
@@ -201,7 +213,7 @@ fn not_free(device: &Release<'_>) -> Option<String> {
         return Some(format!("still in use by {pods} on its partitions"));
     }
     if device.is_kept_back {
-        return Some("and other devices of the same hardware have its counters".to_owned());
+        return Some("and other devices of the same hardware use its counters".to_owned());
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
@@ -209,8 +221,8 @@ fn not_free(device: &Release<'_>) -> Option<String> {
         Placing::Open => None,
         Placing::Cordoned => Some(format!("and node {name} is cordoned")),
         Placing::NotReady => Some(format!("and node {name} is not ready")),
-        Placing::Gone => Some(format!("and there is no node {name}")),
-        Placing::Unknown => Some(format!("and how node {name} is, is not known")),
+        Placing::Gone => Some(format!("but node {name} does not exist")),
+        Placing::Unknown => Some(format!("and the status of node {name} is unknown")),
     }
 }
 
@@ -221,7 +233,7 @@ pub fn after_add(rules: &str, effect: &Effect) -> String {
         Effect::None | Effect::Unknown(_) => before_eviction(rules),
         // Whoever keeps new pods off has chosen to let the others stay.
         Effect::NoSchedule => {
-            format!("next, when the devices may be used again: kubectl devicetaint remove {rules}")
+            format!("next, when the devices can be used again: kubectl devicetaint remove {rules}")
         }
         Effect::NoExecute => {
             format!("next: kubectl devicetaint wait {rules} --for evicted")
@@ -329,15 +341,14 @@ pub fn braked_line(braked: &Braked) -> String {
                 ("were", "they are")
             };
             parts.push(format!(
-                "{evictions} {was} pending, and the controller has not confirmed yet that {are} cancelled"
+                "{evictions} {was} pending, and the controller has not yet confirmed that {are} \
+                 cancelled"
             ));
         }
     }
     if braked.still > 0 {
         let pods = counted(braked.still, "pod");
-        parts.push(format!(
-            "{pods} will be evicted all the same, by other taints"
-        ));
+        parts.push(format!("{pods} will still be evicted, by other taints"));
     }
     if terminating > 0 {
         let pods = counted(terminating, "pod");
@@ -345,7 +356,7 @@ pub fn braked_line(braked: &Braked) -> String {
         let names = few(&braked.terminating);
         parts.insert(
             0,
-            format!("{pods} {verb} terminating already and cannot be saved: {names}"),
+            format!("{pods} {verb} already terminating and cannot be saved: {names}"),
         );
     }
     if !is_known {
@@ -416,11 +427,12 @@ mod tests {
         // Nobody has seen it cancelled.
         assert_eq!(
             braked_line(&braked(pulled, false)),
-            "1 eviction was pending, and the controller has not confirmed yet that it is cancelled"
+            "1 eviction was pending, and the controller has not yet confirmed that it is cancelled"
         );
         assert_eq!(
             braked_line(&braked(None, false)),
-            "3 evictions were pending, and the controller has not confirmed yet that they are cancelled"
+            "3 evictions were pending, and the controller has not yet confirmed that they are \
+             cancelled"
         );
     }
 
@@ -447,13 +459,13 @@ mod tests {
         for (obstacle, told) in [
             (
                 Obstacle::Controller { since: now },
-                "team-a/train-0 on node-7: to be evicted by the controller, due now",
+                "team-a/train-0 on node-7: waits for eviction by the controller, due now",
             ),
             (
                 Obstacle::Controller {
                     since: testing::after(-5),
                 },
-                "team-a/train-0 on node-7: to be evicted by the controller, due for 5s",
+                "team-a/train-0 on node-7: waits for eviction by the controller, overdue by 5s",
             ),
             (
                 Obstacle::Tolerates {
@@ -521,7 +533,7 @@ mod tests {
         );
         assert_eq!(
             progress_line(&[], &seen(3, 1, 0)),
-            "2 gone, 0 terminating, 0 left, 1 not evicted any more"
+            "2 gone, 0 terminating, 0 left, 1 no longer evicted"
         );
         // Whoever was evicted and has ended is not one who was let off.
         assert_eq!(
@@ -552,10 +564,10 @@ mod tests {
             (Placing::Open, "schedulable again"),
             (Placing::Cordoned, "untainted, and node node-7 is cordoned"),
             (Placing::NotReady, "untainted, and node node-7 is not ready"),
-            (Placing::Gone, "untainted, and there is no node node-7"),
+            (Placing::Gone, "untainted, but node node-7 does not exist"),
             (
                 Placing::Unknown,
-                "untainted, and how node node-7 is, is not known",
+                "untainted, and the status of node node-7 is unknown",
             ),
         ] {
             assert_eq!(
@@ -574,7 +586,8 @@ mod tests {
         assert_eq!(
             release_lines(&[spent, parted]),
             [
-                "1 device untainted, and other devices of the same hardware have its counters: gpu.example.com/node-7/gpu-2",
+                "1 device untainted, and other devices of the same hardware use its counters: \
+                 gpu.example.com/node-7/gpu-2",
                 "1 device untainted, still in use by 1 pod on its partitions: gpu.example.com/node-7/gpu-3",
             ]
         );
@@ -582,7 +595,8 @@ mod tests {
             release_lines(&[release("gpu-0", vec![]), release("gpu-1", vec![&claim])]),
             [
                 "1 device schedulable again: gpu.example.com/node-7/gpu-0",
-                "1 device untainted, and held: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu"
+                "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
+                 team-a/train-0-gpu"
             ]
         );
     }
@@ -618,11 +632,13 @@ mod tests {
         );
         assert_eq!(
             braked(2, 1, &[], &[]),
-            "2 evictions were pending and are cancelled; 1 pod will be evicted all the same, by other taints"
+            "2 evictions were pending and are cancelled; 1 pod will still be evicted, by other \
+             taints"
         );
         assert_eq!(
             braked(0, 0, &["ml/train-0", "ml/train-1"], &[]),
-            "2 pods are terminating already and cannot be saved: ml/train-0, ml/train-1; no other eviction was pending"
+            "2 pods are already terminating and cannot be saved: ml/train-0, ml/train-1; no other \
+             eviction was pending"
         );
         assert_eq!(
             braked(0, 0, &[], &["pods"]),

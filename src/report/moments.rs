@@ -10,7 +10,7 @@ use crate::naming::phrase::counted;
 pub(super) const MOMENTS: usize = 8;
 
 /// What is told of a picture that may not be all.
-pub(super) const PARTIAL: &str = "As far as is known: the answer is incomplete.";
+pub(super) const PARTIAL: &str = "The report is incomplete: events may be missing.";
 
 /// What falls when, from `now` on: what is overdue falls at once. Absent where nothing does.
 pub(super) fn picture(

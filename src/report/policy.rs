@@ -52,7 +52,7 @@ pub enum PolicyKind {
 pub enum Requirement {
     /// Why the devices are tainted: `--reason`.
     Reason,
-    /// Where it is talked about: `--ticket`.
+    /// Ticket reference: `--ticket`.
     Ticket,
     /// One of the two.
     ReasonOrTicket,

@@ -88,11 +88,11 @@ pub enum PullCode {
     NotReserved,
     /// A taint on it evicts a pod that uses it still.
     TaintedAndInUse,
-    /// The kubelet has it prepared, and lists nobody who uses it: a pod that was deleted by force.
+    /// The kubelet has it prepared, but lists no pod that uses it: the pod was force-deleted.
     Prepared,
     /// The kubelet has noted a claim without its devices, and its driver may hold this one for it.
     MayBePrepared,
-    /// A claim holds it, and the kubelet says that nobody uses it.
+    /// It is allocated to a claim, but the kubelet lists no container that uses it.
     ClaimedAndUnused,
     /// A claim holds it.
     Claimed,
@@ -130,7 +130,7 @@ pub enum PullCode {
 pub enum PullVerdict {
     /// It may.
     SafeToPull,
-    /// Nobody uses it, and no taint keeps new pods off: it may be in use a moment later.
+    /// It is not in use, but no taint blocks new pods: it may be in use again at any time.
     IdleNotTainted,
     /// It may not.
     NotSafe,
@@ -216,11 +216,13 @@ fn message(objection: &Objection) -> String {
         Objection::NotesUnread => "pods that were deleted by force are not seen, since the kubelet's dra_manager_state could not be read".to_owned(),
         Objection::Unread(kind) => format!("{} could not be read", kind.plural()),
         Objection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
-        Objection::MayBeSameHardware { device } => format!("{device} is held and not published, and may be the same hardware: bring its driver back"),
-        Objection::NotTainted => "no taint keeps new pods off, so that it may be in use a moment later".to_owned(),
+        Objection::MayBeSameHardware { device } => format!("{device} is allocated but not \
+            published, and may be the same hardware: restart its driver"),
+        Objection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
         Objection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        Objection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so that a new pod may come"),
-        Objection::NotSettled => "it has not been idle for as long as --settle says".to_owned(),
+        Objection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new \
+            pod may be scheduled"),
+        Objection::NotSettled => "it has not been idle for --settle".to_owned(),
     }
 }
 
@@ -228,7 +230,8 @@ fn message(objection: &Objection) -> String {
 fn parts_not_tainted(devices: &[DeviceId]) -> String {
     let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     format!(
-        "no taint keeps new pods off {} of the same hardware: {}; taint it --with-partitions, or by its other names",
+        "no taint blocks new pods on {} of the same hardware: {}; taint it --with-partitions, or \
+         by its other names",
         counted(devices.len(), "device"),
         few(&names)
     )

@@ -23,9 +23,9 @@ pub struct RemainingPod {
     pub node: Option<String>,
     /// What it waits for, in words.
     pub waits_for: String,
-    /// What it waits for, as a stable code: controller, tolerates, grace-period, driver-down, sandbox,
-    /// finalizers, node-not-ready, node-gone or kubelet; effect-does-not-evict where it waits for
-    /// nothing, since the rule evicts nobody as it is.
+    /// What it waits for, as a stable code: controller, tolerates, grace-period, driver-down,
+    /// sandbox, finalizers, node-not-ready, node-gone or kubelet; effect-does-not-evict if it waits
+    /// for nothing, because the rule evicts no pods with its effect.
     pub reason: String,
     /// Since when it waits for that; null when that is not known.
     pub since: Option<Time>,
@@ -48,7 +48,7 @@ pub struct HoldingDriver {
     pub driver: String,
     /// Whether it publishes devices of the node; null when that is not known. One that is frozen does.
     pub published: Option<bool>,
-    /// Since when it was seen not to; null when nobody has looked before.
+    /// Since when it was observed not to; null if not observed before.
     pub unpublished_since: Option<Time>,
 }
 
@@ -96,7 +96,7 @@ impl RemainingPod {
         let waits_for = if waits {
             words
         } else {
-            format!("nothing, with effect {effect}; with NoExecute: {words}")
+            format!("no consequence with effect {effect}; with NoExecute: {words}")
         };
         let (since, until) = if waits { times(left) } else { (None, None) };
         let deletion = left.pod.deletion.as_ref();
@@ -289,7 +289,11 @@ mod tests {
         };
         let stays = view(tolerates, &Effect::None);
         assert_eq!((stays.reason.as_str(), stays.until), (NO_EFFECT, None));
-        assert!(stays.waits_for.starts_with("nothing, with effect None"));
+        assert!(
+            stays
+                .waits_for
+                .starts_with("no consequence with effect None")
+        );
         let goes = view(Obstacle::Node(NodeHealth::Gone), &Effect::None);
         assert_eq!(goes.reason, "node-gone");
     }

@@ -384,8 +384,8 @@ impl View for RuleList {
             Headers::Left => Section::table(table.without_headers()),
         });
         let charts = |chart: Option<Chart>| Section::charts(chart.into_iter().collect());
-        sections.push(charts(self.falling_pods()).captioned("Timeline of the evictions"));
-        sections.push(charts(self.falling_rules()).captioned("When rules should be gone"));
+        sections.push(charts(self.falling_pods()).captioned("Timeline of evictions"));
+        sections.push(charts(self.falling_rules()).captioned("Expiry of rules"));
         sections
     }
 

@@ -68,14 +68,14 @@ fn words(stay: Stay) -> (StayReason, &'static str) {
         Stay::Tolerates => (StayReason::Tolerates, "tolerates the taint"),
         Stay::Administrates => (
             StayReason::AdminAccess,
-            "tolerates the taint, has administrative access",
+            "tolerates the taint, has admin access",
         ),
         Stay::EffectDoesNotEvict => (
             StayReason::EffectDoesNotEvict,
             "stays until it ends by itself",
         ),
-        Stay::Ended => (StayReason::Ended, "has ended, its claim is not given back"),
-        Stay::Leaves => (StayReason::Leaving, "was deleted, and is not gone"),
+        Stay::Ended => (StayReason::Ended, "has ended, its claim is not released"),
+        Stay::Leaves => (StayReason::Leaving, "was deleted, still terminating"),
         Stay::NotEvicted(why) => (StayReason::NotEvicted, not_evicted(why)),
     }
 }
@@ -88,7 +88,10 @@ fn not_evicted(why: NotEvicted) -> &'static str {
         NotEvicted::NotOwned => "the claim was not generated for it",
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
         NotEvicted::NotPublished => "its device is not published",
-        NotEvicted::HiddenByStaleReservation => "hidden from the controller by an old reservation",
+        NotEvicted::HiddenByStaleReservation => {
+            "hidden from the controller by an outdated \
+            reservation"
+        }
     }
 }
 
@@ -119,7 +122,8 @@ mod tests {
         assert_eq!(
             staying_line(&both).as_deref(),
             Some(
-                "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor (tolerates the taint, has administrative access)"
+                "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor \
+                 (tolerates the taint, has admin access)"
             )
         );
         let one = view(Stay::NotEvicted(NotEvicted::NotScheduled));

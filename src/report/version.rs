@@ -97,7 +97,7 @@ pub struct Release {
     pub has_effect_none: bool,
     /// Whether the controller writes a condition to rules.
     pub has_condition: bool,
-    /// Whether an effect that nobody knows blocks allocation.
+    /// Whether an unknown effect blocks allocation.
     pub unknown_effect_blocks: bool,
     /// Whether a changed effect begins a new time.
     pub server_renews_time_added: bool,
@@ -109,7 +109,7 @@ pub struct Release {
     pub evicts_extended_resources: bool,
 }
 
-/// A server, as far as it says what it is.
+/// A server, with the data that it reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Server {
@@ -145,7 +145,7 @@ impl Build {
     #[must_use]
     pub fn line(&self) -> String {
         let Some(commit) = &self.commit else {
-            return format!("{} (commit not noted, {})", self.version, self.target);
+            return format!("{} (commit unknown, {})", self.version, self.target);
         };
         let short: String = commit.chars().take(SHORT).collect();
         let changed = if self.changed { " with changes" } else { "" };
@@ -259,7 +259,7 @@ impl Server {
     fn sentence(&self) -> String {
         let version = self.version.as_deref().unwrap_or("of an unknown version");
         let semantics = match &self.semantics {
-            Some(semantics) => format!("taken to behave like {semantics}"),
+            Some(semantics) => format!("treated like {semantics}"),
             None => "which has no device taints".to_owned(),
         };
         format!("Server: {version} at {}, {semantics}", self.address)
@@ -284,7 +284,7 @@ impl View for VersionReport {
         let mut sections = vec![Section::sentences(vec![
             format!("kubectl-devicetaint {}", client.build.line()),
             format!(
-                "Knows Kubernetes {} to {}; reports are {API_VERSION}",
+                "Supports Kubernetes {} to {}; reports are {API_VERSION}",
                 client.oldest_kubernetes, client.newest_kubernetes
             ),
         ])];
@@ -353,7 +353,7 @@ mod tests {
         );
         assert_eq!(
             unknown.line(),
-            "1.2.3 (commit not noted, x86_64-unknown-linux-gnu)"
+            "1.2.3 (commit unknown, x86_64-unknown-linux-gnu)"
         );
     }
 

@@ -49,12 +49,12 @@ pub struct WaitReport {
     pub waited_seconds: u64,
     /// The rules that were waited for, by name.
     pub rules: Vec<String>,
-    /// How many pods were to go, as far as was seen.
+    /// Number of pods to evict that were seen.
     pub pods: usize,
     /// What is left, pods first; empty when it was met.
     pub left: Vec<Left>,
-    /// The pods that use the devices and are not evicted, by name: they stay when everybody is gone whom the rules
-    /// evict.
+    /// The pods that use the devices and are not evicted, by name: they stay after all evicted pods
+    /// are gone.
     #[serde(default)]
     pub staying: Vec<StayingPod>,
 }
@@ -119,9 +119,9 @@ pub enum LeftReason {
     /// The pod was deleted by force: the API shows its devices as free, and its node was not seen to release
     /// them.
     ForceDeleted,
-    /// A workload whose pods were evicted has fewer ready pods than it wants, or nobody knows how many.
+    /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,
-    /// Nobody is left, but not for long enough.
+    /// No pods are left, but not yet for --settle.
     Settling,
 }
 
@@ -153,7 +153,10 @@ impl Left {
                 name: None,
                 node: None,
                 time: None,
-                message: format!("nobody is left, but not for {}s yet", settle.as_secs_f64()),
+                message: format!(
+                    "no pods are left, but not yet for {}s",
+                    settle.as_secs_f64()
+                ),
             },
         }
     }
@@ -218,7 +221,7 @@ impl Left {
             node: pod.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             time: None,
             message: format!(
-                "{} {verb} held by claim {}{users}",
+                "{} {verb} allocated to claim {}{users}",
                 few(&devices),
                 holder.claim.name
             ),
@@ -240,7 +243,8 @@ impl Left {
             name: Some(pod.pod.name.to_string()),
             time: None,
             message: format!(
-                "{} was force deleted while it ran: the API shows {what} as free, and {place} was not seen to release it",
+                "{} was force-deleted while running: the API shows {what} as free, but {place} has \
+                 not confirmed the release",
                 pod.pod
             ),
             node,
@@ -261,7 +265,8 @@ impl Left {
             node: None,
             time: None,
             message: format!(
-                "{kind}/{} of {} comes back each time ({evicted} evicted); its claim needs a toleration with effect NoExecute",
+                "{kind}/{} of {} is recreated and evicted each time ({evicted} evicted); its claim \
+                 needs a toleration with effect NoExecute",
                 name.name, name.namespace
             ),
         }
@@ -312,12 +317,12 @@ impl Left {
 fn unsettled(rule: &DeviceTaintRule, evicting: Evicting) -> String {
     let name = &rule.name;
     let why = match evicting {
-        Evicting::No => "the controller says that nothing is pending",
-        Evicting::Yes => "the controller says that evictions are pending",
-        Evicting::Unknown => "the controller has not said anything yet",
-        Evicting::Outdated => "the controller has not looked at its current state yet",
+        Evicting::No => "controller condition: no pending evictions",
+        Evicting::Yes => "controller condition: evictions are pending",
+        Evicting::Unknown => "controller condition: not set yet",
+        Evicting::Outdated => "controller condition: not updated for the current generation yet",
         Evicting::Leftover => {
-            "the controller says that evictions are pending, although no pod is left; that may be stale"
+            "controller condition: evictions are pending, although no pod is left; it may be stale"
         }
     };
     format!("rule {name}: {why}")
@@ -337,9 +342,9 @@ fn unobserved(rule: &DeviceTaintRule) -> String {
 fn present(rule: &DeviceTaintRule) -> String {
     let name = &rule.name;
     match &rule.metadata.finalizers[..] {
-        [] => format!("rule {name} is still there"),
+        [] => format!("rule {name} still exists"),
         finalizers => format!(
-            "rule {name} is still there, waits for finalizer {}",
+            "rule {name} still exists, waits for finalizer {}",
             finalizers.join(", ")
         ),
     }
@@ -469,7 +474,7 @@ mod tests {
             shown(&Open::Settling { settle }),
             (
                 LeftReason::Settling,
-                "nobody is left, but not for 10s yet".to_owned()
+                "no pods are left, but not yet for 10s".to_owned()
             )
         );
     }
@@ -482,12 +487,14 @@ mod tests {
             (
                 Open::Present(&rule),
                 LeftReason::Present,
-                "rule drain is still there, waits for finalizer a/b",
+                "rule drain still exists, waits for finalizer a/b",
             ),
             (
                 Open::Unobserved(&rule),
                 LeftReason::NotObserved,
-                "rule drain has no condition yet; if it stays so, see whether kube-controller-manager runs device-taint-eviction-controller, with the feature gate DRADeviceTaintRules on",
+                "rule drain has no condition yet; if this persists, check that \
+                 kube-controller-manager runs device-taint-eviction-controller, with the feature \
+                 gate DRADeviceTaintRules enabled",
             ),
             (
                 Open::Unsettled {
@@ -495,7 +502,7 @@ mod tests {
                     evicting: Evicting::Outdated,
                 },
                 LeftReason::Condition,
-                "rule drain: the controller has not looked at its current state yet",
+                "rule drain: controller condition: not updated for the current generation yet",
             ),
         ] {
             assert_eq!(shown(&open), (reason, message.to_owned()));

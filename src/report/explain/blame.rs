@@ -29,7 +29,7 @@ pub(super) fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Opti
     if !scheduling.gates.is_empty() {
         let gates = scheduling.gates.join(", ");
         return Some(format!(
-            "waits for scheduling gate {gates}: the scheduler does not look at it until then"
+            "waits for scheduling gate {gates}: the scheduler ignores it until the gate is removed"
         ));
     }
     let anywhere = Waiting {
@@ -47,8 +47,8 @@ pub(super) fn kept_off(found: &Blame, pod: &Pod, question: &Waiting<'_>) -> Opti
             | Blame::Unknown(_) => false,
         };
     is_bound.then(|| {
-        "waits for devices on the nodes that its node selector or affinity allows: none of them has \
-         enough that fit and are free, and another node has"
+        "waits for devices on the nodes that its node selector or affinity allows: none of them \
+         has enough matching free devices, but another node has"
             .to_owned()
     })
 }
@@ -59,10 +59,10 @@ pub(super) fn said_too(text: &str, chain: &Chain<'_>) -> String {
     let said = scheduling.and_then(|scheduling| scheduling.said.as_ref());
     match said {
         Some(said) if !said.is_scheduled && !said.message.is_empty() => {
-            format!("{text}; the scheduler says: {}", said.message)
+            format!("{text}; scheduler message: {}", said.message)
         }
         Some(said) if !said.is_scheduled && !said.reason.is_empty() => {
-            format!("{text}; the scheduler says: {}", said.reason)
+            format!("{text}; scheduler message: {}", said.reason)
         }
         Some(_) | None => text.to_owned(),
     }
@@ -115,52 +115,52 @@ pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String 
 pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
     match blame {
-        Blame::Elsewhere => "waits: a node has the devices that it asks for; not looked at here: taints \
-                             of nodes, free CPU and memory, affinity to other pods"
+        Blame::Elsewhere => "waits: a node has the requested devices; not checked: node taints, \
+                             free CPU and memory, pod affinity"
             .to_owned(),
         Blame::Constraints(places) => format!(
-            "waits for devices: {} keeps them from it; without that constraint a node has enough",
+            "waits for devices: excluded by {}; without that constraint a node has enough",
             constraints(places, spec)
         ),
         Blame::Taints(owners) => match owners.as_slice() {
             [only] => format!(
-                "waits for devices: {} keeps them from it; without that taint a node has enough",
+                "waits for devices: excluded by {}; without that taint a node has enough",
                 owner(only)
             ),
             several => format!(
-                "waits for devices: taints keep them from it; a node has enough as soon as any one \
-                 of these is gone: {}",
+                "waits for devices: excluded by taints; a node has enough if any one of these is \
+                 removed: {}",
                 listed(several)
             ),
         },
         Blame::Together(owners) if owners.is_empty() => {
-            "waits for devices: taints keep them from it, and a node has enough without all of them; \
-             which of them have to go are too many to try"
+            "waits for devices: excluded by taints; a node has enough without all of them; too \
+             many combinations to find the smallest set"
                 .to_owned()
         }
         Blame::Together(owners) => format!(
-            "waits for devices: taints keep them from it; a node has enough once these {} are all \
-             gone: {}",
+            "waits for devices: excluded by taints; a node has enough if all of these {} are \
+             removed: {}",
             owners.len(),
             listed(owners)
         ),
-        Blame::Devices => "waits for devices: no node has enough that fit and are free, and it would \
-                           be so without any taint"
+        Blame::Devices => "waits for devices: no node has enough matching free devices, even \
+                           without any taint"
             .to_owned(),
         Blame::NoClass(class) => {
-            format!("waits for devices: there is no device class {class} until somebody makes it")
+            format!("waits for devices: DeviceClass {class} not found")
         }
         Blame::Fails(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
             format!(
-                "waits for devices: the scheduler gives up with an error each time that it comes to \
-                 an expression: {}",
+                "waits for devices: the scheduler fails with an error when it evaluates an \
+                 expression: {}",
                 why.join("; ")
             )
         }
         Blame::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices, and why is not known: {}", why.join("; "))
+            format!("waits for devices, reason unknown: {}", why.join("; "))
         }
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn blame(blame: &Blame, spec: Option<&ClaimSpec>) -> String {
 pub(super) fn owner(owner: &TaintOwner) -> String {
     match owner {
         TaintOwner::Rule(name) => format!("the taint of rule {name}"),
-        TaintOwner::Supposed(_) => "the taint that is asked about".to_owned(),
+        TaintOwner::Supposed(_) => "the proposed taint".to_owned(),
         TaintOwner::Driver(device, taint) => format!("the driver's taint {taint} on {device}"),
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::placement::TaintOwner;
 use crate::model::{NamespacedName, Operator, Toleration, Wish};
 
 /// What a change does for a pod that waits.
-const THERE_WOULD_BE: &str = "there would be devices for it";
+const THERE_WOULD_BE: &str = "devices would be available";
 
 /// A change of one thing that would alter what becomes of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -138,7 +138,7 @@ impl SingleChange {
         let made = match owner {
             TaintOwner::Rule(name) => rule(name.as_str()),
             TaintOwner::Supposed(_) => Self {
-                text: "without the taint that is asked about".to_owned(),
+                text: "without the proposed taint".to_owned(),
                 source: FieldSource::question(),
                 rule: None,
                 ..rule("")
@@ -204,7 +204,7 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
         None => FieldSource::question(),
     };
     let whose = rule.as_ref().map_or_else(
-        || "the taint that is asked about".to_owned(),
+        || "the proposed taint".to_owned(),
         |rule| format!("rule {rule}"),
     );
     let of_claim = |claim: &NamespacedName, path: &str| {
@@ -219,7 +219,7 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
         Change::WithNoExecute(_) => {
             // With this plugin it is so in every version.
             let renewed = if rule.is_some() && !inquiry.semantics.server_renews_time_added {
-                " from now on, timeAdded with it"
+                " from now on, with a new timeAdded"
             } else {
                 ""
             };
@@ -241,7 +241,7 @@ fn of(change: &Change, chain: &Chain<'_>, inquiry: &Inquiry<'_>) -> SingleChange
             device: Some(device.to_string()),
             ..named(
                 "with-taint",
-                format!("with a taint with effect NoExecute on {device} that it does not tolerate"),
+                format!("with a NoExecute taint on {device} that it does not tolerate"),
             )
         },
         Change::WithToleration(wanted) => SingleChange {

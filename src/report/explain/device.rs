@@ -48,10 +48,9 @@ pub fn explain_device(
     let answer = format!(
         "{}, {}, {}",
         match holders.len() {
-            0 if teller.is_unread(Kind::ResourceClaim) =>
-                "by whom it is held is not known".to_owned(),
-            0 => "held by no claim".to_owned(),
-            count => format!("held by {}", counted(count, "claim")),
+            0 if teller.is_unread(Kind::ResourceClaim) => "its allocation is unknown".to_owned(),
+            0 => "not allocated".to_owned(),
+            count => format!("allocated to {}", counted(count, "claim")),
         },
         match taints.len() {
             0 if teller.is_unread(Kind::DeviceTaintRule) =>
@@ -65,10 +64,10 @@ pub fn explain_device(
     let tainted = taints.iter().map(|weighed| {
         let (whose, source) = origin(weighed.origin, place(weighed), &inquiry);
         let effect = match &weighed.taint.effect {
-            Effect::NoExecute => "evicts who does not tolerate it, and keeps new claims away",
-            Effect::NoSchedule => "keeps new claims away, and evicts nobody",
-            Effect::None => "does nothing",
-            Effect::Unknown(_) => "does nothing that is known",
+            Effect::NoExecute => "evicts pods that do not tolerate it, and blocks new allocations",
+            Effect::NoSchedule => "blocks new allocations, and evicts no pods",
+            Effect::None => "no consequence",
+            Effect::Unknown(_) => "no known consequence",
         };
         let text = format!(
             "taint {} of {whose}, {}: {effect}",
@@ -114,7 +113,8 @@ impl<'t> Teller<'t> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", of which slices are missing: nobody gets devices of it for now"
+                    ", which has missing slices: its devices cannot be allocated until they are \
+                     published"
                 };
                 let node = slice.devices.get(place);
                 let node = node.and_then(|device| slice.node_of(device));
@@ -122,7 +122,7 @@ impl<'t> Teller<'t> {
                     node.map_or_else(|| "several nodes".to_owned(), |node| format!("node {node}"));
                 let generation = slice.pool.generation;
                 let text = format!(
-                    "published for {node}, generation {generation} of pool {} counts{whole}",
+                    "published for {node}, generation {generation} of pool {} is current{whole}",
                     id.pool
                 );
                 let path = format!(".spec.devices[{place}]");
@@ -131,7 +131,7 @@ impl<'t> Teller<'t> {
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
-                    "published in generation {} of pool {} only, and {newest} counts",
+                    "published only in generation {} of pool {}; the current one is {newest}",
                     slice.pool.generation, id.pool
                 );
                 let path = ".spec.pool.generation";
@@ -139,7 +139,7 @@ impl<'t> Teller<'t> {
                 Step::new(About::Pool, text, source).holding(false)
             }
             Publication::Nowhere => {
-                let text = "published nowhere: known only from the claims that hold it";
+                let text = "not published: known only from the claims that it is allocated to";
                 let holds = (!self.is_unread(Kind::ResourceSlice)).then_some(false);
                 Step::new(About::Pool, text, None).holding(holds)
             }
@@ -163,9 +163,9 @@ impl<'t> Teller<'t> {
     }
 
     fn holder(&self, claim: &ResourceClaim, place: usize, result: &AllocationResult) -> Step {
-        let mut text = format!("held by claim {}", claim.name);
+        let mut text = format!("allocated to claim {}", claim.name);
         if result.admin_access {
-            text.push_str(", for administration");
+            text.push_str(", with admin access");
         }
         if let Some(share) = &result.share_id {
             text.push_str(&format!(", share {share}"));
@@ -198,7 +198,7 @@ impl<'t> Teller<'t> {
                 format!("pod {}: {}", pod.name, told(fate, pod, self.basis.now))
             }
             None if self.is_unread(Kind::Pod) => format!("pod {name}, which could not be read"),
-            None => format!("pod {name}, which is not there: the reservation is out of date"),
+            None => format!("pod {name}, which does not exist: the reservation is outdated"),
         };
         Step::new(About::Pod, text, source)
     }
@@ -223,9 +223,9 @@ impl<'t> Teller<'t> {
             .map(|other| {
                 let holders = holders(&other);
                 let held = if holders.is_empty() {
-                    "held by no claim".to_owned()
+                    "not allocated".to_owned()
                 } else {
-                    format!("held by {}", holders.join(", "))
+                    format!("allocated to {}", holders.join(", "))
                 };
                 let text = format!("on the same hardware: {other}, {held}");
                 Step::new(About::Sibling, text, published(&other, snapshot))
@@ -247,13 +247,14 @@ fn queue(suitors: &[Suitor<'_>]) -> String {
         requests(&|_| true),
         requests(&|suitor| suitor.exclusions.is_empty()),
     ) {
-        (0, _) => "no request that waits could ever get it".to_owned(),
-        (1, 0) => "1 request waits that it would fit, and cannot get it now".to_owned(),
-        (1, _) => "1 request waits that could get it now, as far as devices go".to_owned(),
-        (all, 0) => format!("{all} requests wait that it would fit, and cannot get it now"),
+        (0, _) => "no waiting request matches it".to_owned(),
+        (1, 0) => "1 waiting request matches it, but cannot get it now".to_owned(),
+        (1, _) => "1 waiting request could get it now, considering devices only".to_owned(),
+        (all, 0) => format!("{all} waiting requests match it, but none can get it now"),
         (all, now) => {
             format!(
-                "{all} requests wait that it would fit, {now} of which could get it now, as far as devices go"
+                "{all} waiting requests match it, {now} of them could get it now, considering \
+                 devices only"
             )
         }
     }
@@ -266,7 +267,7 @@ fn suitor_step(suitor: &Suitor<'_>) -> Step {
     let could = if against.is_empty() {
         "could get it now".to_owned()
     } else {
-        format!("would fit it, but {}", against.join(", "))
+        format!("matches it, but {}", against.join(", "))
     };
     let spec = claim.spec.as_deref();
     let asked = spec.and_then(|spec| {
@@ -282,27 +283,27 @@ fn suitor_step(suitor: &Suitor<'_>) -> Step {
 
 fn against(exclusion: &Exclusion) -> String {
     match exclusion {
-        Exclusion::Class(_) | Exclusion::Selector(_) => "a selector does not choose it".to_owned(),
+        Exclusion::Class(_) | Exclusion::Selector(_) => "a selector excludes it".to_owned(),
         Exclusion::ClassFails(_, why) | Exclusion::SelectorFails(_, why) => {
             format!("a selector fails for it: {why}")
         }
-        Exclusion::Node => "it is for no node that is there".to_owned(),
+        Exclusion::Node => "its nodes do not exist".to_owned(),
         Exclusion::Tainted(taint, owner) => {
             let owner = match owner {
                 TaintOwner::Rule(name) => format!("rule {name}"),
-                TaintOwner::Supposed(_) => "the question".to_owned(),
+                TaintOwner::Supposed(_) => "the proposed taint".to_owned(),
                 TaintOwner::Driver(..) => "the driver".to_owned(),
             };
             format!("it does not tolerate {taint} of {owner}")
         }
-        Exclusion::Held(_) => "another claim holds it".to_owned(),
-        Exclusion::Amount => "too little is left of it".to_owned(),
-        Exclusion::TooSmall => "it never has so much".to_owned(),
-        Exclusion::Failing(why) => format!("the scheduler gives up with an error: {why}"),
-        Exclusion::Company => "what else the claim needs beside it is not free".to_owned(),
+        Exclusion::Held(_) => "it is allocated to another claim".to_owned(),
+        Exclusion::Amount => "too little of its capacity is left".to_owned(),
+        Exclusion::TooSmall => "its capacity is too small".to_owned(),
+        Exclusion::Failing(why) => format!("the scheduler fails with an error: {why}"),
+        Exclusion::Company => "other devices that the claim needs are not free".to_owned(),
         Exclusion::PodKeptOff(why) => why.clone(),
-        Exclusion::Incomplete => "its pool is not published whole".to_owned(),
+        Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
         Exclusion::Invalid => "its pool contradicts itself".to_owned(),
-        Exclusion::Unknown(why) => format!("nobody knows: {why}"),
+        Exclusion::Unknown(why) => format!("unknown: {why}"),
     }
 }

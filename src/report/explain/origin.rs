@@ -46,7 +46,7 @@ fn of_rule(
     match taint.and_then(|taint| taint.rule.as_ref()) {
         Some(rule) => {
             let supposed = if number < inquiry.supposed {
-                ", as asked about"
+                ", as proposed"
             } else {
                 ""
             };
@@ -55,10 +55,7 @@ fn of_rule(
                 FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
             )
         }
-        None => (
-            "no rule yet, asked about".to_owned(),
-            FieldSource::question(),
-        ),
+        None => ("proposed, no rule yet".to_owned(), FieldSource::question()),
     }
 }
 
@@ -106,6 +103,6 @@ pub(super) fn since(taint: &Taint, now: Timestamp) -> String {
             let ago = human_duration(now.duration_since(at));
             format!("since {at} ({ago} ago)")
         }
-        None => "since when is not known".to_owned(),
+        None => "since an unknown time".to_owned(),
     }
 }

@@ -125,11 +125,11 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
         let text = "no claim that was read is reserved for a pod of that name";
         steps.push(Step::new(About::Claim, text, None));
     }
-    let missing = format!("the pod itself may not be read: {why}");
+    let missing = format!("the pod cannot be read: {why}");
     let source = FieldSource::new("Pod", name, "");
     steps.insert(0, Step::new(About::Missing, missing, source));
     Explained {
-        answer: "what becomes of it is not known: the pod may not be read".to_owned(),
+        answer: "outcome unknown: the pod cannot be read".to_owned(),
         verdict: Some(ExplainedVerdict::UNKNOWN),
         steps,
         ..Explained::of(SubjectKind::Pod, named(name))
@@ -139,10 +139,10 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
 /// A pod that refers to no claim at all.
 #[must_use]
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
-    let text = "it refers to no claim, so that it uses no device";
+    let text = "it references no claim, so it uses no device";
     let source = FieldSource::new("Pod", name, ".spec.resourceClaims");
     Explained {
-        answer: "stays: it uses no device, so that no taint concerns it".to_owned(),
+        answer: "stays: it uses no device, so no taint affects it".to_owned(),
         verdict: Some(ExplainedVerdict::new(Fate::Untouched)),
         steps: vec![Step::new(About::Missing, text, source).holding(false)],
         ..Explained::of(SubjectKind::Pod, named(name))
@@ -188,7 +188,7 @@ impl Teller<'_, '_> {
     fn answer(&self, fate: Fate, verdict: &ExplainedVerdict, waits: Option<&Waits>) -> String {
         let now = self.inquiry.now;
         if verdict == &ExplainedVerdict::UNKNOWN {
-            return "what becomes of it is not known, since something could not be read".to_owned();
+            return "outcome unknown: some objects could not be read".to_owned();
         }
         let told = told(fate, self.chain.pod, now);
         if let Some(waits) = waits {
@@ -207,7 +207,7 @@ impl Teller<'_, '_> {
             let told = self::told(present, self.chain.pod, now);
             format!("as things are: {told}")
         };
-        format!("not hit: the taint that is asked about is on no device that it uses; {present}")
+        format!("not affected: it uses no device that the proposed taint selects; {present}")
     }
 
     /// The first claim that the pod waits for and that is not there.
@@ -231,7 +231,7 @@ impl Teller<'_, '_> {
                     ungenerated(pod, template, self.basis.reading)
                 )
             }
-            None => "waits for a claim that is not there".to_owned(),
+            None => "waits for a claim that does not exist".to_owned(),
         }
     }
 
@@ -277,9 +277,9 @@ impl Teller<'_, '_> {
         let step = Step::new(About::Claim, text, FieldSource::new("Pod", pod, path));
         let Some(claim) = link.claim else {
             let text = if self.is_unread(Kind::ResourceClaim) {
-                "claims could not be read: which devices it holds is not known"
+                "claims could not be read: its devices are unknown"
             } else {
-                "there is no such claim: it was deleted, or is not made yet"
+                "claim not found: it was deleted, or is not created yet"
             };
             return step.with([Step::new(About::Missing, text, None).holding(false)]);
         };
@@ -307,18 +307,17 @@ impl Teller<'_, '_> {
             ),
             Reservation::Group(place) => ("reserved for its PodGroup".to_owned(), at(place)),
             Reservation::Former(place) => (
-                "reserved for an earlier pod of this name, which has another UID: out of date"
-                    .to_owned(),
+                "reserved for an earlier pod of this name with another UID: outdated".to_owned(),
                 at(place),
             ),
             Reservation::Absent => (
-                "not reserved for this pod, which does not use it then".to_owned(),
+                "not reserved for this pod, so the pod does not use it".to_owned(),
                 FieldSource::new("ResourceClaim", &claim.name, ".status.reservedFor"),
             ),
         };
         let obstacle = link.standing.flatten();
         let text = match obstacle {
-            Some(obstacle) => format!("{text}; it does not count: {}", because(obstacle)),
+            Some(obstacle) => format!("{text}; ignored: {}", because(obstacle)),
             None => text,
         };
         Step::new(About::Reservation, text, source).holding(link.standing == Some(None))
@@ -328,7 +327,7 @@ impl Teller<'_, '_> {
     fn requests(&self, link: &Link<'_>, claim: &ResourceClaim, waits: Option<&Waits>) -> Vec<Step> {
         if claim.allocation.is_none() {
             let source = FieldSource::new("ResourceClaim", &claim.name, ".status.allocation");
-            let text = "never allocated: it holds no device";
+            let text = "not allocated: it has no device";
             let mut waiting = waits.map_or_else(Vec::new, |waits| waits.steps_of(claim));
             if waiting.is_empty() {
                 let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
@@ -367,7 +366,7 @@ impl Teller<'_, '_> {
         let result = held.result;
         let mut text = format!("device {}", result.device);
         if result.admin_access {
-            text.push_str(", for administration");
+            text.push_str(", with admin access");
         }
         if let Some(share) = &result.share_id {
             text.push_str(&format!(", share {share}"));
@@ -382,9 +381,9 @@ impl Teller<'_, '_> {
             let is_known =
                 !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice);
             let text = if is_known {
-                "no taint is on it"
+                "no taint"
             } else {
-                "no taint is known on it, and not all were read"
+                "no known taint, but not all taints were read"
             };
             taints.push(Step::new(About::Note, text, None));
         }
@@ -402,10 +401,10 @@ impl Teller<'_, '_> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", of which slices are missing"
+                    ", which has missing slices"
                 };
                 let text = format!(
-                    "pool {}: generation {} counts{whole}",
+                    "pool {}: generation {} is current{whole}",
                     id.pool, slice.pool.generation
                 );
                 let path = format!(".spec.devices[{place}]");
@@ -414,7 +413,8 @@ impl Teller<'_, '_> {
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
-                    "pool {}: generation {newest} counts, and the device is in generation {} only",
+                    "pool {}: generation {newest} is current, and the device is only in generation \
+                     {}",
                     id.pool, slice.pool.generation
                 );
                 let source =
@@ -426,7 +426,7 @@ impl Teller<'_, '_> {
                 Step::new(About::Pool, text, None)
             }
             Publication::Nowhere => {
-                let text = format!("pool {}: no slice of it has the device", id.pool);
+                let text = format!("pool {}: none of its slices has the device", id.pool);
                 Step::new(About::Pool, text, None).holding(false)
             }
         }
@@ -440,14 +440,12 @@ impl Teller<'_, '_> {
             weighed.ruling.map(|ruling| ruling.deadline),
             &weighed.taint.effect,
         ) {
-            _ if !weighed.acts => "which does not reach a device that is not published".to_owned(),
+            _ if !weighed.acts => "which does not apply to an unpublished device".to_owned(),
             (Some(Deadline::At(at)), _) => format!("evicts {}", moment(at, now)),
-            (Some(Deadline::Never), _) => "tolerated for ever".to_owned(),
-            (None, Effect::NoSchedule) => {
-                "keeps the device from new claims, and evicts nobody".to_owned()
-            }
+            (Some(Deadline::Never), _) => "tolerated forever".to_owned(),
+            (None, Effect::NoSchedule) => "blocks new allocations, and evicts no pods".to_owned(),
             (None, Effect::None | Effect::NoExecute | Effect::Unknown(_)) => {
-                "evicts nobody".to_owned()
+                "evicts no pods".to_owned()
             }
         };
         let text = format!(
@@ -475,7 +473,7 @@ impl Teller<'_, '_> {
             let text = if self.inquiry.semantics.copies_tolerations {
                 "no toleration at all"
             } else {
-                "no toleration: this version does not copy them to what is allocated"
+                "no toleration: this version does not copy tolerations to the allocation"
             };
             steps.push(Step::new(About::Toleration, text, source).holding(false));
         }

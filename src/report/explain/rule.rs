@@ -49,11 +49,11 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
     let answer = match &rule.taint.effect {
         Effect::NoExecute => format!("selects {selected}, and {}", pods(&impact, "evicts")),
         Effect::None => format!(
-            "selects {selected}, and does nothing; with NoExecute it {}",
+            "selects {selected}, and evicts no pods; with NoExecute it {}",
             pods(&would, "would evict")
         ),
         Effect::NoSchedule | Effect::Unknown(_) => {
-            format!("selects {selected}, and evicts nobody")
+            format!("selects {selected}, and evicts no pods")
         }
     };
     let explained = Explained {
@@ -103,8 +103,8 @@ fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
     let evicts = format!("{verb} {}", worded(pods, "pod"));
     match terminating {
         0 => evicts,
-        1 => format!("{evicts}; 1 pod is terminating already"),
-        more => format!("{evicts}; {more} pods are terminating already"),
+        1 => format!("{evicts}; 1 more is already terminating"),
+        more => format!("{evicts}; {more} more are already terminating"),
     }
 }
 
@@ -138,11 +138,11 @@ impl Teller<'_, '_> {
     fn selector(&self) -> Vec<Step> {
         let Some(selector) = &self.rule.selector else {
             let all = if self.basis.semantics.nil_selector_evicts {
-                "no selector: in this version it means every published device"
+                "no selector: in this version it selects every published device"
             } else if self.basis.semantics.nil_selector_blocks {
-                "no selector: it evicts nobody, and the scheduler takes every device for tainted"
+                "no selector: it evicts no pods, but for the scheduler it taints every device"
             } else {
-                "no selector: it means no device"
+                "no selector: it selects no device"
             };
             return vec![Step::new(
                 About::Selector,
@@ -197,7 +197,7 @@ impl Teller<'_, '_> {
             }
         }
         if steps.is_empty() {
-            let text = "a selector that asks for nothing: every device of every driver";
+            let text = "an empty selector: every device of every driver";
             steps.push(Step::new(
                 About::Selector,
                 text,
@@ -229,7 +229,7 @@ impl Teller<'_, '_> {
     fn condition(&self) -> Step {
         let source = self.at(".status.conditions");
         let Some(condition) = &self.rule.condition else {
-            let text = "the controller has said nothing of it, or is older than 1.35";
+            let text = "the controller has not reported on it, or is older than 1.35";
             let advice = Step::new(About::Note, NO_CONDITION, None);
             return Step::new(About::Condition, text, source)
                 .holding(false)
@@ -238,7 +238,7 @@ impl Teller<'_, '_> {
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
         let evicting = Evicting::of(self.rule, left);
         let mut text = format!(
-            "the controller says: EvictionInProgress {}, {}",
+            "controller condition: EvictionInProgress {}, {}",
             condition.status, condition.reason
         );
         if !condition.message.is_empty() {
@@ -247,10 +247,10 @@ impl Teller<'_, '_> {
         let stale = match evicting {
             Evicting::Yes | Evicting::No | Evicting::Unknown => None,
             Evicting::Outdated => Some(format!(
-                "out of date: about generation {}, and the rule is at {}",
+                "outdated: for generation {}, and the rule is at {}",
                 condition.observed_generation, self.rule.generation
             )),
-            Evicting::Leftover => Some("out of date: no pod is left that it evicts".to_owned()),
+            Evicting::Leftover => Some("outdated: no pod that it evicts is left".to_owned()),
         };
         let notes = stale.map(|text| Step::new(About::Note, text, None));
         Step::new(About::Condition, text, source)
@@ -296,10 +296,10 @@ impl Teller<'_, '_> {
             }
         };
         if !first.published {
-            text.push_str(", published no longer");
+            text.push_str(", no longer published");
         }
         if claims.is_empty() {
-            text.push_str(", held by no claim");
+            text.push_str(", not allocated");
         }
         let source = published(&first.id, &self.basis.reading.snapshot);
         let source = source.map(|source| match more {
@@ -334,7 +334,7 @@ impl Teller<'_, '_> {
             [..] => ".status.allocation.devices.results".to_owned(),
         };
         let source = FieldSource::new("ResourceClaim", &claim.name, path);
-        let text = format!("held by claim {}", claim.name);
+        let text = format!("allocated to claim {}", claim.name);
         Step::new(About::Claim, text, source).with(pods)
     }
 
@@ -426,7 +426,7 @@ mod tests {
                 finalizers: Vec::new(),
             });
         }));
-        let told = "selects 1 device, and evicts 0 pods; 1 pod is terminating already";
+        let told = "selects 1 device, and evicts 0 pods; 1 more is already terminating";
         assert_eq!(leaving.answer, told);
     }
 
@@ -445,7 +445,8 @@ mod tests {
             .map(|step| step.text.as_str())
             .filter(|text| text.contains("gpu-"))
             .collect();
-        let free = "8 devices: gpu.example.com/node-7/gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, gpu-7, gpu-8, held by no claim";
+        let free = "8 devices: gpu.example.com/node-7/gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, \
+            gpu-7, gpu-8, not allocated";
         assert_eq!(devices, ["device gpu.example.com/node-7/gpu-0", free]);
     }
 

@@ -31,7 +31,7 @@ pub struct Step {
 pub enum About {
     /// A claim, and how the pod refers to it.
     Claim,
-    /// For whom a claim is reserved.
+    /// A consumer that a claim is reserved for.
     Reservation,
     /// What a claim asks for.
     Request,
@@ -143,7 +143,7 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
                 let more = all.count().saturating_sub(SHOWN);
                 lines.push(ChainLine {
                     depth,
-                    text: format!("and {more} more, which -o json has"),
+                    text: format!("and {more} more (all: -o json)"),
                     source: None,
                 });
             }

@@ -28,6 +28,6 @@ fn different(difference: Difference, toleration: &Toleration) -> String {
             let effect = toleration.effect.as_ref().map_or("", Effect::as_str);
             format!("its effect is {effect}")
         }
-        Difference::NoEffect => "it names no effect, which is for the scheduler alone".to_owned(),
+        Difference::NoEffect => "it has no effect, so it applies to scheduling only".to_owned(),
     }
 }

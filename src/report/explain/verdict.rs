@@ -38,7 +38,7 @@ pub enum VerdictCode {
     Untouched,
     /// It waits for devices that its claims do not have yet.
     Waiting,
-    /// Nobody can tell, since something is not known.
+    /// Unknown, because some data is unknown.
     Unknown,
 }
 
@@ -92,9 +92,9 @@ pub(super) fn moment(at: Timestamp, now: Timestamp) -> String {
 pub(super) fn told(fate: Fate, pod: &Pod, now: Timestamp) -> String {
     match fate {
         Fate::Evicted { at } => format!("evicted {}", moment(at, now)),
-        Fate::Tolerates => "stays: it tolerates what would evict it".to_owned(),
+        Fate::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
         Fate::Terminating => terminating(pod.deletion.as_ref(), now).message,
         Fate::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
-        Fate::Untouched => "stays: no taint is on a device that it uses".to_owned(),
+        Fate::Untouched => "stays: none of its devices is tainted".to_owned(),
     }
 }

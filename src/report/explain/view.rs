@@ -80,7 +80,7 @@ pub struct Explained {
     pub together: Vec<SingleChange>,
     /// What there is for each request of a pod that waits for devices; empty for all others.
     pub requests: Vec<WaitingRequest>,
-    /// Whom a rule evicts as it is, and when, by their names; empty for pods and devices.
+    /// The pods that a rule evicts with its effect, and when, by name; empty for pods and devices.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
 }
@@ -168,11 +168,10 @@ impl Explained {
                 shown: Shown::Page,
                 ..Section::sentences(vec![self.answer.clone()]).toned(self.tone())
             },
-            Section::chain(lines(&self.steps, 0)).captioned("How that comes about"),
-            Section::chain(lines(&changes, 0))
-                .titled("What would alter that, one by one".to_owned()),
+            Section::chain(lines(&self.steps, 0)).captioned("Explanation"),
+            Section::chain(lines(&changes, 0)).titled("Possible fixes".to_owned()),
             Section::chain(lines(&SingleChange::steps(&self.together), 0))
-                .titled("What would alter that, all of it together".to_owned()),
+                .titled("Possible fix, all of it required".to_owned()),
         ]
     }
 }
@@ -203,7 +202,7 @@ impl View for Explanation {
             subject.sections(title)
         }));
         let picture = Section::charts(self.picture().into_iter().collect());
-        sections.push(picture.captioned("Timeline of the evictions"));
+        sections.push(picture.captioned("Timeline of evictions"));
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -350,17 +349,17 @@ mod tests {
         };
         let text = render(&explained(&[]), page).expect("text");
         insta::assert_snapshot!(text, @r"
-        pod/train-0 -n ml: stays: no taint is on a device that it uses
+        pod/train-0 -n ml: stays: none of its devices is tainted
 
         - claim claim (Pod ml/train-0: .spec.resourceClaims\[0\])
           - reserved for this pod (ResourceClaim ml/claim: .status.reservedFor\[0\])
           - device gpu.example.com/node-7/gpu-0 (ResourceClaim ml/claim: .status.allocation.devices.results\[0\])
-            - pool node-7: no slice of it has the device
-            - no taint is on it
+            - pool node-7: none of its slices has the device
+            - no taint
 
-        ### What would alter that, one by one
+        ### Possible fixes
 
-        - with a taint with effect NoExecute on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
+        - with a NoExecute taint on gpu.example.com/node-7/gpu-0 that it does not tolerate: evicted now
         ");
     }
 

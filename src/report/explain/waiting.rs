@@ -137,7 +137,7 @@ pub(super) fn of(
         return Some(Waits {
             code: BlameCode::Unknown,
             blame: said_too(
-                "waits for devices: what its claims ask for is not known",
+                "waits for devices: the requests of its claims are unknown",
                 chain,
             ),
             requests: Vec::new(),
@@ -193,7 +193,7 @@ impl WaitingRequest {
         };
         let text = format!("request {}: {needs} of class {}", self.request, self.class);
         let usable = match self.usable.as_slice() {
-            [] => "no device fits and is free".to_owned(),
+            [] => "no matching free device".to_owned(),
             names => format!(
                 "{} {} and {} free: {}",
                 counted(names.len(), "device"),
@@ -218,7 +218,7 @@ impl Excluded {
         let others = match self.devices.saturating_sub(self.alone) {
             0 => String::new(),
             others if others == self.devices => ", among other reasons".to_owned(),
-            others => format!(", {others} of them for other reasons too"),
+            others => format!(", {others} of them also for other reasons"),
         };
         let text = format!(
             "{} {}{others}: {}",
@@ -382,11 +382,15 @@ impl Asked<'_> {
         let (text, source, expression) = match code {
             "class" => {
                 let does = verb("does", "do");
-                (format!("{does} not fit class {class}"), stands, expression)
+                (
+                    format!("{does} not match class {class}"),
+                    stands,
+                    expression,
+                )
             }
             "selector" => {
                 let does = verb("does", "do");
-                let text = format!("{does} not fit a selector of the request");
+                let text = format!("{does} not match a selector of the request");
                 (text, stands, expression)
             }
             "class-fails" | "selector-fails" => {
@@ -397,7 +401,8 @@ impl Asked<'_> {
                     "the request".to_owned()
                 };
                 let text = format!(
-                    "{makes} a selector of {whose} fail, at which the scheduler gives up ({why})"
+                    "{makes} a selector of {whose} fail, and then the scheduler fails with an \
+                     error ({why})"
                 );
                 (text, stands, expression)
             }
@@ -405,29 +410,31 @@ impl Asked<'_> {
                 let (whose, source) = setter(owner.as_ref(), devices, published);
                 let text = if why.is_empty() {
                     format!(
-                        "{is} kept out by taint {taint} of {whose}, which the request does not tolerate"
+                        "{is} excluded by taint {taint} of {whose}, which the request does not \
+                         tolerate"
                     )
                 } else {
                     format!(
-                        "{is} dedicated to {why}: kept out by taint {taint} of {whose}, which the request does not tolerate"
+                        "{is} dedicated to {why}: excluded by taint {taint} of {whose}, which the \
+                         request does not tolerate"
                     )
                 };
                 (text, source, None)
             }
             "node" => {
-                let text = format!("{is} for nodes that are not there, or where the pod cannot go");
+                let text = format!("{is} on nodes that do not exist, or where the pod cannot run");
                 (text, published, None)
             }
-            "held" => plain(format!("{is} held by other claims")),
+            "held" => plain(format!("{is} allocated to other claims")),
             "amount" => plain(format!("{has} too little left")),
-            "too-small" => plain(format!("{has} less in all than the request asks for")),
+            "too-small" => plain(format!("{has} less total capacity than requested")),
             "incomplete-pool" => plain(format!(
-                "{is} in pools that are not published whole, which the scheduler passes over"
+                "{is} in incompletely published pools, which the scheduler skips"
             )),
             "invalid-pool" => plain(format!(
-                "{is} in pools that contradict themselves, which the scheduler passes over"
+                "{is} in contradictory pools, which the scheduler skips"
             )),
-            _ => plain(format!("may fit, which nobody can tell: {why}")),
+            _ => plain(format!("may match, unknown: {why}")),
         };
         let rule = match &owner {
             Some(TaintOwner::Rule(name)) => Some(name.to_string()),
@@ -462,7 +469,7 @@ fn setter(
             format!("rule {rule}"),
             FieldSource::new("DeviceTaintRule", rule, ".spec.taint"),
         ),
-        Some(TaintOwner::Supposed(_)) => ("the question".to_owned(), FieldSource::question()),
+        Some(TaintOwner::Supposed(_)) => ("the proposed taint".to_owned(), FieldSource::question()),
         Some(TaintOwner::Driver(..)) | None => {
             let driver = plural(devices, "its driver", "their driver");
             (driver.to_owned(), published)
@@ -498,27 +505,35 @@ mod tests {
         for (blame, told) in [
             (
                 Blame::Taints(vec![rule("a")]),
-                "waits for devices: the taint of rule a keeps them from it; without that taint a node has enough",
+                "waits for devices: excluded by the taint of rule a; without that taint a node has \
+                 enough",
             ),
             (
                 Blame::Taints(vec![rule("a"), driver.clone()]),
-                "waits for devices: taints keep them from it; a node has enough as soon as any one of these is gone: the taint of rule a, the driver's taint {taint} on gpu.example.com/node-7/gpu-0",
+                "waits for devices: excluded by taints; a node has enough if any one of these is \
+                 removed: the taint of rule a, the driver's taint {taint} on \
+                 gpu.example.com/node-7/gpu-0",
             ),
             (
                 Blame::Together(vec![rule("a"), driver]),
-                "waits for devices: taints keep them from it; a node has enough once these 2 are all gone: the taint of rule a, the driver's taint {taint} on gpu.example.com/node-7/gpu-0",
+                "waits for devices: excluded by taints; a node has enough if all of these 2 are \
+                 removed: the taint of rule a, the driver's taint {taint} on \
+                 gpu.example.com/node-7/gpu-0",
             ),
             (
                 Blame::Devices,
-                "waits for devices: no node has enough that fit and are free, and it would be so without any taint",
+                "waits for devices: no node has enough matching free devices, even without any \
+                 taint",
             ),
             (
                 Blame::Constraints(vec![0, 1]),
-                "waits for devices: matchAttribute gpu.example.com/numa of requests a, b, or distinctAttribute gpu.example.com/rack of all requests keeps them from it; without that constraint a node has enough",
+                "waits for devices: excluded by matchAttribute gpu.example.com/numa of requests a, \
+                 b, or distinctAttribute gpu.example.com/rack of all requests; without that \
+                 constraint a node has enough",
             ),
             (
                 Blame::NoClass("gone".into()),
-                "waits for devices: there is no device class gone until somebody makes it",
+                "waits for devices: DeviceClass gone not found",
             ),
         ] {
             let told = told.replace("{taint}", &testing::TAINT.to_string());
@@ -544,7 +559,7 @@ mod tests {
         };
         assert_eq!(line(1, 1), "1 device is held: x");
         assert_eq!(line(2, 0), "2 devices are held, among other reasons: x");
-        let some = "3 devices are held, 2 of them for other reasons too: x";
+        let some = "3 devices are held, 2 of them also for other reasons: x";
         assert_eq!(line(3, 1), some);
     }
 }

@@ -16,7 +16,8 @@ pub struct GuardResult {
     pub value: Option<usize>,
     /// What a percentage is taken of; null when the guard names a number, or when it is not known.
     pub whole: Option<usize>,
-    /// Whether the comparison holds, or may hold as far as is known, so that nothing may be changed.
+    /// Whether the comparison is true, or may be true given what is unknown, so nothing may be
+    /// changed.
     pub tripped: bool,
     /// The lowest value that is possible; only when value is null.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -30,7 +30,7 @@ pub struct Budget {
     pub refused_pods: usize,
     /// Those of them that other budgets are about too, which the eviction API refuses to decide.
     pub ambiguous_pods: usize,
-    /// Why it lets nobody go now; null where it does.
+    /// Why it allows no disruption now; null if it does.
     pub reason: Option<String>,
 }
 
@@ -69,11 +69,12 @@ impl Budget {
         let name = format!("{}/{}", self.namespace, self.name);
         let evicted = self.evicted_pods;
         let text = format!(
-            "{name} allows {}, {evicted} would be taken",
+            "{name} allows {}, {evicted} would be used",
             counted(allowed, "disruption")
         );
-        let others = (self.ambiguous_pods > 0)
-            .then_some("another budget is about them too, and the eviction API refuses to decide");
+        let others = (self.ambiguous_pods > 0).then_some(
+            "another budget matches them too, so the eviction API would return an error",
+        );
         let reasons: Vec<&str> = self.reason.as_deref().into_iter().chain(others).collect();
         if reasons.is_empty() {
             text
@@ -89,7 +90,9 @@ impl Budget {
 fn reason(budget: &PodDisruptionBudget) -> Option<String> {
     let status = &budget.status;
     if !budget.is_counted() {
-        return Some("the disruption controller has not counted its newest state".to_owned());
+        return Some(
+            "the disruption controller has not processed its latest generation".to_owned(),
+        );
     }
     if status.disruptions_allowed > 0 {
         return None;
@@ -102,7 +105,7 @@ fn reason(budget: &PodDisruptionBudget) -> Option<String> {
         return Some(format!("its pods cannot be counted{why}"));
     }
     if status.expected_pods == 0 {
-        return Some("it expects no pods, and so never lets any go".to_owned());
+        return Some("it expects no pods, so it never allows a disruption".to_owned());
     }
     Some(format!(
         "it needs {} and has {}",
@@ -163,7 +166,7 @@ mod tests {
         assert_eq!((found.evicted_pods, found.refused_pods), (2, 1));
         assert_eq!(
             found.line(),
-            "team-a/budget allows 1 disruption, 2 would be taken"
+            "team-a/budget allows 1 disruption, 2 would be used"
         );
         assert!(hazards(&report, "train-1").contains(&Hazard::PdbViolated.into()));
         assert!(!hazards(&report, "train-0").contains(&Hazard::PdbViolated.into()));
@@ -172,7 +175,7 @@ mod tests {
         assert_eq!(pod.unwrap().budgets, ["budget"]);
         let text = format!("{:?}", report.sections());
         assert!(
-            text.contains("1 disruption budget would refuse this"),
+            text.contains("1 PodDisruptionBudget would block this"),
             "{text}"
         );
         assert!(text.contains(&found.line()), "{text}");
@@ -197,7 +200,7 @@ mod tests {
             change(&mut budget);
             report(vec![budget]).budgets[0].line()
         };
-        let begin = "team-a/budget allows 0 disruptions, 2 would be taken: ";
+        let begin = "team-a/budget allows 0 disruptions, 2 would be used: ";
         for (change, why) in [
             (
                 (|_| {}) as fn(&mut PodDisruptionBudget),
@@ -205,7 +208,7 @@ mod tests {
             ),
             (
                 |budget| budget.generation = 2,
-                "the disruption controller has not counted its newest state",
+                "the disruption controller has not processed its latest generation",
             ),
             (
                 |budget| budget.status.failure = Some("no scale".to_owned()),
@@ -217,7 +220,7 @@ mod tests {
             ),
             (
                 |budget| budget.status.expected_pods = 0,
-                "it expects no pods, and so never lets any go",
+                "it expects no pods, so it never allows a disruption",
             ),
         ] {
             assert_eq!(line(change), format!("{begin}{why}"));
@@ -231,7 +234,7 @@ mod tests {
         let report = report(vec![budget("team-a", 0, 2), other]);
         assert_eq!(report.summary.budgets_violated, 2);
         let line = report.budgets[1].line();
-        assert!(line.contains("another budget is about them too"), "{line}");
+        assert!(line.contains("another budget matches them too"), "{line}");
         assert!(hazards(&report, "train-0").contains(&Hazard::PdbAmbiguous.into()));
         let pod = report.pods.iter().find(|pod| pod.name == "train-0");
         assert_eq!(pod.unwrap().budgets, ["another", "budget"]);

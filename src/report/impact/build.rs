@@ -184,7 +184,7 @@ fn taint(rule: &RuleImpact<'_>, semantics: &Semantics, knowledge: &Knowledge<'_>
     let missing = || {
         let subjects = [Subject::Published, Subject::Allocated, Subject::Pods];
         format!(
-            "not known: its numbers depend on what is missing: {}",
+            "unknown: its numbers depend on missing data: {}",
             knowledge.missing(&subjects)
         )
     };

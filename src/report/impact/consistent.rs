@@ -19,7 +19,7 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
     if digest(&report.taints, &report.pods, &report.devices) != report.metadata.digest
         || hardware != report.metadata.hardware_digest
     {
-        return Some("its digest does not fit its content".to_owned());
+        return Some("its digest does not match its content".to_owned());
     }
     let observed_at = report.metadata.origin.observed_at;
     if let Some(pod) = report
@@ -28,11 +28,11 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
         .find(|pod| !has_one_time(pod, observed_at))
     {
         return Some(format!(
-            "the times of pod {}/{} do not fit each other",
+            "the times of pod {}/{} contradict each other",
             pod.namespace, pod.name
         ));
     }
-    (counted(report) != report.summary).then(|| "its summary does not fit its pods".to_owned())
+    (counted(report) != report.summary).then(|| "its summary does not match its pods".to_owned())
 }
 
 /// The summary as it follows from the rest of the report.

@@ -44,11 +44,12 @@ pub enum UnreadableReport {
     },
     /// Not what `metadata.digest` of a report says.
     #[error(
-        "it is no digest: sha256: or hardware: and 16 to 64 hexadecimal digits, as `preview` prints it"
+        "it is not a digest as printed by `preview`: sha256: or hardware: and 16 to 64 hexadecimal \
+         digits"
     )]
     NotADigest,
     /// What is in it does not fit together.
-    #[error("it was changed after it was written: {contradiction}")]
+    #[error("it was modified after `preview` wrote it: {contradiction}")]
     Edited {
         /// What does not fit what.
         contradiction: String,
@@ -234,17 +235,17 @@ mod tests {
             (
                 "edited",
                 text(|value| value["pods"][0]["uid"] = "other".into()),
-                "it was changed",
+                "it was modified",
             ),
             (
                 "outcome",
                 text(|value| value["pods"][0]["outcome"] = "EvictedNow".into()),
-                "it was changed",
+                "it was modified",
             ),
             (
                 "time",
                 text(|value| value["pods"][3]["evictInSeconds"] = 86_400.into()),
-                "it was changed",
+                "it was modified",
             ),
             (
                 "version",
@@ -297,11 +298,13 @@ mod tests {
         }
         assert_eq!(
             objections(&before, &with(&[("d/serial", "1"), ("d/uuid", "B")])),
-            "gpu.example.com/node-7/gpu-0 has changed since the report: it is other hardware, d/uuid was A and is B"
+            "gpu.example.com/node-7/gpu-0 is other hardware than in the report: d/uuid was A and \
+             is B"
         );
         assert_eq!(
             objections(&before, &with(&[])),
-            "gpu.example.com/node-7/gpu-0 may have changed since the report: d/serial was 1, and what it is now is not known"
+            "gpu.example.com/node-7/gpu-0 may be other hardware than in the report: d/serial was 1 \
+             and is now unknown"
         );
         // Nobody has said what it was.
         assert_eq!(objections(&with(&[]), &before), "");
@@ -336,7 +339,7 @@ mod tests {
         assert!(
             texts
                 .iter()
-                .any(|text| text.contains("which the report does not say")),
+                .any(|text| text.contains("which is not in the report")),
             "{texts:?}"
         );
     }

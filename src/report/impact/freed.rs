@@ -153,11 +153,11 @@ impl Freed {
             (_, 0) => String::new(),
             (1, 1) => "; then the device is free".to_owned(),
             (0, 1) => "; the device is not free then".to_owned(),
-            (0, all) => format!("; of the {all} devices none is free then"),
+            (0, all) => format!("; none of the {all} devices is free then"),
             (2, 2) => "; then both devices are free".to_owned(),
             (free, all) if free == all => format!("; then all {all} devices are free"),
-            (1, all) => format!("; of the {all} devices 1 is free then"),
-            (free, all) => format!("; of the {all} devices {free} are free then"),
+            (1, all) => format!("; 1 of the {all} devices is free then"),
+            (free, all) => format!("; {free} of the {all} devices are free then"),
         }
     }
 }
@@ -250,7 +250,7 @@ mod tests {
         );
         assert_eq!(
             told(5, &[(NotFreed::PodReturns, 4), (NotFreed::PodStays, 1)]),
-            "; of the 5 devices none is free then; not free: 1 (a pod stays), 4 (a pod returns)"
+            "; none of the 5 devices is free then; not free: 1 (a pod stays), 4 (a pod returns)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
@@ -314,11 +314,11 @@ mod tests {
             (said(0, 0, 0), ""),
             (said(1, 0, 1), "; then the device is free"),
             (said(0, 0, 1), "; the device is not free then"),
-            (said(0, 0, 3), "; of the 3 devices none is free then"),
+            (said(0, 0, 3), "; none of the 3 devices is free then"),
             (said(1, 1, 2), "; then both devices are free"),
             (said(2, 1, 3), "; then all 3 devices are free"),
-            (said(0, 1, 3), "; of the 3 devices 1 is free then"),
-            (said(2, 0, 3), "; of the 3 devices 2 are free then"),
+            (said(0, 1, 3), "; 1 of the 3 devices is free then"),
+            (said(2, 0, 3), "; 2 of the 3 devices are free then"),
         ] {
             assert_eq!(text, expected);
         }

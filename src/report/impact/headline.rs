@@ -43,7 +43,7 @@ impl ImpactReport {
         let mut lines = headline(self);
         lines.extend(self.assessment.replacements.together_line());
         let lacking = self.incomplete.iter().map(Incomplete::line);
-        lines.extend(lacking.map(|line| format!("not known: {line}")));
+        lines.extend(lacking.map(|line| format!("unknown: {line}")));
         lines
     }
 }
@@ -53,7 +53,8 @@ fn evicted(report: &ImpactReport) -> String {
     let pods = totals.pods;
     let reaches = |reach: Reach| report.taints.iter().any(|taint| taint.reach == reach);
     if pods.is_none() && reaches(Reach::EveryDeviceForTheScheduler) {
-        return "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it.".to_owned();
+        return "No pod would be evicted by a rule without a selector, but for the scheduler every \
+            device of every driver is tainted by it.".to_owned();
     }
     if pods.is_none() && totals.devices.is_none() {
         let why = if reaches(Reach::NoDevice) {
@@ -72,10 +73,7 @@ fn evicted(report: &ImpactReport) -> String {
             .filter(|gap| gap.affects == Affects::Evictions)
             .map(|gap| gap.what.as_str())
             .collect();
-        return format!(
-            "Whether a pod would be evicted is not known: the answer lacks {}.",
-            missing.join(", ")
-        );
+        return format!("Impact unknown: the report lacks {}.", missing.join(", "));
     }
     let text = format!(
         "{} in {} would be evicted{}.",
@@ -85,20 +83,20 @@ fn evicted(report: &ImpactReport) -> String {
     );
     match (pods.exact(), pods.most()) {
         (Some(_), _) => text,
-        (None, None) => format!("At least {text} The answer is incomplete."),
-        (None, Some(_)) => format!("At most {text} The answer is incomplete."),
+        (None, None) => format!("At least {text} The report is incomplete."),
+        (None, Some(_)) => format!("At most {text} The report is incomplete."),
     }
 }
 
 fn budgets(totals: &Totals) -> Option<String> {
     let violated = totals.budgets_violated.counted();
     (violated > 0).then(|| {
-        let budgets = counted(violated, "disruption budget");
+        let budgets = counted(violated, "PodDisruptionBudget");
         let least = match totals.budgets_violated.exact() {
             Some(_) => "",
             None => "At least ",
         };
-        format!("{least}{budgets} would refuse this, and taints do not ask.")
+        format!("{least}{budgets} would block this; taint evictions ignore PodDisruptionBudgets.")
     })
 }
 
@@ -110,7 +108,7 @@ fn unplaceable(totals: &Totals) -> Option<String> {
             None => "At least ",
         };
         let claims = counted(claims.least(), "claim");
-        format!("{least}{claims} could not be placed again: no other devices fit.")
+        format!("{least}{claims} cannot be reallocated: no other devices fit.")
     })
 }
 
@@ -121,9 +119,14 @@ fn beside(report: &ImpactReport) -> Option<String> {
     let apart = siblings.filter(|sibling| !sibling.is_shared());
     let pods: BTreeSet<&String> = apart.flat_map(|sibling| &sibling.pods).collect();
     (!pods.is_empty()).then(|| {
-        let (use_, stay) = if pods.len() == 1 { ("uses", "stays") } else { ("use", "stay") };
+        let (use_, stay) = if pods.len() == 1 {
+            ("uses", "stays")
+        } else {
+            ("use", "stay")
+        };
         format!(
-            "{} {use_} other partitions of this hardware and {stay}; add --with-partitions to choose those too.",
+            "{} {use_} other partitions of this hardware and {stay}; to include those partitions: \
+             --with-partitions.",
             counted(pods.len(), "pod")
         )
     })
@@ -139,7 +142,7 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
     let gaps = report.incomplete.iter();
     let gaps: Vec<&str> = gaps.map(|gap| gap.what.as_str()).collect();
     Some(format!(
-        "It may hurt more than is said here, for want of {}.",
+        "Risks may be missing, because these could not be read: {}.",
         gaps.join(", ")
     ))
 }
@@ -183,7 +186,7 @@ fn in_and_at(time: Time, now: Time) -> String {
 fn others(totals: &Totals) -> Option<String> {
     let counts = [
         (totals.pods_tolerating.counted(), "tolerating the taint"),
-        (totals.pods_terminating.counted(), "terminating already"),
+        (totals.pods_terminating.counted(), "already terminating"),
         (totals.pods_not_evicted.counted(), "not evicted"),
     ];
     let parts: Vec<_> = counts
@@ -226,7 +229,7 @@ mod tests {
         example.reading.gaps.push(denied(Kind::PodDisruptionBudget));
         assert_eq!(
             perhaps_worse(&example.report()).as_deref(),
-            Some("It may hurt more than is said here, for want of poddisruptionbudgets.")
+            Some("Risks may be missing, because these could not be read: poddisruptionbudgets.")
         );
         // Whoever is not known is told first.
         example.reading.gaps.push(denied(Kind::Pod));
@@ -245,11 +248,11 @@ mod tests {
         assert_eq!(said(Count::between(0, 3)), None);
         assert_eq!(
             said(Count::known(1)).as_deref(),
-            Some("1 claim could not be placed again: no other devices fit.")
+            Some("1 claim cannot be reallocated: no other devices fit.")
         );
         assert_eq!(
             said(Count::at_least(2)).as_deref(),
-            Some("At least 2 claims could not be placed again: no other devices fit.")
+            Some("At least 2 claims cannot be reallocated: no other devices fit.")
         );
     }
 
@@ -276,7 +279,8 @@ mod tests {
         assert_eq!(
             report.summary_lines(),
             [
-                "No pod would be evicted by a rule without a selector, but the scheduler takes every device of every driver as tainted by it."
+                "No pod would be evicted by a rule without a selector, but for the scheduler every \
+                 device of every driver is tainted by it."
             ]
         );
         report.taints[0].reach = Reach::NoDevice;

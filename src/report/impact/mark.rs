@@ -109,7 +109,7 @@ impl ImpactReport {
             let device = devices.find(|device| device.device == *name);
             match device.and_then(what_it_is) {
                 Some(identity) => format!("{name} (now {identity})"),
-                None => format!("{name} (of which it is not known what it is now)"),
+                None => format!("{name} (now unknown)"),
             }
         };
         let mut shown: Vec<String> = named.iter().take(FEW).map(one).collect();
@@ -183,14 +183,15 @@ mod tests {
             let objection = mark(text).objection(&after).unwrap().to_string();
             assert_eq!(
                 objection,
-                "gpu.example.com/node-7/gpu-0 (now gpu.example.com/uuid=GPU-B) has changed since it was looked at: it is other hardware, or has its name since then"
+                "gpu.example.com/node-7/gpu-0 (now gpu.example.com/uuid=GPU-B) has changed since \
+                 it was previewed: it is other hardware, or is new"
             );
         }
         let objection = mark(before.short_digest()).objection(&after);
         assert!(matches!(objection, Some(Objection::OtherDigest { .. })));
         let unknown = Example::new().report();
         let objection = mark(hardware).objection(&unknown).unwrap().to_string();
-        assert!(objection.contains("it is not known"), "{objection}");
+        assert!(objection.contains("(now unknown)"), "{objection}");
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
-            "reserved for its PodGroup only, which evicts nobody here",
+            "reserved only for its PodGroup, which causes no eviction in this version",
         ),
         NotEvicted::NotOwned => (
             NoteCode::NotOwned,
@@ -124,7 +124,7 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::NotPublished => (
             NoteCode::NotPublished,
-            "the device is not published, and this version looks no further",
+            "the device is not published, and this version ignores unpublished devices",
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
@@ -154,10 +154,12 @@ mod tests {
         let told = |reason| note_of(&testing::with_verdict(&pod, Verdict::NotEvicted(reason)));
         insta::assert_snapshot!(told(NotEvicted::EffectDoesNotEvict), @"effect-does-not-evict: the effect does not evict");
         insta::assert_snapshot!(told(NotEvicted::NotScheduled), @"not-scheduled: has no node yet");
-        insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"pod-group-reservation: reserved for its PodGroup only, which evicts nobody here");
+        insta::assert_snapshot!(told(NotEvicted::PodGroupReservation), @"pod-group-reservation: \
+            reserved only for its PodGroup, which causes no eviction in this version");
         insta::assert_snapshot!(told(NotEvicted::NotOwned), @"not-owned: the claim was not generated for this pod");
         insta::assert_snapshot!(told(NotEvicted::ExtendedResource), @"extended-resource: uses an extended resource, which this version does not evict");
-        insta::assert_snapshot!(told(NotEvicted::NotPublished), @"not-published: the device is not published, and this version looks no further");
+        insta::assert_snapshot!(told(NotEvicted::NotPublished), @"not-published: the device is not \
+            published, and this version ignores unpublished devices");
         insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"hidden-by-stale-reservation: an outdated reservation hides it until the pod changes");
     }
 

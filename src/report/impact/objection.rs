@@ -65,14 +65,14 @@ impl fmt::Display for Objection {
         match self {
             Self::OtherTaints { expected, found } => write!(
                 formatter,
-                "the report is about {}, the change about {}",
+                "the report is for {}, the change for {}",
                 expected.join(", "),
                 found.join(", ")
             ),
             Self::NewPod { pod } => {
                 write!(
                     formatter,
-                    "pod {pod} would be evicted, which the report does not say"
+                    "pod {pod} would be evicted, which is not in the report"
                 )
             }
             Self::Earlier {
@@ -81,14 +81,14 @@ impl fmt::Display for Objection {
                 found,
             } => write!(
                 formatter,
-                "pod {pod} would be evicted in {}, and in {} by the report",
+                "pod {pod} would be evicted in {}, but the report has {}",
                 human_duration(*found),
                 human_duration(*expected)
             ),
             Self::LessKnown { what } => {
                 write!(
                     formatter,
-                    "{what} cannot be read now, and could be for the report"
+                    "{what} cannot be read now, but could be read for the report"
                 )
             }
             Self::Exchanged {
@@ -98,7 +98,7 @@ impl fmt::Display for Objection {
                 is: Some(is),
             } => write!(
                 formatter,
-                "{device} has changed since the report: it is other hardware, {attribute} was {was} and is {is}"
+                "{device} is other hardware than in the report: {attribute} was {was} and is {is}"
             ),
             Self::Exchanged {
                 device,
@@ -107,22 +107,25 @@ impl fmt::Display for Objection {
                 is: None,
             } => write!(
                 formatter,
-                "{device} may have changed since the report: {attribute} was {was}, and what it is now is not known"
+                "{device} may be other hardware than in the report: {attribute} was {was} and is \
+                 now unknown"
             ),
             Self::OtherHardware { devices } => match devices.as_slice() {
                 [only] => write!(
                     formatter,
-                    "{only} has changed since it was looked at: it is other hardware, or has its name since then"
+                    "{only} has changed since it was previewed: it is other hardware, or is new"
                 ),
                 several => write!(
                     formatter,
-                    "one or more of these have changed since they were looked at, and are other hardware or have their names since then: {}",
+                    "one or more of these have changed since they were previewed: other hardware, \
+                     or new devices: {}",
                     several.join("; ")
                 ),
             },
             Self::OtherDigest { expected, found } => write!(
                 formatter,
-                "its digest is {found} now, and {expected} was agreed to: look again with `preview`"
+                "its digest is now {found}, and {expected} was approved: review it again with \
+                 `preview`"
             ),
         }
     }

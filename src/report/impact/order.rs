@@ -33,7 +33,7 @@ impl Grouping {
     pub(super) fn groups(self, pod: &Pod) -> Vec<String> {
         let mut groups = match self {
             Self::Workload => vec![workload(pod).map_or_else(
-                || format!("{}, of no workload", pod.namespace),
+                || format!("{}, no workload", pod.namespace),
                 |workload| format!("{} of {}", workload, pod.namespace),
             )],
             Self::Namespace => vec![pod.namespace.clone()],
@@ -159,7 +159,7 @@ mod tests {
             ..pod.clone()
         };
         assert_eq!(Grouping::Node.groups(&homeless), ["no node"]);
-        let bare = format!("{}, of no workload", homeless.namespace);
+        let bare = format!("{}, no workload", homeless.namespace);
         assert_eq!(Grouping::Workload.groups(&homeless), [bare]);
     }
 }

@@ -34,14 +34,14 @@ pub(super) fn summary(totals: &Totals) -> Section {
         ("Claims", totals.claims),
         ("Workloads hit", totals.workloads),
         ("Workloads down", totals.workloads_down),
-        ("Budgets overdrawn", totals.budgets_violated),
-        ("Claims without a place", totals.claims_unplaceable),
+        ("Budgets exceeded", totals.budgets_violated),
+        ("Claims not reallocated", totals.claims_unplaceable),
     ];
     let facts = counts.into_iter();
     let facts = facts.map(|(name, count)| (name, count.to_string()));
     // Other devices of the class; how many of the selected become free is told by the answer.
-    let others = ("Devices to replace them", format!("{available} of {of}"));
-    Section::facts(facts.chain([others]).collect()).titled("In numbers".to_owned())
+    let others = ("Replacement devices", format!("{available} of {of}"));
+    Section::facts(facts.chain([others]).collect()).titled("Summary".to_owned())
 }
 
 /// The workloads and the devices.

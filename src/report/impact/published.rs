@@ -62,17 +62,17 @@ impl Published {
         match (&self.condition, self.agrees) {
             (Some(condition), Some(true)) => format!("{rule}: agrees: {}", condition.message),
             (Some(condition), Some(false)) => format!(
-                "{rule}: differs: the controller says {:?} ({} {}), this preview says {:?}",
+                "{rule}: differs: the controller reports {:?} ({} {}), this preview {:?}",
                 condition.message,
                 condition.status,
                 condition.reason,
                 expected.unwrap_or_default()
             ),
             (Some(condition), None) => format!(
-                "{rule}: not compared, since this preview does not know all numbers: {}",
+                "{rule}: not compared, because some numbers of this preview are unknown: {}",
                 condition.message
             ),
-            (None, _) => format!("{rule}: no controller has reacted"),
+            (None, _) => format!("{rule}: no controller responded"),
         }
     }
 }
@@ -139,15 +139,15 @@ mod tests {
         );
         assert_eq!(
             differs.line(Some("1 pod")),
-            r#"r: differs: the controller says "2 pods" (False NoEffect), this preview says "1 pod""#
+            r#"r: differs: the controller reports "2 pods" (False NoEffect), this preview "1 pod""#
         );
         let silent = Published::new("r", 1, None, Some("1 pod"));
-        assert_eq!(silent.line(None), "r: no controller has reacted");
+        assert_eq!(silent.line(None), "r: no controller responded");
         let unknown = Published::new("r", 1, Some(&condition("2 pods", "NoEffect", 1)), None);
         assert_eq!(unknown.agrees, None);
         assert_eq!(
             unknown.line(None),
-            "r: not compared, since this preview does not know all numbers: 2 pods"
+            "r: not compared, because some numbers of this preview are unknown: 2 pods"
         );
     }
 }

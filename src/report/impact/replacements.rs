@@ -49,7 +49,8 @@ pub struct RequestReplacement {
     pub request: String,
     /// How many devices it needs; null where it wants all of a node.
     pub needs: Option<i64>,
-    /// Devices of its class that fit, that no taint keeps from it, and that nobody else has.
+    /// Matching devices of its class that no taint excludes, and that are not allocated to other
+    /// claims.
     pub devices: usize,
     /// What is known of that number where it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -62,8 +63,7 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// The classes, by name.
     pub classes: Vec<String>,
-    /// Devices of these classes that no taint keeps from claims which tolerate none, and that nobody
-    /// has.
+    /// Unallocated devices of these classes that claims without tolerations can get.
     pub devices: usize,
     /// All devices of these classes.
     pub of: usize,

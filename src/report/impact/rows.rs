@@ -141,11 +141,15 @@ impl Shared {
     /// In a sentence; nothing where nothing is shared.
     pub(super) fn sentence(&self) -> Option<String> {
         let node = self.node.as_ref().filter(|node| *node != NONE);
-        let node = node.map(|node| format!("is on {node}"));
-        let device = self.device.as_ref().map(|device| format!("uses {device}"));
-        let parts: Vec<String> = node.into_iter().chain(device).collect();
-        let who = if self.pods == 1 { "It" } else { "Each" };
-        (!parts.is_empty()).then(|| format!("{who} {}.", parts.join(" and ")))
+        let node = node.map(|node| format!("on {node}"));
+        let device = self.device.as_ref().map(|device| format!("using {device}"));
+        let all = if self.pods == 1 { "" } else { "all " };
+        let parts = node.into_iter().chain(device);
+        let parts: Vec<String> = parts.map(|part| format!("{all}{part}")).collect();
+        let text = parts.join(", ");
+        let mut letters = text.chars();
+        let first = letters.next()?.to_uppercase();
+        Some(format!("{first}{}.", letters.as_str()))
     }
 }
 
@@ -166,7 +170,7 @@ fn table(pods: &[&Pod], shared: &Shared) -> Table {
             unless(&shared.device, Column::long("DEVICE").leaves(2)),
             unless(&shared.workload, Column::long("WORKLOAD").leaves(3)),
             unless(&shared.cause, Column::text("CAUSE").leaves(4)),
-            Column::text("WHY-IT-HURTS").narrow(),
+            Column::text("RISKS").narrow(),
             Column::text("HAZARDS").wide(),
             Column::text("OUTCOME").wide(),
             Column::text("QOS").wide(),
@@ -280,13 +284,13 @@ mod tests {
             line.unwrap().to_owned()
         };
         let text = shown(&report, Format::Table);
-        assert!(text.contains("Each is on node-7"), "{text}");
+        assert!(text.contains("All on node-7"), "{text}");
         assert!(!headers(&text).contains("NODE"), "{text}");
         assert!(headers(&shown(&report, Format::Wide)).contains("NODE"));
         let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().node = Some("node-8".to_owned());
         let text = shown(&report, Format::Table);
-        assert!(!text.contains("Each is on"), "{text}");
+        assert!(!text.contains("All on"), "{text}");
         assert!(headers(&text).contains("NODE"), "{text}");
     }
 

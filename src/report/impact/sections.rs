@@ -33,11 +33,11 @@ impl View for ImpactReport {
             Section::sentences(answer).toned(page::tone(self)),
         ];
         sections.extend(beside(&self.warnings, &self.incomplete));
-        sections.push(Section::list("What hurts most", self.worst_of_all()));
+        sections.push(Section::list("Top risks", self.worst_of_all()));
         sections.push(page::summary(&self.assessment.totals));
         let pictures = timeline.as_ref().map(Timeline::pictures);
         let pictures = Section::charts(pictures.unwrap_or_default());
-        sections.push(pictures.titled("Timeline of the evictions".to_owned()));
+        sections.push(pictures.titled("Timeline of evictions".to_owned()));
         let [workloads, devices] = page::tables(self);
         sections.push(workloads);
         sections.extend(rows::sections(self, &shared));
@@ -45,11 +45,11 @@ impl View for ImpactReport {
         let chart = chart.map(|chart| Section::table(chart).titled("Timeline".to_owned()));
         sections.extend(chart.map(|chart| chart.shown(Shown::Unpaged)));
         sections.push(devices);
-        sections.push(Section::list("Who stays", rows::staying(self)));
-        let taints = Section::table(taints(&self.taints)).captioned("Taints that were asked about");
+        sections.push(Section::list("Not evicted", rows::staying(self)));
+        let taints = Section::table(taints(&self.taints)).captioned("Proposed taints");
         sections.push(taints.shown(taints_shown(&self.taints)));
         sections.push(controller(&self.taints));
-        sections.push(Section::list("The controller says", published(self)));
+        sections.push(Section::list("Controller", published(self)));
         let violated = self.budgets.iter().filter(|budget| budget.is_violated());
         let violated = violated.map(Budget::line).collect();
         sections.push(Section::list("Disruption budgets", violated).shown(Shown::Wide));
@@ -189,11 +189,7 @@ fn controller(taints: &[TaintImpact]) -> Section {
     } else {
         Shown::Always
     };
-    Section::list(
-        "The controller would say, for effect None",
-        each_once(messages),
-    )
-    .shown(shown)
+    Section::list("Controller condition for effect None", each_once(messages)).shown(shown)
 }
 
 /// What the controller itself said about each published rule, and whether it is the same.
@@ -318,17 +314,17 @@ mod tests {
             (
                 &[Kind::Pod][..],
                 &[][..],
-                "Whether a pod would be evicted is not known: the answer lacks pods.",
+                "Impact unknown: the report lacks pods.",
             ),
             (
                 &[Kind::Pod, Kind::ResourceClaim],
                 &["infer-0"],
-                "Whether a pod would be evicted is not known: the answer lacks pods, resourceclaims.",
+                "Whether a pod would be evicted are unknown: the answer lacks pods, resourceclaims.",
             ),
             (
                 &[Kind::ResourceClaim],
                 &["train-0"],
-                "At least 1 pod in 1 namespace would be evicted now. The answer is incomplete.",
+                "At least 1 pod in 1 namespace would be evicted now. The report is incomplete.",
             ),
             (
                 &[Kind::ResourceSlice, Kind::DeviceTaintRule],

@@ -157,7 +157,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(
         messages,
         [
-            "no other device for claim train-0-gpu: gpu needs 1, 0 would do",
+            "no other device for claim train-0-gpu: gpu needs 1, 0 match",
             "gpu.example.com/node-7/gpu-1, on the hardware of gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
@@ -169,9 +169,10 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(report.incomplete, []);
     let text = format!("{:?}", report.sections());
     for line in [
-        "1 claim could not be placed again: no other devices fit.",
-        "claim team-a/train-0-gpu cannot be placed again: gpu needs 1, 0 would do",
-        "together: at most 0 of 1 claim can be placed; perhaps fewer, for this upper bound does not look at counters (team-a/train-0-gpu)",
+        "1 claim cannot be reallocated: no other devices fit.",
+        "claim team-a/train-0-gpu cannot be reallocated: gpu needs 1, 0 match",
+        "all at once: at most 0 of 1 claim can be reallocated; possibly fewer: this upper bound \
+         ignores counters (team-a/train-0-gpu)",
         "gpu.example.com/node-7/gpu-1 is part of the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",
     ] {
         assert!(text.contains(line), "{line}: {text}");
@@ -237,9 +238,9 @@ fn what_was_not_read_trips_guards_and_is_named_once() {
         assert_eq!(tripped(&report), [true, true], "{kinds:?}");
         assert_eq!(report.replacements.at_most_together, 1, "{kinds:?}");
         assert_eq!(codes(&report), [""; 0]);
-        let why = format!("{why}: whether claims could be placed again is unknown");
+        let why = format!("{why}: whether claims can be reallocated is unknown");
         let mut expected = vec![("replacements", why.as_str())];
-        let nodes = "the input holds no Node: whether nodes can end their pods is unknown";
+        let nodes = "the input holds no Node: whether nodes can stop their pods is unknown";
         if kinds.contains(&Kind::Node) {
             expected.insert(0, ("nodes", nodes));
         }
@@ -282,7 +283,7 @@ fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
         missing(&report),
         [(
             "replacements",
-            "eve may not list nodes: whether claims could be placed again is unknown"
+            "eve may not list nodes: whether claims can be reallocated is unknown"
         )]
     );
     assert_eq!(
@@ -309,11 +310,11 @@ fn what_nobody_can_say_is_named_and_is_no_no() {
         ..unfinished.slices[1].clone()
     });
     for (snapshot, why) in [
-        (gone, "there is no device class gpu"),
+        (gone, "DeviceClass gpu not found"),
         (fails, "no such key"),
         (
             unfinished,
-            "pool gpu.example.com/node-8 is not published whole, and the scheduler passes over it",
+            "pool gpu.example.com/node-8 is published incompletely, and the scheduler skips it",
         ),
     ] {
         let report = report(snapshot, &[], &GUARDS);
@@ -347,7 +348,7 @@ fn where_nobody_is_evicted_nothing_is_missing() {
     assert_eq!(tripped(&report), [true]);
     assert_eq!(
         report.guards[0].unknown_without.as_deref(),
-        Some("device classes, nodes, or what expressions say")
+        Some("device classes, nodes, or results of expressions")
     );
 }
 

@@ -58,14 +58,14 @@ impl Timeline {
         let stuck = self.stuck;
         if stuck > 0 {
             return Some(format!(
-                "When they are gone is not known: {} cannot end while node or driver is away.",
+                "End unknown: {} cannot terminate while the node or driver is not running.",
                 counted(stuck, "pod")
             ));
         }
         let gone = human_duration(self.gone_in);
         let freed = self.freed.by_then();
         self.is_whole.then(|| {
-            format!("The last one is gone after about {gone}, if it takes all of its grace period{freed}.")
+            format!("The last pod is gone after about {gone}, at full grace period{freed}.")
         })
     }
 
@@ -79,12 +79,11 @@ impl Timeline {
             moments: self.bars("pod", |happening| happening.pods),
             end: is_known.then(|| {
                 let seconds = self.gone_in.as_secs().unsigned_abs();
-                (seconds, format!("{gone}: the last one is gone"))
+                (seconds, format!("{gone}: the last pod is gone"))
             }),
         };
         let devices = Chart {
-            note: "Devices that are free again, if every pod takes all of its grace period:"
-                .to_owned(),
+            note: "Free devices over time, at full grace periods:".to_owned(),
             moments: self.bars("device", |happening| happening.devices),
             end: None,
         };
@@ -226,7 +225,7 @@ mod tests {
         let evicted = report.pods.iter_mut().find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().hazards.push(Hazard::DriverDown.into());
         let told = sentence(&report).unwrap();
-        assert!(told.contains("not known: 1 pod cannot end"), "{told}");
+        assert!(told.contains("unknown: 1 pod cannot terminate"), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
     }
 
@@ -251,7 +250,7 @@ mod tests {
         let timeline = Timeline::of(&report).unwrap();
         let told = timeline.sentence().unwrap();
         assert!(
-            told.ends_with("grace period; of the 5 devices 4 are free then."),
+            told.ends_with("grace period; 4 of the 5 devices are free then."),
             "{told}"
         );
         let pictures = timeline.pictures();
@@ -290,7 +289,7 @@ mod tests {
         let moments = moments.map(|it| (it.seconds, &*it.when, it.number, &*it.what));
         let expected = [(0, "now", 2, "2 pods"), (90, "+90s", 1, "1 pod")];
         assert_eq!(moments.collect::<Vec<_>>(), expected);
-        let end = (120, "+2m: the last one is gone".to_owned());
+        let end = (120, "+2m: the last pod is gone".to_owned());
         assert_eq!((picture.note.as_str(), picture.end), ("", Some(end)));
         let chart = timeline(&[(0, 1), (0, 1), (0, 1), (90, 1)])
             .unwrap()

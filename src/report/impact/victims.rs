@@ -38,7 +38,7 @@ impl ImpactReport {
         let lost = hidden.iter().filter(|(_, pods)| pods.iter().any(is_lost));
         let lost: Vec<String> = lost.map(|(name, _)| name.clone()).collect();
         if !lost.is_empty() {
-            lines.push(format!("of these, nothing creates again: {}", few(&lost)));
+            lines.push(format!("not recreated: {}", few(&lost)));
         }
         lines
     }
@@ -69,7 +69,7 @@ impl ImpactReport {
         match rules {
             Some(rules) if !rules.is_empty() => {
                 format!(
-                    "; all of them: kubectl devicetaint preview {}",
+                    "; to show all: kubectl devicetaint preview {}",
                     rules.join(" ")
                 )
             }
@@ -215,7 +215,7 @@ mod tests {
         assert!(lines[2].contains(": evicted "), "{lines:?}");
         assert_eq!(
             lines[WORST..],
-            ["and 8 more; all of them: kubectl devicetaint preview --rule drain"]
+            ["and 8 more; to show all: kubectl devicetaint preview --rule drain"]
         );
     }
 
@@ -231,7 +231,7 @@ mod tests {
         assert!(!lines[..WORST].iter().any(|line| line.contains("alone")));
         assert_eq!(
             lines[WORST + 1],
-            format!("of these, nothing creates again: {}/alone", pod.namespace)
+            format!("not recreated: {}/alone", pod.namespace)
         );
     }
 

@@ -22,7 +22,7 @@ use crate::report::policy::Violation;
 use crate::report::taint::{PresentTaint, Taint, TaintSource};
 use crate::report::time::Time;
 
-/// Whom the considered taints would hit, and when.
+/// The pods that the proposed taints would affect, and when.
 ///
 /// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
 /// know.
@@ -130,7 +130,7 @@ pub enum Reach {
     EveryDevice,
     /// None: there is no selector, which means nothing in this version.
     NoDevice,
-    /// There is no selector: nobody is evicted, but the scheduler takes every device as tainted.
+    /// There is no selector: no pod is evicted, but for the scheduler every device is tainted.
     EveryDeviceForTheScheduler,
 }
 
@@ -227,7 +227,7 @@ pub struct Summary {
     /// Pods that would be evicted, by the worst of their hazards.
     #[serde(default)]
     pub severities: Severities,
-    /// Claims whose pods would be evicted and that could not be placed again even alone.
+    /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     #[serde(default)]
     pub claims_unplaceable: usize,
     /// Devices of the classes of the selected ones that stay allocatable.
@@ -444,8 +444,8 @@ pub struct Device {
     pub claims: Vec<String>,
     /// The taints that it has already; the considered ones are not among them.
     pub taints: Vec<PresentTaint>,
-    /// When nobody has it any more, if every pod takes all of its grace period: the report's observedAt
-    /// where nobody has it now. An estimate; null where somebody stays on it, or that is not known.
+    /// When it becomes free, at full grace periods: the report's observedAt if it is free now. An
+    /// estimate; null if a pod stays on it, or if that is unknown.
     #[serde(default)]
     pub free_at: Option<Time>,
     /// Why it does not become free; null where freeAt is set, and where that is not known.
@@ -460,7 +460,7 @@ pub struct Device {
 pub enum NotFreed {
     /// A pod that uses it is not evicted.
     PodStays,
-    /// A pod that uses it is terminating already, and nobody knows for how long.
+    /// A pod that uses it is already terminating, for an unknown time.
     PodTerminating,
     /// A pod that uses it cannot end: its node or the driver there is away.
     PodStuck,
