@@ -25,7 +25,7 @@ plugin() {
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 
-# Whom would it hit? 4: more than the guard allows; 6: the answer is incomplete.
+# Which pods would it evict? 4: more than the guard allows; 6: the answer is incomplete.
 status=0
 plugin preview "$device" "$taint:NoExecute" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --strict -o json > "$report" || status=$?
 case $status in
@@ -49,7 +49,7 @@ own() {
 }
 rule=$(own) || rule=
 if [ -z "$rule" ]; then
-    # 1 also means that somebody else has a rule of that name with another taint.
+    # 1 also means that another rule of that name with another taint exists.
     found=$(plugin add "$device" "$taint" --batch "$run" --reason runbook --expires 4h ${forbids[@]+"${forbids[@]}"} -o name)
     rule=$(own)
     # A rule that was there already stays in its batch: its run is at work.
@@ -62,7 +62,7 @@ if [ -z "$rule" ]; then
 fi
 rule=${rule#*/}
 
-# Evict those of the report, and nobody else, and wait. 3: it was escalated before; 4: also where TIMEOUT is over before the last pod
+# Evict only the pods of the report, and wait. 3: it was escalated before; 4: also where TIMEOUT is over before the last pod
 # is due; 5: they are not gone in time.
 status=0
 plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$guard" ${forbids[@]+"${forbids[@]}"} --error-unchanged \
@@ -70,19 +70,19 @@ plugin escalate "$rule" --to NoExecute --yes --expect "$report" --abort-if "$gua
 case $status in
     0 | 3) ;;
     1)
-        echo "runbook: the rule is gone or somebody else's, or a permission is missing" >&2
+        echo "runbook: the rule is gone or belongs to another user, or a permission is missing" >&2
         exit 1
         ;;
     75)
-        echo "runbook: the server was busy or away, or somebody was first: run it again" >&2
+        echo "runbook: the server was busy or unreachable, or a concurrent change happened: run it again" >&2
         exit 75
         ;;
     4)
-        echo "runbook: more would be hit than the report says, or TIMEOUT is too short; nobody was evicted, and the rule stays as it was" >&2
+        echo "runbook: the impact is larger than in the report, or TIMEOUT is too short; no pod was evicted, and the rule is unchanged" >&2
         exit 4
         ;;
     5)
-        echo "runbook: not everybody is gone; new pods are kept off, the rest may stay" >&2
+        echo "runbook: some pods are left; new pods are blocked, the rest may stay" >&2
         plugin deescalate "$rule" --to NoSchedule
         exit 5
         ;;
@@ -112,7 +112,7 @@ esac
 
 # No claim holds the device, nor any part of its hardware.
 ${MAINTENANCE:-true} || {
-    echo "runbook: the work failed; rule $rule still keeps everybody off: run it again, or remove the rule" >&2
+    echo "runbook: the work failed; rule $rule still blocks new pods: run it again, or remove the rule" >&2
     exit 1
 }
 
