@@ -11,6 +11,7 @@ mod names;
 mod repository;
 mod source;
 mod table;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;

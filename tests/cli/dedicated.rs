@@ -19,8 +19,8 @@ fn the_lines_that_tolerate_a_taint_need_no_cluster() {
       operator: Equal
       value: research
     [stderr]
-    the lines belong into each request of a claim, and into each alternative under firstAvailable
-    keep effect: NoExecute: without an effect, a toleration is good for the scheduler alone, and pods are evicted, scheduled and evicted again
+    add the lines to each request of a claim, and to each alternative under firstAvailable
+    keep effect: NoExecute: without an effect, a toleration is for scheduling only, and each replacement is scheduled here and evicted again
     [exit status: 0]
     ");
     insta::assert_snapshot!(devicetaint("tolerations example.com/broken:NoSchedule --for template -q").shown(), @"
@@ -54,7 +54,7 @@ fn rules_and_devices_are_tolerated_by_their_taints() {
     }
     let run = devicetaint(&format!("tolerations node-6-firmware {EXAMPLE}"));
     assert!(
-        run.stderr.contains("has no taint that has to be tolerated"),
+        run.stderr.contains("has no taint that needs a toleration"),
         "effect None: {run:#?}"
     );
     let run = devicetaint(&format!("tolerations node-10-decomission {EXAMPLE}"));
@@ -93,10 +93,7 @@ fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
 #[test]
 fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
     for (line, said) in [
-        (
-            "dedicate d/p/x",
-            "the namespaces that the devices are for are missing",
-        ),
+        ("dedicate d/p/x", "no namespaces specified"),
         ("dedicate d/p/x --to a --to b", "needs a name"),
         (
             "dedicate d/p/x --to a --namespace-selector x=y",
@@ -104,7 +101,7 @@ fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
         ),
         (
             "dedicate d/p/x --to a --name Research",
-            "cannot be the name of a dedication",
+            "is not a valid dedication name",
         ),
         (
             "dedicate d.example.com/p/x a=b:NoSchedule --to a",
@@ -112,7 +109,7 @@ fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
         ),
         ("tolerations a=b", "has no effect"),
         ("tolerations a=b:NoSchedule -o markdown", "--who"),
-        ("undedicate Research", "cannot be the name of a dedication"),
+        ("undedicate Research", "is not a valid dedication name"),
     ] {
         let run = devicetaint(line);
         assert_eq!(run.code, 2, "{line}: {run:#?}");

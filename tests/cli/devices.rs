@@ -40,19 +40,19 @@ fn unknown_node_is_a_mistake_and_one_without_devices_an_empty_list() {
     assert_snapshot!(devices("--node elsewhere -o json").shown(), @r"
     [stderr]
     error: no node with devices elsewhere
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
     assert_snapshot!(devices("--node node-11").shown(), @r"
     [stderr]
     No resources found
-    hint: node node-11 is there, and no device is local to it
+    hint: node node-11 exists, but no device is local to it
     [exit status: 0]
     ");
     assert_snapshot!(devices("--node node-11 --class gpu").shown(), @r"
     [stderr]
-    error: node node-11 is there, and no device is local to it
-    hint: see what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    error: node node-11 exists, but no device is local to it
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
 }
@@ -81,35 +81,35 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("UUID=GPU-1").shown(), @r#"
     [stderr]
     error: driver "UUID=GPU-1" is not valid: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character
-    hint: did you mean the hardware uuid=GPU-1?
+    hint: did you mean hardware uuid=GPU-1?
     [exit status: 2]
     "#);
     assert_snapshot!(devices("example.com/x=y").shown(), @r#"
     [stderr]
-    error: "example.com/x=y" is a taint, and devices are listed without one
-    hint: list those that have any taint with --tainted
+    error: "example.com/x=y" is a taint; `devices` takes no taint
+    hint: list devices that have any taint with --tainted
     [exit status: 2]
     "#);
     assert_snapshot!(devices("--columns model, gpu.example.com").shown(), @r"
     [stderr]
     error: --columns names an attribute without a name
-    hint: write it as --columns model,memory
+    hint: use --columns model,memory
     [exit status: 2]
     ");
     assert_snapshot!(devices("--attribute model==L40S").shown(), @r#"
     [stderr]
-    error: --attribute "model==L40S" is no comparison
-    hint: one = is enough: --attribute model=L40S
+    error: --attribute "model==L40S" is not a comparison
+    hint: use a single =: --attribute model=L40S
     [exit status: 2]
     "#);
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
     [stderr]
-    error: it cannot be said of 4 devices whether they are meant
-    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is no quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is no quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is no quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is no quantity, but 40G is one
-    hint: compare with a value of its kind, such as 3, 580.12 or 40Gi, or leave them out: --skip-errors
+    error: cannot tell whether 4 devices match
+    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+    hint: compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
     [exit status: 1]
     ");
 }
@@ -244,7 +244,7 @@ fn unknown_device_gets_the_nearest() {
     [stderr]
     error: no device matches gpu.example.com/node-7/gpu-9: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
 }
@@ -257,19 +257,19 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     let folder = Folder::new().with("claims.json", claims);
     assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @r"
       DEVICE   NODE        ALLOCATED   TAINTS      CLAIMS   PODS
-    on a node that is not known: at least 1 device, 1 allocated, unknown how many tainted
+    on a node that are unknown: at least 1 device, 1 allocated, an unknown number tainted
       d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @"
     d/p/x
     [stderr]
-    error: the answer is incomplete, and more names may be missing
-    hint: resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+    error: incomplete: names may be missing from this list
+    hint: resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
     [exit status: 6]
     ");
 }
@@ -301,8 +301,8 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     let run = folder.devicetaint("devices --free -o name -q --from slices.json");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: the answer is incomplete, and more names may be missing
-    hint: resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
+    error: incomplete: names may be missing from this list
+    hint: resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
     let run = folder.devicetaint("devices --free --from slices.json");
@@ -359,7 +359,7 @@ fn attributes_have_columns_and_unknown_ones_get_the_nearest() {
     [stderr]
     error: no attribute or capacity modle
     hint: did you mean model?
-    hint: see all that devices have with --show-attributes
+    hint: show all of them with --show-attributes
     [exit status: 1]
     ");
     let run = devices("gpu.example.com/node-7/gpu-0 --show-attributes -o json");

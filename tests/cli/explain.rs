@@ -34,8 +34,8 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
                   (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
                       .status.allocation.devices.results[0].tolerations[0])
 
-    What would alter that, one by one:
-      without rule node-10-decommission: stays: no taint is on a device that it uses
+    Possible fixes:
+      without rule node-10-decommission: stays: none of its devices is tainted
           (DeviceTaintRule node-10-decommission)
       with one more toleration in request gpu, before the claim is allocated: stays:
           it tolerates what would evict it
@@ -51,24 +51,24 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
 #[test]
 fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @r#"
-    pod/llm-2 -n training: waits for devices: the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2 keeps them from it; without that taint a node has enough; the scheduler says: 0/12 nodes are available: 1 node(s) had untolerated taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling.
+    pod/llm-2 -n training: waits for devices: excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough; scheduler message: 0/12 nodes are available: 1 node(s) had untolerated taint(s), 11 cannot allocate all claims. preemption: 0/12 nodes are available: 12 Preemption is not helpful for scheduling.
 
       claim llm-2-gpus-dfxl7, generated from a template
           (Pod training/llm-2: .spec.resourceClaims[0])
-        never allocated: it holds no device
+        not allocated: it has no device
             (ResourceClaim training/llm-2-gpus-dfxl7: .status.allocation)
           request gpus: 4 devices of class h200.example.com
               (ResourceClaim training/llm-2-gpus-dfxl7:
                   .spec.devices.requests[0].exactly)
             9 devices fit and are free: gpu.example.com/node-2/gpu-0,
                 gpu.example.com/node-2/gpu-1, gpu.example.com/node-2/gpu-2 (+6)
-            26 devices do not fit class h200.example.com:
+            26 devices do not match class h200.example.com:
                 gpu.example.com/node-10/gpu-0, gpu.example.com/node-10/gpu-1,
                 gpu.example.com/node-10/gpu-2 (+23)
                 (DeviceClass h200.example.com: .spec.selectors[0].cel.expression)
               device.driver == "gpu.example.com" &&
                   device.attributes["gpu.example.com"].model == "H200"
-            10 devices are held by other claims: gpu.example.com/node-1/gpu-0,
+            10 devices are allocated to other claims: gpu.example.com/node-1/gpu-0,
                 gpu.example.com/node-1/gpu-1, gpu.example.com/node-1/gpu-2 (+7)
             1 device is kept out by taint
                 gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
@@ -81,17 +81,17 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
             4 devices fit and are free: nic.example.com/fabric/node-1/vf-1,
                 nic.example.com/fabric/node-3/vf-1,
                 nic.example.com/fabric/node-4/vf-0 (+1)
-            40 devices do not fit class nic.example.com:
+            40 devices do not match class nic.example.com:
                 gpu.example.com/node-1/gpu-0, gpu.example.com/node-1/gpu-1,
                 gpu.example.com/node-1/gpu-2 (+37)
                 (DeviceClass nic.example.com: .spec.selectors[0].cel.expression)
               device.driver == "nic.example.com"
-            2 devices are held by other claims: nic.example.com/fabric/node-1/vf-0,
+            2 devices are allocated to other claims: nic.example.com/fabric/node-1/vf-0,
                 nic.example.com/fabric/node-3/vf-0
 
-    What would alter that, one by one:
+    Possible fixes:
       without the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule
-          on gpu.example.com/node-4/gpu-2: there would be devices for it
+          on gpu.example.com/node-4/gpu-2: devices would be available
           (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2].taints[0])
       with one more toleration in request gpus of a new claim: there would be
           devices for it
@@ -108,7 +108,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @r"
-    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no request that waits could ever get it
+    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no waiting request matches it
 
       published for node node-9, generation 2 of pool node-9 counts
           (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1])
@@ -116,9 +116,9 @@ fn a_device_and_a_rule_are_explained() {
           2026-11-20T08:02:33Z (132m ago): evicts who does not tolerate it, and
           keeps new claims away
           (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1].taints[0])
-      held by claim research/xid-triage
+      allocated to claim research/xid-triage
           (ResourceClaim research/xid-triage: .status.allocation.devices.results[0])
-        pod research/xid-triage: stays: it tolerates what would evict it
+        pod research/xid-triage: stays: it tolerates the taints that would evict it
             (ResourceClaim research/xid-triage: .status.reservedFor[0])
 
     devicetaintrule.resource.k8s.io/node-10-decommission: selects 4 devices, and evicts 1 pod
@@ -129,20 +129,20 @@ fn a_device_and_a_rule_are_explained() {
           (DeviceTaintRule node-10-decommission: .spec.deviceSelector.pool)
       taint example.com/decommission:NoExecute, since 2026-11-20T10:05:00Z (10m ago)
           (DeviceTaintRule node-10-decommission: .spec.taint)
-      the controller says: EvictionInProgress True, PodsPendingEviction, 1 pod needs
+      controller condition: EvictionInProgress True, PodsPendingEviction, 1 pod needs
           to be evicted in 1 namespace. 1 pod evicted since starting the controller.
           (DeviceTaintRule node-10-decommission: .status.conditions)
       device gpu.example.com/node-10/gpu-0
           (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[0])
-        held by claim research/fold-jsg5p-gpu-ktkm8
+        allocated to claim research/fold-jsg5p-gpu-ktkm8
             (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
                 .status.allocation.devices.results[0])
           pod research/fold-jsg5p: evicted in 20m, at 2026-11-20T10:35:00Z
               (Pod research/fold-jsg5p)
-      3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, held by no claim
+      3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
           (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices)
       no eviction is known
-        not known: who was evicted: the input holds no Event: what the controller
+        unknown: the evicted pods: the input holds no Event: what the controller
             noted about evictions is unknown
     [exit status: 0]
     ");
@@ -385,7 +385,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
             .shown()
     };
     insta::assert_snapshot!(told("pod/early"), @"
-    pod/early -n ml: waits for a claim that is not there: no claim is made from ResourceClaimTemplate template yet: see whether it exists with `kubectl get resourceclaimtemplate template -n ml`
+    pod/early -n ml: waits for a claim that does not exist: no claim is made from ResourceClaimTemplate template yet: see whether it exists with `kubectl get resourceclaimtemplate template -n ml`
 
       no claim is made from ResourceClaimTemplate template yet: see whether it
           exists with `kubectl get resourceclaimtemplate template -n ml`, or it is
@@ -393,17 +393,17 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/lost"), @"
-    pod/lost -n ml: waits for a claim that is not there
+    pod/lost -n ml: waits for a claim that does not exist
 
       claim nowhere (Pod ml/lost: .spec.resourceClaims[0])
-        there is no such claim: it was deleted, or is not made yet
+        claim not found: it was deleted, or is not created yet
     [exit status: 0]
     ");
     insta::assert_snapshot!(told("pod/classless"), @"
     pod/classless -n ml: waits for devices: there is no device class gone until somebody makes it
 
       claim waiting (Pod ml/classless: .spec.resourceClaims[0])
-        never allocated: it holds no device
+        not allocated: it has no device
             (ResourceClaim ml/waiting: .status.allocation)
           request gpu: 1 device of class gone
               (ResourceClaim ml/waiting: .spec.devices.requests[0].exactly)
@@ -424,13 +424,13 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     insta::assert_snapshot!(told("device/gpu.example.com/a/b"), @"
     [stderr]
     error: no device matches gpu.example.com/a/b: none is published or allocated
-    hint: no driver publishes any device here, and no claim holds one: devices come with a DRA driver, see `kubectl get resourceslices`
+    hint: no driver publishes a device, and no claim has one allocated: install a DRA driver, and check `kubectl get resourceslices`
     [exit status: 1]
     ");
     insta::assert_snapshot!(told("rule/nowhere"), @r#"
     [stderr]
     error: no rule "nowhere"
-    hint: there are no rules at all
+    hint: there are no rules
     [exit status: 1]
     "#);
     insta::assert_snapshot!(told("twicee"), @"
@@ -454,14 +454,14 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         folder.devicetaint(&line)
     };
     insta::assert_snapshot!(run("").shown(), @"
-    pod/train -n ml: what becomes of it is not known, since something could not be read
+    pod/train -n ml: outcome unknown: some objects could not be read
 
       claim claim (Pod ml/train: .spec.resourceClaims[0])
-        claims could not be read: which devices it holds is not known
+        claims could not be read: its devices are unknown
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
-      resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
+      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");

@@ -26,16 +26,16 @@ fn preview_as_table() {
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
-    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
 
-    What hurts most:
-      warning   research/xid-triage: has no controller: nothing creates it again
+    Top risks:
+      warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged (+1)
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -53,11 +53,11 @@ fn preview_as_wide_table() {
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
-    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
 
-    What hurts most:
-      warning   research/xid-triage: has no controller: nothing creates it again
+    Top risks:
+      warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   NODE     DEVICE                         WORKLOAD   CAUSE        HAZARDS                OUTCOME      QOS         PRIORITY   GRACE   CLAIM        UID
     warning    now    research/xid-triage   node-9   gpu.example.com/node-9/gpu-1   <none>     this taint   unmanaged,long-grace   EvictedNow   Burstable          0     30s   xid-triage   a131a6bd-80ee-4c1c-aab9-52c1d01f0c53
@@ -65,12 +65,12 @@ fn preview_as_wide_table() {
     TAINT                       RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/xid:NoExecute   <none>   gpu.example.com/node-9/gpu-1           1           1      1            1
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged (research/xid-triage): has no controller: nothing creates it again
-      long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
+      unmanaged (research/xid-triage): has no controller: nothing recreates it
+      long-grace (research/xid-triage): has a grace period of more than 10s and keeps the device until then
     [exit status: 0]
     ");
 }
@@ -190,12 +190,12 @@ fn preview_as_json() {
             {
               "code": "unmanaged",
               "severity": "warning",
-              "message": "has no controller: nothing creates it again"
+              "message": "has no controller: nothing recreates it"
             },
             {
               "code": "long-grace",
               "severity": "notice",
-              "message": "has 30s to stop, and holds the device meanwhile"
+              "message": "has a grace period of 30s and keeps the device until then"
             }
           ],
           "notes": []
@@ -352,10 +352,10 @@ fn preview_as_yaml() {
       findings:
       - code: unmanaged
         severity: warning
-        message: "has no controller: nothing creates it again"
+        message: "has no controller: nothing recreates it"
       - code: long-grace
         severity: notice
-        message: has 30s to stop, and holds the device meanwhile
+        message: has a grace period of 30s and keeps the device until then
       notes: []
     devices:
     - device: gpu.example.com/node-9/gpu-1
@@ -405,13 +405,13 @@ fn preview_as_markdown() {
 
     1 pod in 1 namespace would be evicted now.
 
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
 
-    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+    On node-9, using gpu.example.com/node-9/gpu-1.
 
-    ### What hurts most
+    ### Top risks
 
-    - warning   research/xid-triage: has no controller: nothing creates it again
+    - warning   research/xid-triage: has no controller: nothing recreates it
 
     | SEVERITY | WHEN | POD | NODE | DEVICE | WORKLOAD | CAUSE | HAZARDS | OUTCOME | QOS | PRIORITY | GRACE | CLAIM | UID |
     | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | --- | --- |
@@ -421,14 +421,14 @@ fn preview_as_markdown() {
     | --- | --- | --- | ---: | ---: | ---: | ---: |
     | example.com/xid:NoExecute | \<none\> | gpu.example.com/node-9/gpu-1 | 1 | 1 | 1 | 1 |
 
-    ### The controller would say, for effect None
+    ### Controller condition for effect None
 
     - 1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     ### Hazards
 
-    - unmanaged (research/xid-triage): has no controller: nothing creates it again
-    - long-grace (research/xid-triage): has more than 10s to stop, and holds the device meanwhile
+    - unmanaged (research/xid-triage): has no controller: nothing recreates it
+    - long-grace (research/xid-triage): has a grace period of more than 10s and keeps the device until then
     [exit status: 0]
     ");
 }
@@ -668,7 +668,7 @@ fn commands_without_a_page_say_what_they_take() {
     let run = devicetaint(&format!("list --watch -o html --from {EXAMPLE}"));
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --watch lists again and again, and a page is one answer
+    error: --watch prints repeatedly, and -o html is a single page
     hint: for a page: -o html without --watch; to watch: -o table, wide, markdown or name
     [exit status: 2]
     ");
@@ -694,7 +694,7 @@ fn a_page_says_what_is_odd_and_what_is_not_known_and_ends_as_every_format_does()
         assert_eq!(run.code, 0, "{}", run.shown());
         let (_, found) = run.stdout.split_once("<main>").expect("a page");
         let first = found
-            .find("Incomplete: this is not known</h2>")
+            .find("Incomplete: unknown in this report</h2>")
             .expect(command);
         let rest = found.find("</table>").unwrap_or(found.len());
         assert!(first < rest, "{command}: it stands above all tables");
@@ -766,7 +766,7 @@ fn quiet_leaves_warnings_out_and_the_result_as_it_is() {
     let line = format!("preview gpu.example.com/node-9/gpu-1 --from {EXAMPLE}");
     let loud = devicetaint(&line);
     let quiet = devicetaint(&format!("{line} --quiet"));
-    assert!(loud.stderr.starts_with("warning: no taint was given"));
+    assert!(loud.stderr.starts_with("warning: no taint specified"));
     assert_eq!(quiet.stderr, "");
     assert_eq!(quiet.stdout, loud.stdout);
 }

@@ -10,7 +10,7 @@ fn help_of_the_program() {
     Taint DRA devices safely: see who will be hit, when, and how badly
 
     A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
-    past every disruption budget. This plugin says which pods that would be before anything happens,
+    past every PodDisruptionBudget. This plugin says which pods that would be before anything happens,
     with the same rules as the device-taint-eviction controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
@@ -46,7 +46,7 @@ fn help_of_the_program() {
               Print version
 
     Examples:
-      # Who would be evicted if this device were tainted NoExecute?
+      # Which pods would be evicted if this device had a NoExecute taint?
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
       # The same from a saved dump, as JSON
@@ -54,7 +54,7 @@ fn help_of_the_program() {
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
         --from cluster.json.gz -o json
 
-      # Which devices are there, and who uses them?
+      # Which devices exist, and which pods use them?
       kubectl devicetaint devices --node node-7
 
     Use `kubectl devicetaint options` for the flags that every command takes.
@@ -101,14 +101,14 @@ fn short_help_of_preview() {
           --strict           Exit with code 6 when part of the answer is missing
 
     Examples:
-      # Who would be evicted if this device were tainted NoExecute?
+      # Which pods would be evicted if this device had a NoExecute taint?
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
       # A named taint, which some pods may tolerate, on all devices of a node's pool
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
         example.com/maintenance=firmware:NoExecute
 
-      # The same, and what the controller itself says; nothing stays behind
+      # The same, compared with the controller's own count; leaves no objects behind
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
         example.com/maintenance:NoExecute --publish --cleanup
 
@@ -144,7 +144,7 @@ fn short_help_of_devices_ends_with_examples() {
       # How many are free on each node
       kubectl devicetaint devices --summary
 
-      # What could be tainted without hitting anybody
+      # Devices that can be tainted without evicting a pod
       kubectl devicetaint devices gpu.example.com --free -o name
 
     Use `kubectl devicetaint options` for the flags that every command takes.
@@ -173,9 +173,9 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 #[test]
 fn exit_codes_are_explained() {
     assert_snapshot!(devicetaint("help exit-codes").shown(), @r"
-      0  done, or nothing to do
-      1  error: API, permission, file; the same again would fail again
-      2  usage: the command line was wrong
+      0  success, or nothing to do
+      1  error: API, permission or file; a retry would fail again
+      2  usage: the command line is invalid
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed
@@ -187,7 +187,7 @@ fn exit_codes_are_explained() {
          was in the way; the same command is safe to run again, and completes what
          is open
     130  interrupted (SIGINT)
-    143  told to stop (SIGTERM)
+    143  terminated (SIGTERM)
     [exit status: 0]
     ");
 }
@@ -195,36 +195,36 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @r"
-    pdb-violated             a disruption budget says that it has to stay, and
+    pdb-violated             a PodDisruptionBudget says that it has to stay, and
                              taints do not ask
-    pdb-ambiguous            two or more disruption budgets are about it: the
+    pdb-ambiguous            two or more PodDisruptionBudgets are about it: the
                              eviction API refuses to say
     last-replica             the last ready pod of its workload, or one of the last
     gang                     its group of pods is of no use without it, or starts
                              again as a whole
-    no-replacement           a claim of it could not be placed again: no other
+    no-replacement           a claim of it cannot be reallocated: no other
                              devices fit it
     job-fails                its Job fails for good by the eviction: nothing creates
                              it again
     job-restart              its Job starts it again or counts it as a failure, or
                              may fail
-    do-not-disrupt           its owner asked by an annotation that it be left alone
-    node-not-ready           its node cannot end it: it would hang in Terminating
+    do-not-disrupt           an annotation of its owner forbids disruption
+    node-not-ready           its node cannot stop it: it would hang in Terminating
     driver-down              its device's driver is away: it would hang in
                              Terminating
     node-maintenance         its node is cordoned, or a maintenance of it is under
                              way
-    unmanaged                has no controller: nothing creates it again
-    daemonset                its DaemonSet creates it again on the same node
-    critical                 is critical to the system: priority 2000000000 or more
-    local-data               has data in emptyDir volumes, which are gone with it
+    unmanaged                has no controller: nothing recreates it
+    daemonset                its DaemonSet recreates it on the same node
+    critical                 is system-critical: priority 2000000000 or more
+    local-data               has emptyDir volumes, whose data is deleted with it
     long-grace               has more than 10s to stop, and holds the device
                              meanwhile
     extended-resource        uses the device through an extended resource: not
                              evicted up to 1.37.1
     sibling-in-use           others stay on the hardware that it leaves: partitions
                              or shares of it
-    terminal-still-reserved  has ended already, and still holds the device
+    terminal-still-reserved  has already ended, and still holds the device
     tolerates-schedule-only  its toleration is good for the scheduler alone:
                              scheduled and evicted, forever
     foreign-taint            is also evicted by another rule or by a taint of the
@@ -248,16 +248,16 @@ fn guards_are_explained() {
       pods.critical         evicted pods that the system needs; % of the same pods
       pods.unmanaged        evicted pods that nothing creates again; % of the same
                             pods
-      jobs.failed           Jobs that fail for good since pods of them are evicted
+      jobs.failed           Jobs that fail permanently because their pods are evicted
       pods.severity.danger  evicted pods of severity danger; % of the same pods
-      workloads.affected    owners of the evicted pods; a pod without one is its own
-      workloads.down        workloads of which no ready pod would be left
+      workloads.affected    workloads of the evicted pods; a pod without an owner counts as one
+      workloads.down        workloads left without a ready pod
       workloads.recovering  workloads that lose pods and have fewer ready pods than
                             they want already
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
-      budgets.violated      disruption budgets that the evictions would overdraw
-      claims.unplaceable    claims of evicted pods that could not be placed again,
+      budgets.violated      PodDisruptionBudgets that the evictions would exceed
+      claims.unplaceable    claims of evicted pods that cannot be reallocated,
                             even alone
       claims.unplaceable.together  claims of evicted pods that could not be placed
                                    again all at once, even where each could alone
@@ -273,14 +273,14 @@ fn guards_are_explained() {
 fn unknown_topic_gets_the_nearest_or_all() {
     assert_snapshot!(devicetaint("help exitcodes").shown(), @r#"
     [stderr]
-    error: no help about "exitcodes"
+    error: no help topic "exitcodes"
     hint: did you mean exit-codes?
     [exit status: 2]
     "#);
     assert_snapshot!(devicetaint("help me").shown(), @r#"
     [stderr]
-    error: no help about "me"
-    hint: there is help about: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
+    error: no help topic "me"
+    hint: help topics: preview, add, escalate, deescalate, remove, list, describe, explain, wait, devices, dedicate, undedicate, tolerations, podresources, snapshot, completion, version, options, help, exit-codes, guards, hazards, selectors, versions
     [exit status: 2]
     "#);
 }
@@ -351,7 +351,7 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
     ");
     assert_snapshot!(devicetaint("help drain").shown(), @r#"
     [stderr]
-    error: no help about "drain"
+    error: no help topic "drain"
     hint: here that is `preview`, or after it `escalate`
     [exit status: 2]
     "#);
@@ -362,8 +362,8 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: --namespace narrows `devices`, `explain` and `podresources list` only
-    hint: taints hit pods of every namespace; to see some of them: -o json, field pods[].namespace
+    error: --namespace applies only to `devices`, `explain` and `podresources list`
+    hint: taints affect pods in every namespace; to filter them: -o json, field pods[].namespace
     hint: leave it out
     [exit status: 2]
     ");

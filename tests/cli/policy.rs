@@ -41,7 +41,7 @@ fn what_a_policy_forbids_is_told_and_refused() {
     assert_snapshot!(told, @r"
     gpu.example.com/node-7/*   taint a.example.com/k:NoExecute
     [stderr]
-    error: policy team.yaml: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, never to be tainted: it drives the wall
+    error: policy team.yaml: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall
     [exit status: 4]
     ");
 }

@@ -14,16 +14,16 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint kubectl-devicetaint/preview:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
-      warning   research/notebook-anna: has no controller: nothing creates it again
+    Top risks:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
@@ -33,18 +33,18 @@ fn one_device_is_asked_about_without_a_taint() {
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, should have stopped 10s ago
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
     [stderr]
-    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     [exit status: 0]
     ");
 }
@@ -53,9 +53,9 @@ fn one_device_is_asked_about_without_a_taint() {
 fn several_devices_are_one_question() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @r"
     2 pods in 2 namespaces would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period; then both devices are free.
+    The last pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
-    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     [exit status: 0]
     ");
 }
@@ -67,19 +67,19 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 claims could not be placed again: no other devices fit.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    3 claims cannot be reallocated: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last one is gone after about 5m30s, if it takes all of its grace period; of the 4 devices 3 are free then; not free: 1 (a pod stays).
-    Each is on node-7.
+    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
+    All on node-7.
 
-    What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods, and none would be left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 would do (1 more like it)
-      warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 would do; has no controller: nothing creates it again
+    Top risks:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
+      warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            WHY-IT-HURTS
+    SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+4)
     danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica (+3)
     danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica (+2)
@@ -91,17 +91,17 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     +30s                                              1 device
     +5m      1 pod   ██████████
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, should have stopped 10s ago
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      3 claims cannot be placed again, each since gpu needs 1, 0 would do: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
-      together: at most 1 of 4 claims can be placed; perhaps fewer, for this upper bound does not look at capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
+      3 claims cannot be reallocated, each because gpu needs 1, 0 match: research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96
+      all at once: at most 1 of 4 claims can be reallocated; possibly fewer: this upper bound ignores capacity (serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
@@ -133,7 +133,7 @@ fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @r"
     gpu.example.com/*/*   taint kubectl-devicetaint/preview:NoExecute
     [stderr]
-    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     [exit status: 0]
     ");
 }
@@ -144,17 +144,17 @@ fn pool_may_have_a_slash_in_its_name() {
     nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 60m, if it takes all of its grace period; then the device is free.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    The last pod is gone after about 60m, at full grace period; then the device is free.
     It is on node-1 and uses nic.example.com/fabric/node-1/vf-0.
 
-    What hurts most:
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken
+    Top risks:
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used
 
-    SEVERITY   WHEN   POD              WORKLOAD          WHY-IT-HURTS
+    SEVERITY   WHEN   POD              WORKLOAD          RISKS
     danger     now    training/llm-0   StatefulSet/llm   pdb-violated (+1)
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -164,31 +164,31 @@ fn pool_may_have_a_slash_in_its_name() {
 fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     assert_snapshot!(preview("--pod research/notebook-anna example.com/x").shown(), @r#"
     [stderr]
-    error: "example.com/x" is a taint without its effect, or a device cut short
-    hint: a taint is written with its effect: example.com/x:NoExecute, or with NoSchedule or None
-    hint: devices are written 'example.com/x/*' or '*/example.com/x'
+    error: "example.com/x" is a taint without an effect, or an incomplete device
+    hint: for a taint, add an effect: example.com/x:NoExecute, or NoSchedule or None
+    hint: for devices: 'example.com/x/*' or '*/example.com/x'
     [exit status: 2]
     "#);
     assert_snapshot!(preview("--pod research/notebook-anna maintenance").shown(), @r"
     [stderr]
-    error: no driver, and no hardware, is called maintenance
+    error: no driver or hardware ID maintenance
     hint: did you mean one of gpu.example.com, nic.example.com?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: if it is a taint, write it with its effect: maintenance:NoExecute
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: to use it as a taint, add an effect: maintenance:NoExecute
     [exit status: 1]
     ");
     assert_snapshot!(preview("UUID=GPU-1").shown(), @r"
     [stderr]
-    error: no devices: whom would it hit?
-    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: did you mean the hardware uuid=GPU-1?
+    error: no devices specified
+    hint: specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: did you mean hardware uuid=GPU-1?
     [exit status: 2]
     ");
     assert_snapshot!(preview("uid=GPU-1 a:NoExecute").shown(), @r"
     [stderr]
     error: more than one taint: uid=GPU-1:None and a:NoExecute
-    hint: did you mean the hardware uuid=GPU-1?
+    hint: did you mean hardware uuid=GPU-1?
     [exit status: 2]
     ");
 }
@@ -211,14 +211,14 @@ fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @r"
     */*/*   taint kubectl-devicetaint/preview:NoExecute
     [stderr]
-    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
-    warning: the considered taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; name a driver, a pool or a device, unless all are meant
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
+    warning: the proposed taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
     assert_snapshot!(preview("*/*/*").shown(), @r#"
     [stderr]
     error: device "*/*/*" selects every device of every driver
-    hint: if that is meant, say --all-devices
+    hint: to select every device: --all-devices
     [exit status: 2]
     "#);
 }
@@ -229,16 +229,16 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then; not free: 5 (a pod returns).
-    Each is on node-3.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
+    All on node-3.
 
-    What hurts most:
+    Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken; its toleration is good for the scheduler alone: scheduled and evicted, forever
-      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions; its toleration is good for the scheduler alone: scheduled and evicted, forever
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
@@ -252,7 +252,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     +2m30s                                              1 device
     +30m       1 pod   ███████████████
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -264,9 +264,9 @@ fn no_schedule_evicts_nobody() {
     gpu.example.com/node-7/gpu-0   taint a:NoSchedule
 
     No pod would be evicted: effect NoSchedule does not evict.
-    6 pods use these devices: 1 terminating already, 5 not evicted.
+    6 pods use these devices: 1 already terminating, 5 not evicted.
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: the effect does not evict
       research/notebook-anna: the effect does not evict
@@ -326,7 +326,7 @@ fn connection_flags_are_taken_anywhere_and_files_are_read_instead_of_the_cluster
     ] {
         let mut shown = devicetaint(&line).shown();
         if let Some(flag) = named {
-            let told = format!("warning: {flag} is not asked: --from reads saved files instead\n");
+            let told = format!("warning: {flag} is ignored: --from reads saved files\n");
             assert!(shown.contains(&told), "{line}: {shown}");
             shown = shown.replace(&told, "");
         }
@@ -341,19 +341,19 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 60s, if it takes all of its grace period; of the 4 devices 1 is free then; not free: 2 (a pod stays), 1 (a pod returns).
+    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
     It is on node-6 and uses gpu.example.com/node-6/gpu-0.
 
-    What hurts most:
-      warning   Deployment/chat of serving: its toleration is good for the scheduler alone: scheduled and evicted, forever
+    Top risks:
+      warning   Deployment/chat of serving: tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
-    SEVERITY   WHEN   POD                             WORKLOAD          WHY-IT-HURTS
+    SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only (+1)
 
-    Who stays:
+    Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -364,13 +364,13 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses these devices: 1 tolerating the taint.
-    The last one is gone after about 20m, if it takes all of its grace period; of the 8 devices 5 are free then; not free: 2 (a pod stays), 1 (a pod returns).
+    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a pod returns).
 
-    What hurts most:
-      danger    Job/fold of research: Job fold fails for good: failure 2 exceeds its backoffLimit of 1
-      warning   Deployment/chat of serving: its toleration is good for the scheduler alone: scheduled and evicted, forever
+    Top risks:
+      danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1
+      warning   Deployment/chat of serving: tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
-    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       WHY-IT-HURTS
+    SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails (+1)
     warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only (+1)
 
@@ -380,7 +380,7 @@ fn several_rules_are_one_question() {
     +20m     1 pod   ██████████████████████████████
     +20m                                              1 device
 
-    Who stays:
+    Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
     TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATED   PODS   NAMESPACES
@@ -396,16 +396,16 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    The last one is gone after about 90m, if it takes all of its grace period; of the 8 devices 3 are free then; not free: 5 (a pod returns).
-    Each is on node-3.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
+    All on node-3.
 
-    What hurts most:
+    Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be taken; its toleration is good for the scheduler alone: scheduled and evicted, forever
-      warning   Job/sweep of training: Job sweep starts it again: its podFailurePolicy ignores disruptions; its toleration is good for the scheduler alone: scheduled and evicted, forever
+      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
-    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                WHY-IT-HURTS
+    SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
@@ -419,7 +419,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     +2m30s                                              1 device
     +30m       1 pod   ███████████████
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -452,22 +452,22 @@ fn manifest_that_would_taint_everything_is_refused() {
     assert_snapshot!(folder.devicetaint(&line("nil")).shown(), @"
     [stderr]
     error: rule wide has no spec.deviceSelector
-    hint: name a driver, a pool or a device in spec.deviceSelector
-    hint: to preview a taint on every device, say --all-devices
+    hint: set a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device: --all-devices
     [exit status: 2]
     ");
     assert_snapshot!(folder.devicetaint(&line("empty")).shown(), @"
     [stderr]
     error: rule wide has an empty spec.deviceSelector: it would taint every device
-    hint: name a driver, a pool or a device in spec.deviceSelector
-    hint: to preview a taint on every device, say --all-devices
+    hint: set a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device: --all-devices
     [exit status: 2]
     ");
     assert_snapshot!(folder.devicetaint(&line("class")).shown(), @"
     [stderr]
     error: rule wide selects only by deviceClassName or selectors, which Kubernetes 1.35 and later drop: it would taint every device
-    hint: name a driver, a pool or a device in spec.deviceSelector
-    hint: to preview a taint on every device, say --all-devices
+    hint: set a driver, a pool or a device in spec.deviceSelector
+    hint: to preview a taint on every device: --all-devices
     [exit status: 2]
     ");
 }
@@ -476,7 +476,7 @@ fn manifest_that_would_taint_everything_is_refused() {
 fn manifest_of_another_kind_is_refused() {
     assert_snapshot!(preview(&format!("-f {EXAMPLE}")).shown(), @r"
     [stderr]
-    error: examples/cluster.yaml holds a DaemonSet, where only DeviceTaintRules are expected
+    error: examples/cluster.yaml contains a DaemonSet; only DeviceTaintRules are allowed
     [exit status: 1]
     ");
 }
@@ -503,32 +503,32 @@ fn unknown_device_gets_the_nearest_in_each_part() {
     [stderr]
     error: no device matches gpu.exmple.com/node-7/gpu-0: none is published or allocated
     hint: did you mean gpu.example.com/node-7/gpu-0?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: if it will be there later, add --allow-missing
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: to accept devices that do not exist yet: --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("gpu.example.com/nod-7/gpu-0").shown(), @"
     [stderr]
     error: no device matches gpu.example.com/nod-7/gpu-0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-1/gpu-0, gpu.example.com/node-2/gpu-0?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: if it will be there later, add --allow-missing
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: to accept devices that do not exist yet: --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu0").shown(), @"
     [stderr]
     error: no device matches gpu.example.com/node-7/gpu0: none is published or allocated
     hint: did you mean one of gpu.example.com/node-7/gpu-0, gpu.example.com/node-7/gpu-1, gpu.example.com/node-7/gpu-2?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: if it will be there later, add --allow-missing
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: to accept devices that do not exist yet: --allow-missing
     [exit status: 1]
     ");
     assert_snapshot!(preview("--pool node-70").shown(), @"
     [stderr]
     error: no device matches */node-70/*: none is published or allocated
     hint: did you mean one of '*/node-10/*', '*/node-7/*', '*/node-1/*'?
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: if it will be there later, add --allow-missing
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
+    hint: to accept devices that do not exist yet: --allow-missing
     [exit status: 1]
     ");
 }
@@ -540,7 +540,7 @@ fn unknown_device_may_be_asked_about_all_the_same() {
 
     No device is selected, so no pod would be evicted.
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
     [exit status: 0]
     ");
@@ -552,16 +552,16 @@ fn guards_that_hold_are_told_and_change_nothing() {
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
-    What hurts most:
-      warning   research/xid-triage: has no controller: nothing creates it again
+    Top risks:
+      warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged (+1)
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Guards:
@@ -618,7 +618,7 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     assert_eq!(run.json()["kind"], "ImpactReport");
     assert_snapshot!(run.json()["guards"], @r#"[{"expression":"pods.evicted>2","tripped":true,"value":3,"whole":null}]"#);
     assert_snapshot!(run.stderr, @"
-    warning: no taint was given: only tolerations of every key tolerate this one; name the taint, which may spare more pods
+    warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     error: guard tripped: pods.evicted>2
     ");
 }
@@ -689,7 +689,7 @@ fn newer_version_behaves_like_the_newest_known_with_a_warning() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @r"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
     [stderr]
-    warning: Kubernetes 1.99 is newer than this plugin, which takes it to behave like 1.37; update the plugin, if there is a newer one
+    warning: Kubernetes 1.99 is newer than this plugin, which applies the behavior of 1.37; update the plugin, if a newer version exists
     [exit status: 0]
     ");
 }
@@ -749,7 +749,7 @@ fn taint_without_effect_is_looked_at_as_add_would_make_it() {
         assert_eq!(run.stderr, whole.stderr);
     }
     assert!(
-        whole.stderr.contains("this is whom NoExecute would hit"),
+        whole.stderr.contains("this preview shows effect NoExecute"),
         "{}",
         whole.stderr
     );
@@ -759,7 +759,7 @@ fn taint_without_effect_is_looked_at_as_add_would_make_it() {
 fn a_device_and_its_taint_in_one_word_are_told_apart() {
     let told = preview("gpu.example.com/node-7/gpu-0:NoExecute").stderr;
     let hint =
-        "hint: a device and its taint are two words: gpu.example.com/node-7/gpu-0 KEY:EFFECT";
+        "hint: separate device and taint by a space: gpu.example.com/node-7/gpu-0 KEY:EFFECT";
     assert!(told.contains(hint), "{told}");
 }
 
@@ -778,16 +778,16 @@ fn the_bare_name_of_a_device_or_pool_is_told_what_selects_it() {
 fn question_about_nothing_or_two_things_is_a_usage_error() {
     assert_snapshot!(preview("").shown(), @"
     [stderr]
-    error: no devices: whom would it hit?
-    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    error: no devices specified
+    hint: specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     assert_snapshot!(preview("a:NoExecute").shown(), @"
     [stderr]
-    error: no devices: whom would it hit?
-    hint: name devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
-    hint: list what there is with `kubectl devicetaint devices --from examples/cluster.yaml`
+    error: no devices specified
+    hint: specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename
+    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");
     assert_snapshot!(preview("gpu.example.com a:NoExecute b:NoExecute").shown(), @"
@@ -837,13 +837,13 @@ fn wrong_arguments_are_usage_errors() {
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Noexecute").shown(), @r#"
     [stderr]
-    error: taint "a:Noexecute" has an unknown effect "Noexecute": it is None, NoSchedule or NoExecute, exactly so
+    error: taint "a:Noexecute" has an unknown effect "Noexecute": effects are None, NoSchedule and NoExecute, case-sensitive
     hint: did you mean NoExecute?
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:Evict").shown(), @r#"
     [stderr]
-    error: taint "a:Evict" has an unknown effect "Evict": it is None, NoSchedule or NoExecute, exactly so
+    error: taint "a:Evict" has an unknown effect "Evict": effects are None, NoSchedule and NoExecute, case-sensitive
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 'a b:NoExecute'").shown(), @r#"
@@ -869,21 +869,21 @@ fn wrong_versions_times_and_gates_are_usage_errors() {
     ");
     assert_snapshot!(preview("gpu.example.com --kubernetes newest").shown(), @r#"
     [stderr]
-    error: invalid value 'newest' for '--kubernetes <VERSION>': "newest" is no Kubernetes version such as 1.36 or 1.37.1
+    error: invalid value 'newest' for '--kubernetes <VERSION>': "newest" is not a Kubernetes version such as 1.36 or 1.37.1
 
     For more information, try '--help'.
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --now yesterday").shown(), @r#"
     [stderr]
-    error: invalid value 'yesterday' for '--now <TIME>': "yesterday" is no time such as 2026-11-21T01:00:00Z
+    error: invalid value 'yesterday' for '--now <TIME>': "yesterday" is not a time such as 2026-11-21T01:00:00Z
 
     For more information, try '--help'.
     [exit status: 2]
     "#);
     assert_snapshot!(preview("gpu.example.com --feature-gates DynamicResourceAllocation=true").shown(), @r#"
     [stderr]
-    error: invalid value 'DynamicResourceAllocation=true' for '--feature-gates <GATE=BOOL>': feature gate "DynamicResourceAllocation" plays no part here; known: DRAWorkloadResourceClaims
+    error: invalid value 'DynamicResourceAllocation=true' for '--feature-gates <GATE=BOOL>': feature gate "DynamicResourceAllocation" is not used here; known: DRAWorkloadResourceClaims
 
     For more information, try '--help'.
     [exit status: 2]
@@ -897,7 +897,7 @@ fn wrong_versions_times_and_gates_are_usage_errors() {
     "#);
     assert_snapshot!(preview("gpu.example.com --feature-gates DRAWorkloadResourceClaims").shown(), @"
     [stderr]
-    error: invalid value 'DRAWorkloadResourceClaims' for '--feature-gates <GATE=BOOL>': write GATE=true or GATE=false
+    error: invalid value 'DRAWorkloadResourceClaims' for '--feature-gates <GATE=BOOL>': use GATE=true or GATE=false
 
     For more information, try '--help'.
     [exit status: 2]
@@ -918,8 +918,10 @@ fn wrong_versions_times_and_gates_are_usage_errors() {
 fn effect_none_is_looked_at_as_no_execute_and_that_is_said() {
     let run = preview("gpu.example.com/node-7/gpu-0 example.com/maintenance:None -o name");
     assert!(
-        run.stderr
-            .contains("without an effect, or with None, a rule evicts nobody: this is whom NoExecute would hit"),
+        run.stderr.contains(
+            "a rule with effect None, or without an effect, evicts no pod: this preview \
+                shows effect NoExecute"
+        ),
         "{}",
         run.shown()
     );

@@ -30,7 +30,7 @@ fn add_says_what_is_missing_or_wrong() {
         ),
         (
             "add gpu.example.com nic.example.com a=b --name x",
-            "--name is for one rule",
+            "--name names one rule",
         ),
         (
             "add gpu.example.com a=b --all-devices",
@@ -65,7 +65,7 @@ fn advice_about_files_is_about_these_files_and_this_moment() {
     let told = devicetaint(
         "describe gpu.example.com/node-7/gpu-0 a --from examples/cluster.yaml --now 2026-11-20T10:00:00Z --kubernetes 1.36",
     );
-    let hint = "hint: list what there is with `kubectl devicetaint list --from examples/cluster.yaml \
+    let hint = "hint: list the rules with `kubectl devicetaint list --from examples/cluster.yaml \
                 --now 2026-11-20T10:00:00Z --kubernetes 1.36`";
     assert!(told.stderr.contains(hint), "{}", told.stderr);
     assert!(
@@ -99,10 +99,10 @@ fn only_commands_that_read_files_advise_to_read_one() {
 #[test]
 fn the_other_commands_say_what_is_missing_or_wrong() {
     for (line, wanted) in [
-        ("escalate --to NoExecute", "no rules: which are meant?"),
+        ("escalate --to NoExecute", "no rules specified"),
         ("escalate a/b/c --to NoExecute", "is not the name of a rule"),
         ("escalate pod/a --to NoExecute", "no devices"),
-        ("deescalate --to None", "no rules: which are meant?"),
+        ("deescalate --to None", "no rules specified"),
         ("escalate a", "--to <NoSchedule|NoExecute>"),
         (
             "escalate a --to None",
@@ -124,7 +124,7 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
         ("remove gpu.example.com a- b-", "more than one taint"),
         ("remove -l a>b", "label selector"),
         ("list --sort-by colour", "possible values: name"),
-        ("describe", "no rules: which are meant?"),
+        ("describe", "no rules specified"),
         ("wait a", "--for <evicted|idle|observed|deleted|recovered>"),
         (
             "wait a --for ever",
@@ -323,7 +323,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
     research    fold-jsg5p   node-10   tolerates the taint for 20m, until 2026-11-20T10:35:00Z
 
     Incomplete:
-      events: the input holds no Event: what the controller noted about evictions is unknown
+      events: the input holds no Event: the events of past evictions are unknown
     [exit status: 0]
     ");
     let strict = devicetaint(&format!("describe node-8-power --from {EXAMPLE} --strict"));
@@ -332,7 +332,7 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
         format!("describe node-10-decommission --from {EXAMPLE} --now 2026-11-20T10:40:00Z");
     let later = devicetaint(&later).stdout;
     assert!(
-        later.contains("to be evicted by the controller, due for 5m"),
+        later.contains("waits for eviction by the controller, overdue by 5m"),
         "{later}"
     );
     let unknown = devicetaint(&format!("describe node-8-powr --from {EXAMPLE}"));
@@ -487,7 +487,7 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
         .with("other.json", node.to_string().replace("node-7", "node-8"));
     let line = "describe ecc --from cluster.yaml --from rule.json";
     let without = folder.devicetaint(line).stdout;
-    let gap = "nodes: the input holds no Node: whether nodes can end their pods is unknown";
+    let gap = "nodes: the input holds no Node: whether nodes can stop their pods is unknown";
     assert!(without.contains(gap), "{without}");
     for (file, told) in [
         ("node.json", "is not ready"),

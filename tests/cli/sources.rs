@@ -98,7 +98,7 @@ fn same_object_twice_is_a_warning_and_the_newer_counts() {
     pod/embed-5f6b8c9d77-mdd2q -n serving
     pod/rerank-6b4d9f8c5-wxh7f -n serving
     [stderr]
-    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 counts; leave out the older file
+    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 counts; remove the older file from the input
     [exit status: 0]
     ");
 }
@@ -115,46 +115,46 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_snapshot!(folder.devicetaint(line).shown(), @r"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Whether a pod would be evicted is not known: the answer lacks pods.
+    Whether a pod would be evicted are unknown: the answer lacks pods.
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
 
-    The controller would say, for effect None:
-      not known: its numbers depend on what is missing: resourceslices, pods
+    Controller condition for effect None:
+      unknown: its numbers depend on missing data: resourceslices, pods
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      pods: the input holds no Pod: who would be evicted is not fully known
+      pods: the input holds no Pod: the pods that would be evicted are not all known
     [exit status: 0]
     ");
     assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @r"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    It may hurt more than is said here, for want of resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
+    Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
     It is on node-9 and uses gpu.example.com/node-9/gpu-1.
 
-    What hurts most:
-      warning   research/xid-triage: has no controller: nothing creates it again
+    Top risks:
+      warning   research/xid-triage: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                   WORKLOAD   WHY-IT-HURTS
+    SEVERITY   WHEN   POD                   WORKLOAD   RISKS
     warning    now    research/xid-triage   <none>     unmanaged (+1)
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
 
-    The controller would say, for effect None:
-      not known: its numbers depend on what is missing: resourceslices
+    Controller condition for effect None:
+      unknown: its numbers depend on missing data: resourceslices
 
     Incomplete:
-      resourceslices: the input holds no ResourceSlice: devices that no claim holds, and the drivers' own taints, are unknown
+      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
-      poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
-      nodes: the input holds no Node: whether nodes can end their pods is unknown
-      replacements: the input holds no DeviceClass and no Node: whether claims could be placed again is unknown
+      poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
+      nodes: the input holds no Node: whether nodes can stop their pods is unknown
+      replacements: the input holds no DeviceClass and no Node: whether claims can be reallocated is unknown
     [exit status: 0]
     ");
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
@@ -163,7 +163,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         strict.json()["incomplete"].as_array().map(Vec::len),
         Some(3)
     );
-    assert_snapshot!(strict.stderr, @"error: the answer is incomplete: resourceslices, devicetaintrules, pods");
+    assert_snapshot!(strict.stderr, @"error: the report is incomplete: resourceslices, devicetaintrules, pods");
 }
 
 /// A claim that holds gpu-1 of node-9, and nothing about who uses it.
@@ -180,10 +180,11 @@ fn a_guard_whose_value_is_not_known_trips_and_says_why() {
     let guarded = |guard: &str| claims_alone().devicetaint(&format!("{line} {guard}"));
     let run = guarded("pods.evicted>0");
     assert_eq!(run.code, 4);
-    assert_snapshot!(run.stderr, @"error: guard tripped: pods.evicted>0, the value is not known (missing: pods)");
+    assert_snapshot!(run.stderr, @"error: guard tripped: pods.evicted>0, the value is unknown \
+        (missing: pods)");
     assert!(
         run.stdout
-            .contains("Guard pods.evicted>0 tripped: the value is not known (missing: pods)."),
+            .contains("Guard pods.evicted>0 tripped: the value is unknown (missing: pods)."),
         "{}",
         run.stdout
     );
@@ -205,8 +206,8 @@ fn names_of_an_incomplete_answer_say_so_beside_them_and_end_with_6() {
         .devicetaint("preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json -o name");
     assert_snapshot!(run.shown(), @"
     [stderr]
-    error: the answer is incomplete, and more names may be missing
-    hint: pods: the input holds no Pod: who would be evicted is not fully known
+    error: incomplete: names may be missing from this list
+    hint: pods: the input holds no Pod: the pods that would be evicted are not all known
     [exit status: 6]
     ");
 }
@@ -224,16 +225,16 @@ fn files_without_a_time_need_one() {
     let folder = Folder::new().with("slice.json", slice);
     assert_snapshot!(folder.devicetaint("devices --from slice.json").shown(), @"
     [stderr]
-    error: the files carry no time, so that nobody can say what is due
-    hint: say for which moment: --now 2026-11-21T01:00:00Z
+    error: the files contain no time, so due times are unknown
+    hint: set the time of the report: --now 2026-11-21T01:00:00Z
     [exit status: 2]
     ");
     let run = folder.devicetaint("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
     assert_snapshot!(run.shown(), @"
     d/p/x
     [stderr]
-    error: the answer is incomplete, and more names may be missing
-    hint: resourceclaims: the input holds no ResourceClaim: which devices are in use, and by whom, is unknown
+    error: incomplete: names may be missing from this list
+    hint: resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
 }
@@ -258,23 +259,23 @@ fn newer_api_is_kept_shown_and_warned_about() {
     d/p/x   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    It may hurt more than is said here, for want of poddisruptionbudgets, nodes, replacements.
-    The last one is gone after about 30s, if it takes all of its grace period; then the device is free.
+    Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
     It is on n and uses d/p/x.
 
-    What hurts most:
-      warning   n/p: has no controller: nothing creates it again
+    Top risks:
+      warning   n/p: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD   WORKLOAD   WHY-IT-HURTS
+    SEVERITY   WHEN   POD   WORKLOAD   RISKS
     warning    now    n/p   <none>     unmanaged (+1)
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Incomplete:
-      poddisruptionbudgets: the input holds no PodDisruptionBudget: which budgets evictions would overdraw is unknown
-      nodes: the input holds no Node: whether nodes can end their pods is unknown
-      replacements: what it asks for was not read (n/c): whether claims could be placed again is unknown
+      poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
+      nodes: the input holds no Node: whether nodes can stop their pods is unknown
+      replacements: its requests were not read (n/c): whether claims can be reallocated is unknown
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
@@ -288,7 +289,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     No pod would be evicted: effect Melt does not evict.
     1 pod uses these devices: 1 not evicted.
 
-    Who stays:
+    Not evicted:
       n/p: the effect does not evict
 
     TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES

@@ -59,7 +59,7 @@ fn the_same_is_said_on_terminals_of_every_width() {
             let stay: &[&str] = if command.ends_with("wide") {
                 &[]
             } else if command.starts_with("preview") {
-                &["SEVERITY", "WHEN", "POD", "WHY-IT-HURTS"]
+                &["SEVERITY", "WHEN", "POD", "RISKS"]
             } else {
                 &[]
             };
@@ -144,21 +144,21 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at
     2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1
     not evicted.
     The last one is gone after about 5m30s, if it takes all of its grace period; the
     device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
+    Top risks:
       danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1
-        would be taken; Deployment rerank has 1 ready pod, and none would be left;
+        would be taken; Deployment rerank has 1 ready pod and would have none left;
         its toleration is good for the scheduler alone: scheduled and evicted,
         forever
-      warning   research/notebook-anna: has no controller: nothing creates it again
+      warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WHY-IT-HURTS
+    SEVERITY   WHEN   POD                              RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+4)
     warning    now    research/notebook-anna           unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace (+1)
@@ -168,13 +168,13 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this
         version does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, should have stopped 10s ago
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be
         evicted in 2 different namespaces if the effect was NoExecute. This
         information will not be updated again. Recreate the DeviceTaintRule to
@@ -188,17 +188,17 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1
-        ready pod, and none would be left; its toleration is good for the scheduler alone: scheduled and evicted, forever
-      warning   research/notebook-anna: has no controller: nothing creates it again
+    Top risks:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1
+        ready pod, and none would be left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
@@ -208,12 +208,12 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, should have stopped 10s ago
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the
         effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
@@ -224,17 +224,17 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 disruption budget would refuse this, and taints do not ask.
-    3 more pods use these devices: 1 tolerating the taint, 1 terminating already, 1 not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the device is not free then: a pod stays.
-    Each is on node-7 and uses gpu.example.com/node-7/gpu-0.
+    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
-    What hurts most:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be taken; Deployment rerank has 1 ready pod, and none would be left; its toleration is good for the scheduler
+    Top risks:
+      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; its toleration is good for the scheduler
         alone: scheduled and evicted, forever
-      warning   research/notebook-anna: has no controller: nothing creates it again
+      warning   research/notebook-anna: has no controller: nothing recreates it
 
-    SEVERITY   WHEN   POD                              WORKLOAD            WHY-IT-HURTS
+    SEVERITY   WHEN   POD                              WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
     warning    now    research/notebook-anna           <none>              unmanaged (+3)
     notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
@@ -244,12 +244,12 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     now     2 pods   ██████████████████████████████
     +5m      1 pod   ███████████████
 
-    Who stays:
+    Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
       research/evals-98wpf: tolerates the taint
       research/notebook-ben: terminating, should have stopped 10s ago
 
-    The controller would say, for effect None:
+    Controller condition for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the
         DeviceTaintRule to trigger an update.
 

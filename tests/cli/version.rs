@@ -20,7 +20,7 @@ fn anywhere(text: &str) -> String {
 fn version_is_one_line() {
     let run = devicetaint("--version");
     assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit not noted, PLATFORM)
+    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
     [exit status: 0]
     ");
 }
@@ -29,13 +29,13 @@ fn version_is_one_line() {
 fn version_of_the_client_asks_no_cluster() {
     let run = devicetaint("version --client --server https://127.0.0.1:1");
     assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit not noted, PLATFORM)
-    Knows Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
+    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
+    Supports Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
 
     RELEASES                    UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
     1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                kubernetes#135686   outdated reservations hide the pods behind them from a new rule, until something about the pods changes
+    1.33 to 1.35                kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
     [exit status: 0]
     ");
 }
@@ -44,17 +44,17 @@ fn version_of_the_client_asks_no_cluster() {
 fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     let run = devicetaint("version");
     assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit not noted, PLATFORM)
-    Knows Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
+    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
+    Supports Kubernetes 1.33 to 1.37; reports are kubectl-devicetaint/v1alpha1
 
     RELEASES                    UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2            kubernetes#139651   any rule can make kube-scheduler panic, or is ignored by it
     1.34.0 to 1.37.1 or later   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                kubernetes#135686   outdated reservations hide the pods behind them from a new rule, until something about the pods changes
+    1.33 to 1.35                kubernetes#135686   outdated reservations hide pods from a new rule until the pods change
     [stderr]
-    error: no cluster is configured: there is no kubeconfig
-    hint: name a kubeconfig with --kubeconfig or KUBECONFIG
-    hint: for this program alone: kubectl devicetaint version --client
+    error: no cluster is configured: no kubeconfig found
+    hint: set a kubeconfig with --kubeconfig or KUBECONFIG
+    hint: for the client version only: kubectl devicetaint version --client
     [exit status: 1]
     ");
 }

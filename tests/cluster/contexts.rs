@@ -61,7 +61,7 @@ fn several_clusters_answer_side_by_side() {
     world
         .run("preview GPU0 --context prod-eu --context prod-us --abort-if pods.evicted>1")
         .ended(4)
-        .saying("guard tripped in all clusters together: pods.evicted>1");
+        .saying("guard tripped for the total of all clusters: pods.evicted>1");
 
     let run = world.run("devices DRIVER --contexts prod -o name").ended(0);
     let expected: Vec<String> = ["prod-eu", "prod-us"]
@@ -170,7 +170,7 @@ fn what_is_about_one_cluster_refuses_several() {
     world
         .run("devices --context prod-eu --context prod-ue")
         .ended(2)
-        .saying("there is no context \"prod-ue\"");
+        .saying("no context \"prod-ue\"");
     world
         .run("devices --contexts nothing")
         .ended(2)

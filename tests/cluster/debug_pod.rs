@@ -277,7 +277,7 @@ fn what_comes_in_between_leaves_no_pod_behind() {
             &succeeded,
             Some("hello"),
             1,
-            "is no report of this program",
+            "did not print a report of this program",
         ),
         (
             &[][..],
@@ -449,7 +449,7 @@ fn a_node_that_does_not_exist_gets_no_pod() {
     let (status, stdout, stderr) = ended(stage.begin_on("no-such-node", &[], []));
     assert_eq!((status, stdout.as_str()), (Some(1), ""), "{stderr}");
     assert!(
-        stderr.contains("there is no node no-such-node") && stderr.contains("\nhint: "),
+        stderr.contains("node no-such-node not found") && stderr.contains("\nhint: "),
         "{stderr}"
     );
     assert!(!stage.proxy.seen().iter().any(|seen| seen.method == "POST"));

@@ -176,7 +176,7 @@ fn silence_of_the_controller_is_never_agreement() {
     let output = preview(&plane, &format!("{driver} --publish --cleanup -o json"));
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("no controller has reacted within 15 s"),
+        stderr(&output).contains("no controller responded within 15 s"),
         "{}",
         stderr(&output)
     );
@@ -230,7 +230,7 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
         ),
         ("cleanup alone", "--cleanup", 2, "--publish"),
         (
-            "an effect that evicts nobody",
+            "an effect that evicts no pods",
             "a:NoSchedule --publish",
             2,
             "NoSchedule has none",
@@ -239,7 +239,7 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
             "a version without previews",
             "--kubernetes 1.34 --publish",
             1,
-            "the effect None and the controller's condition came with 1.35",
+            "effect None and the controller's condition need 1.35",
         ),
         (
             "a guard",
@@ -284,7 +284,7 @@ fn rule_that_somebody_escalated_is_left_alone() {
 
     let output = preview(plane, &format!("{driver} --publish --cleanup"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is no preview of this taint any more"));
+    assert!(stderr(&output).contains("no longer previews this taint"));
     assert_eq!(rules_of(plane, &driver).len(), 1);
 }
 

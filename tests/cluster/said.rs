@@ -376,7 +376,7 @@ fn a_kubelet_is_taken_for_that_of_a_node_on_the_users_word() {
     ]);
     let said = String::from_utf8_lossy(&confirmed.stderr).into_owned();
     assert_eq!(confirmed.status.code(), Some(0), "{said}");
-    assert!(said.contains("is taken from --confirm-node"), "{said}");
+    assert!(said.contains("because of --confirm-node"), "{said}");
 }
 
 /// What is looked at is a moment, and what is safe has to be so for a while.
@@ -584,7 +584,7 @@ fn older_kubelets_say_less_and_that_is_said() {
     );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("claims, processors and memory are not known"),
+        said.contains("claims, CPUs and memory are unknown"),
         "{said}"
     );
     // Both calls are behind gates that are off in some versions: instead of one pod, all are asked for.
@@ -599,20 +599,24 @@ fn older_kubelets_say_less_and_that_is_said() {
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
         assert_eq!(got["pods"][0]["name"], "train");
         let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
-        assert!(said.contains("knows no pod ml/nobody"), "{said}");
+        assert!(said.contains("does not list pod ml/nobody"), "{said}");
     }
 }
 
 #[test]
 fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
     for (mood, status, words) in [
-        ("hangs", 75, "has not answered within 1s"),
-        ("slow", 75, "has not answered within 1s"),
-        ("limited", 75, "is asked too often"),
-        ("unavailable", 75, "cannot answer now: not ready yet"),
+        ("hangs", 75, "did not respond within 1s"),
+        ("slow", 75, "did not respond within 1s"),
+        ("limited", 75, "gets too many requests"),
+        ("unavailable", 75, "is unavailable: not ready yet"),
         ("refuses", 1, "refuses: not for you"),
-        ("another", 1, "it knows neither v1 nor v1alpha1"),
-        ("drops", 75, "has broken off its answer"),
+        ("another", 1, "it supports neither v1 nor v1alpha1"),
+        (
+            "drops",
+            75,
+            "closed the connection before the end of its response",
+        ),
     ] {
         let server = Said::start(mood, &everything(), &allocatable());
         let began = Instant::now();
@@ -764,7 +768,7 @@ fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
     let began = Instant::now();
     let (status, said) = refusal(&slower.asked(&["list", "--request-timeout", "1s"]));
     assert_eq!(status, Some(75), "{said}");
-    assert!(said.contains("has not answered within 1s"), "{said}");
+    assert!(said.contains("did not respond within 1s"), "{said}");
     assert!(
         began.elapsed() < Duration::from_secs(5),
         "{:?}",
@@ -791,7 +795,8 @@ fn an_answer_that_is_cut_off_anywhere_is_no_answer() {
         let (status, said) = refusal(&output);
         assert_eq!(status, Some(75), "{at}: {said}");
         assert!(
-            said.contains("has broken off its answer") && said.contains("\nhint: "),
+            said.contains("closed the connection before the end of its response")
+                && said.contains("\nhint: "),
             "{at}: {said}"
         );
     });
@@ -848,7 +853,7 @@ fn who_may_not_open_the_socket_is_told_who_may() {
     let (status, said) = refusal(&output);
     assert_eq!(status, Some(1), "{said}");
     assert!(
-        said.contains("permission denied") && said.contains("hint: only root of the node"),
+        said.contains("permission denied") && said.contains("hint: run as root on the node"),
         "{said}"
     );
 }
@@ -893,15 +898,19 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
     let (_endless, endless) = foreign(endless);
     let (_shut, shut) = foreign(|_| {});
     for (socket, status, words) in [
-        (folder.path().join("nothing"), 1, "there is no socket"),
-        (file.join("below"), 1, "there is no socket"),
-        (file, 1, "is no socket"),
-        (folder.path().to_owned(), 1, "is no socket"),
-        (deaf, 75, "nobody listens at"),
-        (web, 1, "is no kubelet's podresources API"),
-        (mail, 1, "is no kubelet's podresources API"),
-        (endless, 1, "is no kubelet's podresources API"),
-        (shut, 75, "has broken off its answer"),
+        (folder.path().join("nothing"), 1, "there is not a socket"),
+        (file.join("below"), 1, "there is not a socket"),
+        (file, 1, "is not a socket"),
+        (folder.path().to_owned(), 1, "is not a socket"),
+        (deaf, 75, "no process listens on"),
+        (web, 1, "is not the podresources API of a kubelet"),
+        (mail, 1, "is not the podresources API of a kubelet"),
+        (endless, 1, "is not the podresources API of a kubelet"),
+        (
+            shut,
+            75,
+            "closed the connection before the end of its response",
+        ),
     ] {
         let (found, said) = refusal(&asked(&socket, &["list", "--request-timeout", "3s"]));
         assert_eq!(found, Some(status), "{said}");

@@ -173,7 +173,7 @@ impl Try<'_> {
     /// What is said to be left as it is, is; what is changed, is told.
     fn account_is_true(&self) -> bool {
         let said = |what: &str| -> Vec<&str> {
-            let prefix = format!("hint: {what}: ");
+            let prefix = format!("  {what}: ");
             let mut lines = self.run.stderr.lines();
             let line = lines.find_map(|line| line.strip_prefix(&prefix));
             let words = line.into_iter().flat_map(|line| line.split([' ', ',']));
@@ -183,7 +183,7 @@ impl Try<'_> {
             return false;
         }
         let (changed, open) = (said("changed"), said("not changed"));
-        let unknown = [said("not known"), said("may have been created")].concat();
+        let unknown = [said("unknown"), said("may have been created")].concat();
         let mut names = self.before.keys().chain(self.after.keys());
         names.all(|name| {
             let same = self.before.get(name) == self.after.get(name);

@@ -102,7 +102,13 @@ fn without_passing(value: &mut Value) {
 
 /// Whether a sentence says itself that it does not know all.
 pub fn is_cautious(line: &str) -> bool {
-    let words = ["at least", "not known", "not fully known"];
+    let words = [
+        "at least",
+        "unknown",
+        "not known",
+        "not all known",
+        "cannot tell",
+    ];
     words.iter().any(|word| line.contains(word))
 }
 

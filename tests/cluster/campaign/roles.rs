@@ -117,7 +117,7 @@ fn is_noticed(world: &World<'_>, commands: &[&str], flags: &str, right: &Right) 
     commands.iter().any(|line| {
         let said = run(world, line, &format!("{flags} --show-role")).stderr;
         let told = said.lines().find_map(|line| {
-            let rest = line.strip_prefix("This role would allow what was denied (")?;
+            let rest = line.strip_prefix("This ClusterRole allows what was denied (")?;
             rest.strip_suffix("):")
         });
         told.is_some_and(|told| told.split(", ").any(|told| told == right))

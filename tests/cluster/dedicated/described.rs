@@ -35,8 +35,8 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
             world.node
         ))
         .ended(0);
-    run.saying("1 claim of other namespaces holds some of these devices and keeps them")
-        .saying("1 claim made before cannot get these devices");
+    run.saying("1 claim of other namespaces has some of these devices and keeps them")
+        .saying("1 claim created before cannot get these devices");
     lets_in(&world, &group, &group, true).await;
     waiting_pod(&world, &group, "ours").await;
     let ours = allocated(&group, "ours").await;
@@ -98,7 +98,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         .run(&format!("preview GPU0 dedicated={group}:NoExecute"))
         .ended(0);
     previewed.saying(&format!(
-        "dedication {group} lets in claims that are made from now on in namespaces {group}"
+        "dedication {group} adds the toleration of this taint to new claims in namespaces {group}"
     ));
     let devices = world
         .run(&format!("devices {} -o wide", world.device("gpu-0")))

@@ -28,7 +28,7 @@ async fn devices_of_another_dedication_are_refused_by_name() {
     let run = world
         .run(&format!("dedicate DRIVER/*/* --to {two}"))
         .ended(4);
-    let run = run.saying(&format!("is dedicated to {one} already"));
+    let run = run.saying(&format!("is already dedicated to {one}"));
     let run = run.saying(&format!("undedicate {one}"));
     assert!(run.stdout.is_empty(), "{run:#?}");
     assert_eq!(policies(&two).await, Vec::<String>::new());
@@ -43,19 +43,19 @@ async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
     for (line, said) in [
         (
             "--to no-such-namespace",
-            "there is no namespace no-such-namespace",
+            "namespace no-such-namespace not found",
         ),
-        ("--to kube-system", "kube-system would be among"),
+        ("--to kube-system", "kube-system would be one of"),
         (
             "--namespace-selector kubernetes.io/metadata.name --name all",
-            "kube-system would be among",
+            "kube-system would be one of",
         ),
         (
             "--namespace-selector team=none-such --name none",
-            "no namespace has labels",
+            "no namespace matches the labels",
         ),
         ("--to one,two", "needs a name"),
-        ("", "the namespaces that the devices are for are missing"),
+        ("", "no namespaces specified"),
     ] {
         let run = world
             .run(&format!("dedicate GPU0 {line}"))
@@ -105,7 +105,7 @@ async fn without_the_right_to_make_policies_nothing_is_tainted() {
     world
         .run(&format!("dedicate GPU0 --to {group} --policy none"))
         .ended(0)
-        .saying("claims of every namespace may tolerate");
+        .saying("claims in every namespace may tolerate");
     assert_eq!(world.rules().await.len(), 1);
     let described = world
         .run(&format!("dedicate describe {group} -o json"))
@@ -129,7 +129,7 @@ async fn a_policy_of_that_name_that_somebody_else_made_is_left_alone() {
     world
         .run(&format!("dedicate GPU0 --to {group} --overwrite"))
         .ended(4)
-        .saying("was not made for dedication");
+        .saying("does not belong to dedication");
     assert_eq!(world.rules().await, Vec::<Value>::new());
     assert_eq!(
         policies(&group).await,
@@ -261,5 +261,5 @@ async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint(
     world
         .run(&format!("dedicate GPU0 --to {group} --mode advise {flags}"))
         .ended(0)
-        .saying("cannot be made in this cluster");
+        .saying("cannot be created in this cluster");
 }

@@ -45,7 +45,7 @@ impl<E: DeserializeOwned + Send + 'static> Machine<E> {
 
     pub(super) fn event(&mut self) -> Result<E, String> {
         let event = self.events.recv_timeout(DEADLINE);
-        event.map_err(|error| format!("no answer from the program: {error}"))?
+        event.map_err(|error| format!("no response from the program: {error}"))?
     }
 
     pub(super) fn process_id(&self) -> u32 {

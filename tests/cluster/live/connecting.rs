@@ -64,7 +64,7 @@ async fn somebody_without_permissions_is_told_which_role_helps() {
             "{text}"
         );
         // Everything that was denied, so that nobody has to ask for one thing after the other.
-        let (_, role) = text.split_once("This role").expect("a role");
+        let (_, role) = text.split_once("This ClusterRole").expect("a role");
         for word in [
             "kind: ClusterRole",
             "resourceslices",
@@ -87,7 +87,7 @@ async fn the_role_that_is_printed_is_taken_by_kubectl_and_is_enough() {
     let preview = ["preview", &scene.driver, "--strict"];
     let role_of = |command: &[&str]| {
         let text = scene.run(&user.kubeconfig, &[command, &["--show-role"]].concat());
-        let (_, role) = text.split_once("This role").expect("a role");
+        let (_, role) = text.split_once("This ClusterRole").expect("a role");
         let (_, role) = role.split_once('\n').expect("a role");
         let end = role.find("[exit status").expect("an end");
         role[..end].to_owned()

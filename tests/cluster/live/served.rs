@@ -111,9 +111,9 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     assert!(text.contains("2 resourceclaims"), "{text}");
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
-        "Server: v1.37.0 at SERVER, taken to behave like 1.37.0\n",
+        "Server: v1.37.0 at SERVER, treated like 1.37.0\n",
         "devicetaintrules         not served\n",
-        "warning: the server serves no devicetaintrules",
+        "warning: the server does not serve devicetaintrules",
         "runtime-config",
         "[exit status: 0]",
     ] {
@@ -154,7 +154,7 @@ async fn without_the_api_group_there_is_nothing_to_say() {
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
         "resourceslices           not served\n",
-        "warning: the server serves no devices, so there is nothing to taint; ",
+        "warning: the server does not serve resourceslices, so there are no devices to taint; ",
         "--runtime-config",
         "[exit status: 0]",
     ] {

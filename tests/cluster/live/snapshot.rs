@@ -29,7 +29,7 @@ async fn a_file_is_the_users_alone_and_never_overwritten_unasked() {
     fs::write(&file, "mine").expect("a file");
     let text = run(&["snapshot", "-o", &path]).replace(&path, "FILE");
     insta::assert_snapshot!(text, @r"
-    error: FILE exists already
+    error: FILE already exists
     hint: to replace it, add --force
     [exit status: 1]
     ");

@@ -9,7 +9,8 @@ use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
 
 const POD: &str = "train-0";
 /// What to do about a driver, and what not.
-const ADVICE: &str = "bring it back; force deletion would free the API and not the device";
+const ADVICE: &str = "restart it; force deletion would release the claim in the API, but not the \
+    device";
 /// Somebody who has to agree before the pod is gone, which keeps the pod and not its device.
 const FINALIZER: &str = "node.test/last";
 
@@ -37,7 +38,7 @@ const ROWS: &[Row] = &[
         before: &["kill driver"],
         pod: |_| {},
         reason: "driver-down",
-        words: &["which publishes nothing on the node", ADVICE],
+        words: &["which no longer publishes devices on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
     },
@@ -50,7 +51,7 @@ const ROWS: &[Row] = &[
             pod["spec"]["resourceClaims"] = json!([named]);
         },
         reason: "driver-down",
-        words: &["which publishes nothing on the node", ADVICE],
+        words: &["which no longer publishes devices on the node", ADVICE],
         published: Some(false),
         mended: &["start driver"],
     },
@@ -59,7 +60,7 @@ const ROWS: &[Row] = &[
         before: &["freeze driver"],
         pod: |_| {},
         reason: "driver-down",
-        words: &["which is frozen, fails, or has been away", ADVICE],
+        words: &["which hangs, fails, or stopped", ADVICE],
         published: Some(true),
         mended: &["thaw driver"],
     },
@@ -68,7 +69,7 @@ const ROWS: &[Row] = &[
         before: &["break sandbox"],
         pod: |_| {},
         reason: "sandbox",
-        words: &["its sandbox cannot be stopped: see the pod's events"],
+        words: &["its sandbox cannot be stopped: check the pod's events"],
         published: None,
         mended: &["mend sandbox"],
     },
@@ -166,7 +167,7 @@ fn is_seen_to_go(bench: &Bench<'_>, row: &Row) {
     let (status, left) = bench.wait("45s");
     assert_eq!(status, Some(5), "{}", row.name);
     let message = left[0]["message"].as_str().unwrap_or_default();
-    let since = message.contains("publishes nothing on the node since ");
+    let since = message.contains("which stopped publishing devices on the node ");
     assert!(since, "{}: {left:?}", row.name);
 }
 

@@ -154,7 +154,7 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
         ]
         .concat();
         assert!(
-            said.contains("was not seen to release it"),
+            said.contains("has not confirmed the release"),
             "{command:?}: {said}"
         );
     }
@@ -235,7 +235,7 @@ fn devices_of_a_node_are_known_from_claims_while_their_driver_is_away() {
     assert_eq!(told["devices"][0]["published"], false);
     let warning = told["warnings"][0]["message"].as_str().unwrap_or_default();
     assert!(
-        warning.contains("not published: the driver is away"),
+        warning.contains("not published: the driver is not running"),
         "{told}"
     );
     let key = "example.com/away:NoExecute";

@@ -312,7 +312,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Works,
             plugin: Outcome::Refused,
-            why: "kubectl drops it, and asks as somebody else than was meant",
+            why: "kubectl drops it, and impersonates another identity than intended",
         },
     },
 ];

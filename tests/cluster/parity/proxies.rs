@@ -74,7 +74,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`proxy-url` where nobody listens",
+        what: "`proxy-url` without a listening proxy",
         make: |_, setup| setup.cluster["proxy-url"] = json!("http://127.0.0.1:1"),
         expected: Refused,
     },

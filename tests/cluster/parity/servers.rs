@@ -163,7 +163,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a server whose name nobody knows",
+        what: "a server name that does not resolve",
         make: |stage, setup| setup.cluster["server"] = json!(stage.name()),
         expected: Refused,
     },

@@ -70,7 +70,7 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
             world
                 .run(&format!("{line} {dry_run} --yes --confirm-pods 7"))
                 .ended(4)
-                .saying("--confirm-pods says 7");
+                .saying("--confirm-pods is 7");
             world
                 .run(&format!("{line} {dry_run}"))
                 .ended(0)
@@ -92,7 +92,7 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
     world
         .run(&format!("remove {theirs}"))
         .ended(4)
-        .saying("was not made by this plugin: made by ")
+        .saying("was not created by this plugin: created by ")
         .saying("--others");
     world
         .run("remove DRIVER example.com/broken- --yes")
@@ -101,7 +101,7 @@ fn rules_of_others_and_more_than_one_are_asked_about_before_they_are_deleted() {
     world
         .run(&format!("escalate {theirs} --to NoExecute"))
         .ended(4)
-        .saying("was not made by this plugin");
+        .saying("was not created by this plugin");
     let one = world.add(&format!("{KEY}=x"));
     let two = name_in(&world.run(&format!("add GPU1 {KEY}=x")).ended(0).stdout);
     world
@@ -128,7 +128,7 @@ fn what_gitops_applies_is_braked_without_a_question_and_with_a_hint() {
     world
         .run(&format!("deescalate {name} --to None"))
         .ended(0)
-        .saying("applied by Argo CD (application racks), which sets it back");
+        .saying("applied by Argo CD (application racks), which will revert the change");
     world
         .run(&format!("remove {name}"))
         .ended(4)
@@ -166,7 +166,7 @@ fn the_brake_says_whom_it_cannot_save() {
     let run = world
         .run(&format!("deescalate {name} --to None"))
         .ended(0)
-        .saying("1 pod is terminating already and cannot be saved: ")
+        .saying("1 pod is already terminating and cannot be saved: ")
         .saying(&format!("{}/train", world.namespace));
     assert!(!run.stderr.contains("no eviction was pending"), "{run:?}");
     block_on(world.plane.force_delete_pod(&world.namespace, "train"));
@@ -208,7 +208,7 @@ fn a_rule_that_is_being_deleted_is_nothing_to_add_to() {
         .run(&format!("add GPU0 {KEY}=x"))
         .ended(1)
         .saying("is being deleted")
-        .saying("held by finalizer example.com/hold")
+        .saying("waiting for finalizer example.com/hold")
         .saying("--for deleted");
     block_on(world.plane.patch(&reference, &hold(json!(null))));
 }
@@ -221,7 +221,7 @@ fn the_first_command_keeps_its_rule() {
     world
         .run(&format!("add GPU1 {KEY}=x"))
         .ended(0)
-        .saying("was added by another command and stays in its batch");
+        .saying("was added by another command and keeps its batch");
     assert_eq!(block_on(world.rules()), before);
 }
 
@@ -297,7 +297,7 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
     let run = run
         .ended(75)
         .saying(&format!(
-            "it selected {}, it selects {}/*/*",
+            "its selector was {}, and is now {}/*/*",
             world.device("gpu-0"),
             world.driver
         ))

@@ -159,7 +159,8 @@ fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
     });
     let name = world.add(&format!("{KEY}=x"));
     let mut terminal = Terminal::open(world.plane);
-    let prompt = "Type how many pods will be evicted, because pods in 2 namespaces are evicted";
+    let prompt =
+        "Type the number of pods that will be evicted, because pods in 2 namespaces are evicted";
     for (keys, code, said) in [
         (["3", ENTER], 4, "\"3\" is not 2; nothing was changed"),
         (["two", ENTER], 4, "\"two\" is not 2; nothing was changed"),
@@ -250,9 +251,9 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let shown = terminal.ended(130);
     let (_, last) = shown.split_once("error: interrupted").expect("it is said");
     for said in [
-        format!("hint: changed: {name} configured"),
-        "hint: left: 0 gone, 0 terminating, 1 left".to_owned(),
-        format!("to wait on: kubectl devicetaint wait {name} --for evicted"),
+        format!("  changed: {name} configured"),
+        "  left: 0 gone, 0 terminating, 1 left".to_owned(),
+        format!("to keep waiting: kubectl devicetaint wait {name} --for evicted"),
         format!("kubectl devicetaint deescalate {name} --to None"),
     ] {
         assert!(last.contains(&said), "{said}: {shown}");
@@ -319,7 +320,11 @@ fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
     let shown = terminal.ended(4);
     let words: Vec<&str> = shown.split_whitespace().collect();
     let asked = words.join(" ");
-    assert_eq!(asked.matches("Type how many pods").count(), 1, "{shown}");
+    assert_eq!(
+        asked.matches("Type the number of pods").count(),
+        1,
+        "{shown}"
+    );
     // No line is wider than the terminal, but for commands to be pasted.
     let wide = |line: &&str| line.chars().count() > 80 && !line.contains("kubectl");
     assert_eq!(shown.lines().find(wide), None, "{shown}");

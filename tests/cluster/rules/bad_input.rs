@@ -53,7 +53,7 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
     world
         .run(&format!("remove {name} --others"))
         .ended(0)
-        .saying("what becomes schedulable again is not known");
+        .saying("the devices that become schedulable again are unknown");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_rule_of_that_name_with_another_selector_is_left_alone() {
     world
         .run(&format!("add GPU1 {KEY}=x --name {name} --overwrite"))
         .ended(1)
-        .saying("exists and is different")
+        .saying("exists with other content")
         .saying("--name");
 }
 
@@ -98,7 +98,7 @@ fn names_are_checked_here_and_the_rest_by_the_server_in_its_words() {
     let refused = world
         .run(&format!("add -f {}", manifest.display()))
         .ended(1)
-        .saying("the server does not accept it: DeviceTaintRule.resource.k8s.io \"Not_A_Name\"")
+        .saying("the server rejected it: DeviceTaintRule.resource.k8s.io \"Not_A_Name\"")
         .saying("correct it, and run the command again");
     assert!(!refused.stderr.contains("same command"), "{refused:?}");
     assert!(block_on(world.rules()).is_empty());

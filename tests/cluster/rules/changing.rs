@@ -25,7 +25,7 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
         let waiting = scope.spawn(|| world.run(&escalate));
         block_on(world.until_evicted("train"));
         let left = format!(
-            "hint: left: {}/train on {}: terminating for ",
+            "  left: {}/train on {}: terminating for ",
             world.namespace, world.node
         );
         let line = format!("wait {name} --for evicted --timeout 1s");
@@ -190,10 +190,10 @@ fn somebody_who_eases_a_rule_that_is_waited_for_is_named() {
         block_on(plane.patch(&rule, &eased));
         let ended = waiting.join().expect("no panic").ended(1);
         let ended = ended
-            .saying("has effect NoSchedule, which evicts nobody")
+            .saying("has effect NoSchedule, which evicts no pods")
             .saying("it had effect NoExecute when the wait began, changed by")
-            .saying("it evicts nobody any more");
-        assert!(!ended.stderr.contains("evictions go on"), "{ended:?}");
+            .saying("it evicts no pods any more");
+        assert!(!ended.stderr.contains("evictions continue"), "{ended:?}");
     });
 }
 
@@ -278,7 +278,7 @@ fn a_guard_changes_nothing() {
             "escalate {name} --to NoExecute --yes --confirm-pods 2"
         ))
         .ended(4)
-        .saying("--confirm-pods says 2");
+        .saying("--confirm-pods is 2");
     let rule = block_on(world.rule(&name)).expect("it is there");
     assert_eq!(rule["spec"]["taint"]["effect"], "None");
 }
@@ -350,21 +350,21 @@ fn more_than_the_kept_report_says_is_refused() {
     };
 
     std::fs::write(&path, &report).expect("a file");
-    escalate(&other).ended(4).saying("the report is about");
+    escalate(&other).ended(4).saying("the report is for");
     let edited = report.replacen("EvictedNow", "Tolerates", 1);
     assert_ne!(edited, report);
     std::fs::write(&path, edited).expect("a file");
     escalate(&name)
         .ended(4)
-        .saying("was changed after it was written")
+        .saying("was modified after `preview` wrote it")
         .saying("nothing was changed");
     let now = "\"evictInSeconds\": ";
     assert!(report.contains(now), "{report}");
     std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
     escalate(&name)
         .ended(4)
-        .saying("was changed after it was written: the times of pod")
-        .saying("make a new report");
+        .saying("was modified after `preview` wrote it: the times of pod")
+        .saying("create a new report");
     std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
     escalate(&name).ended(2).saying("its version is");
     std::fs::write(&path, "no report").expect("a file");
@@ -441,7 +441,10 @@ fn removal_says_what_is_schedulable_again_and_what_is_not() {
         world.driver
     );
     world.run(&labelled).ended(0).saying("No resources found");
-    world.run("remove --all").ended(4).saying("to be confirmed");
+    world
+        .run("remove --all")
+        .ended(4)
+        .saying("needs confirmation");
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn who_mistypes_is_told_what_there_is() {
     world
         .run("preview --attribute model")
         .ended(2)
-        .saying("is no comparison");
+        .saying("is not a comparison");
 }
 
 /// What is published is the pool with other devices in it, as after a reboot of the node.
@@ -394,7 +394,7 @@ fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
             "add --node {node} {KEY}:NoSchedule --yes --collapse"
         ))
         .ended(0)
-        .saying("stay named one by one");
+        .saying("listed one by one");
     assert_eq!(block_on(world.rules()).len(), 3);
 }
 
@@ -579,7 +579,7 @@ fn who_is_there_without_devices_is_not_mistyped() {
             .remove("resources");
     }
     block_on(plane.create(&[node(&idle), pod]));
-    let there = format!("node {idle} is there, and no device is local to it");
+    let there = format!("node {idle} exists, but no device is local to it");
     world
         .run(&format!("preview --node {idle}"))
         .ended(1)
@@ -595,5 +595,5 @@ fn who_is_there_without_devices_is_not_mistyped() {
     world
         .run(&format!("preview --pod {}/idle", world.namespace))
         .ended(1)
-        .saying("is there, and uses no device");
+        .saying("exists, but uses no device");
 }

@@ -148,7 +148,8 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
             "current",
             "",
             "NAMESPACE POD NODE WAITS-FOR",
-            "NAMESPACE a-up NODE-up terminating, its grace period ended LONG ago and its node has not reported the end",
+            "NAMESPACE a-up NODE-up terminating, its grace period ended LONG ago and its node has \
+             not reported the termination",
             "NAMESPACE b-down NODE-down terminating, its node is not ready",
             "NAMESPACE c-silent NODE-silent terminating, its node is not ready",
             "NAMESPACE d-gone NODE-gone terminating, its node does not exist",
@@ -182,7 +183,8 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
     for line in [
         "Changed by: admin",
         "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG",
-        "NAMESPACE g-patient NODE nothing, with effect None; with NoExecute: tolerates the taint for LONG, until TIME",
+        "NAMESPACE g-patient NODE no consequence with effect None; with NoExecute: tolerates the \
+         taint for LONG, until TIME",
     ] {
         assert!(
             found.iter().any(|found| found == line),

@@ -118,7 +118,7 @@ fn events_and_an_answer_do_not_share_standard_output() {
         world
             .run(line)
             .ended(2)
-            .saying("cannot both go to standard output");
+            .saying("cannot both use standard output");
     }
     for line in ["list --events x", "devices --events x"] {
         world.run(line).ended(2).saying("without --watch");
@@ -164,7 +164,7 @@ fn events_that_cannot_be_written_neither_stop_nor_falsify_a_change() {
     let run = world.run(&line).ended(1);
     assert!(run.stdout.contains("configured"), "{run:#?}");
     let run = run.saying("cannot write the events to /dev/full");
-    run.saying("what the command did stands");
+    run.saying("the changes were made; only the events");
     assert_eq!(effect(&name).as_deref(), Some("NoSchedule"));
 
     // A reader that is gone.
@@ -189,7 +189,7 @@ fn events_that_cannot_be_written_neither_stop_nor_falsify_a_change() {
         pipe.display()
     );
     let began = std::time::Instant::now();
-    world.run(&line).ended(1).saying("nobody reads them");
+    world.run(&line).ended(1).saying("no process reads them");
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(effect(&name).as_deref(), Some("NoSchedule"));
 }

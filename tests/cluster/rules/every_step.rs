@@ -166,7 +166,7 @@ impl<'a> Trial<'a> {
                     Harm::SignalBefore("INT") | Harm::SignalAfter("INT") => {
                         let run = run.ended(130).saying("error: interrupted");
                         self.check_account(&run, number, &at);
-                        left += usize::from(run.stderr.contains("hint: left: "));
+                        left += usize::from(run.stderr.contains("  left: "));
                     }
                     _ => {
                         run.ended(-1);
@@ -184,7 +184,7 @@ impl<'a> Trial<'a> {
     /// Compares what was said to be changed with what is.
     fn check_account(&self, run: &Run, number: usize, at: &str) {
         let said = |what: &str| -> Vec<&str> {
-            let prefix = format!("hint: {what}: ");
+            let prefix = format!("  {what}: ");
             let line = run
                 .stderr
                 .lines()
@@ -192,8 +192,8 @@ impl<'a> Trial<'a> {
             let words = line.into_iter().flat_map(|line| line.split([' ', ',']));
             words.collect()
         };
-        let nothing = run.stderr.contains("hint: nothing was changed");
-        let (changed, unknown, open) = (said("changed"), said("not known"), said("not changed"));
+        let nothing = run.stderr.contains("  nothing was changed");
+        let (changed, unknown, open) = (said("changed"), said("unknown"), said("not changed"));
         let start = Some((self.effect.to_owned(), false));
         for (name, state) in self.state() {
             let told: Vec<bool> = [&changed, &unknown, &open]
@@ -273,7 +273,7 @@ fn an_escalation_that_waits() {
     terminating(&world, "train");
     let line = "escalate RULES --to NoExecute --yes --wait --timeout TIMEOUT";
     Trial::new(&world, 2, "None", line)
-        .waiting("keep it, so that evictions go on; to wait on: kubectl devicetaint wait rule-")
+        .waiting("so evictions continue; to keep waiting: kubectl devicetaint wait rule-")
         .interrupt(&[Harm::SignalAfter("INT")], 5);
 }
 
@@ -288,7 +288,7 @@ fn a_removal_that_waits() {
         "remove RULES --yes --others --wait --timeout TIMEOUT",
     )
     .held()
-    .waiting("to wait on: kubectl devicetaint wait rule-")
+    .waiting("to keep waiting: kubectl devicetaint wait rule-")
     .interrupt(&[Harm::SignalAfter("INT")], 5);
 }
 
@@ -309,9 +309,9 @@ fn a_wait_changes_nothing_and_says_what_for() {
             let run = trial.harm(At::Number(number), Harm::SignalAfter("INT"));
             let run = run
                 .ended(130)
-                .saying("hint: nothing was changed")
-                .saying("run the same command again to wait on");
-            left += usize::from(run.stderr.contains("hint: left: "));
+                .saying("  nothing was changed")
+                .saying("to keep waiting, run the same command again");
+            left += usize::from(run.stderr.contains("  left: "));
         }
         assert!(left > 0, "whoever waits is told what for: {what}");
         assert_eq!(trial.state(), before);
@@ -342,15 +342,16 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     trial
         .harm(At::Number(second + 1), Harm::SignalAfter("INT"))
         .ended(130)
-        .saying("have effect NoExecute and keep it")
+        .saying("keep effect NoExecute")
         .saying(&format!("deescalate {}", trial.names.join(" ")));
     trial
         .run()
         .ended(5)
         .saying(&format!(
-            "warning: rule {first} had effect NoExecute already, so that --on-timeout revert will leave it so"
+            "warning: rule {first} had effect NoExecute already, so --on-timeout revert will not \
+             change it"
         ))
-        .saying("so that it was not reverted; to stop it: kubectl devicetaint deescalate");
+        .saying("so it was not reverted; to stop it: kubectl devicetaint deescalate");
 
     // While it gives back, it says how far it is.
     trial.reset();
@@ -367,7 +368,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
     let (one, two) = (first, &trial.names[1]);
     let run = run
         .saying(&format!("{one} reverted"))
-        .saying(&format!("not known: {two}"))
+        .saying(&format!("unknown: {two}"))
         .saying(&format!("deescalate {two} --to NoSchedule"));
     assert!(!run.stderr.contains("same command again"), "{run:#?}");
 }
@@ -392,7 +393,7 @@ fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
         trial
             .run()
             .ended(1)
-            .saying("has effect None, which evicts nobody")
+            .saying("has effect None, which evicts no pods")
             .saying(&format!("changed: {name} configured"));
         brake.join().expect("no panic")
     });
@@ -418,13 +419,13 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
         .harm(At::From(requests), Harm::Down)
         .ended(75)
         .saying("changed: ")
-        .saying("to wait on: ");
+        .saying("to keep waiting: ");
     trial.reset();
     trial
         .harm(At::From(patch + 1), Harm::Down)
         .ended(75)
         .saying(&format!("changed: {} configured", trial.names[0]))
-        .saying(&format!("not known: {}", trial.names[1]))
+        .saying(&format!("unknown: {}", trial.names[1]))
         .saying("run the same command again to complete it");
     trial.run().ended(5);
     assert_eq!(trial.state(), wanted);

@@ -72,7 +72,7 @@ fn ctrl_c_at_every_request_says_what_was_changed() {
             .ended(130)
             .saying("interrupted");
         assert!(
-            run.stderr.contains("nothing was changed") || run.stderr.contains("hint: changed:"),
+            run.stderr.contains("nothing was changed") || run.stderr.contains("  changed:"),
             "{run:?}"
         );
     }

@@ -59,7 +59,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             block_on(plane.patch(&Reference::rule(&name), &theirs));
         });
         run.ended(75)
-            .saying("was changed in the meantime; nothing was forced")
+            .saying("was changed by another client; it was not overwritten")
             .saying(&format!(
                 "it was {KEY}=ours:NoSchedule, it is {KEY}=theirs:NoSchedule"
             ))
@@ -129,8 +129,8 @@ fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_delet
     });
     let run = run
         .ended(0)
-        .saying("was deleted and made anew, as example.com/broken:NoSchedule")
-        .saying("the new one was left alone");
+        .saying("was deleted and recreated, as example.com/broken:NoSchedule")
+        .saying("the new rule is unchanged");
     assert!(run.stdout.ends_with(" already deleted\n"), "{run:?}");
     assert!(block_on(world.rule(&name)).is_some());
 }
@@ -160,7 +160,7 @@ fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
         world.add(&format!("{KEY}=theirs"));
     });
     run.ended(1)
-        .saying("exists and is different")
+        .saying("exists with other content")
         .saying(&format!("not changed: {name}"));
     assert_eq!(taint(&world, &name), "theirs:None");
     // The same command says the same, and goes on where it is asked to.

@@ -53,7 +53,8 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     assert_eq!(card_row["partitionPods"], json!([pod]), "{listed}");
     assert_eq!(listed["devices"][2]["free"], true, "{listed}");
 
-    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; add --with-partitions to choose those too.";
+    const STAYS: &str = "1 pod uses other partitions of this hardware and stays; to include those \
+        partitions: --with-partitions.";
     let name = format!("card-{}", world.node);
     world
         .run(&format!("add {card} {KEY}:None --yes --name {name}"))
@@ -94,5 +95,5 @@ fn a_partition_of_a_card_that_is_held_whole_is_not_schedulable_again() {
     world
         .run(&format!("remove {name}"))
         .ended(0)
-        .saying("1 device untainted, and other devices of the same hardware have its counters");
+        .saying("1 device untainted, and other devices of the same hardware use its counters");
 }

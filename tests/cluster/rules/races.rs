@@ -167,11 +167,11 @@ fn race(world: &World<'_>, name: &str, race: impl FnOnce(&str) -> [Run; 2]) -> b
     }
     assert_eq!((lost.code, lost.stdout.as_str()), (75, ""), "{lost:#?}");
     for said in [
-        format!("error: rule {name} was changed in the meantime; nothing was forced"),
-        format!("hint: it was {KEY}=x:None, it is {KEY}=x:NoExecute"),
-        "hint: changed by admin, with kubectl-devicetaint at ".to_owned(),
-        "hint: with NoExecute now: ".to_owned(),
-        format!("hint: not changed: {name}"),
+        format!("error: rule {name} was changed by another client; nothing was changed"),
+        format!("  it was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
+        "  changed by admin, with kubectl-devicetaint at ".to_owned(),
+        "  with NoExecute now: ".to_owned(),
+        format!("  not changed: {name}"),
     ] {
         assert!(lost.stderr.contains(&said), "{said}: {lost:#?}");
     }

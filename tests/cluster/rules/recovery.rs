@@ -84,7 +84,10 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
         "{json:#}"
     );
     let told = world.run(&format!("explain rule/{name}")).ended(0).stdout;
-    assert!(told.contains("1 pod evicted, as far as is known"), "{told}");
+    assert!(
+        told.contains("1 pod evicted, according to existing events"),
+        "{told}"
+    );
 
     let wait = |timeout: &str| {
         let line = format!("wait {name} --for recovered --settle 0s --timeout {timeout}");
@@ -113,6 +116,6 @@ fn what_nothing_creates_again_does_not_recover() {
         let run = world.run(&format!("describe {name} --history")).ended(0);
         run.stdout.contains("1 pod evicted").then_some(())
     }));
-    let lost = format!("{}/notebook: nothing creates it again", world.namespace);
+    let lost = format!("{}/notebook: nothing recreates it", world.namespace);
     world.run(&line).ended(1).saying(&lost);
 }

@@ -72,7 +72,7 @@ fn a_rule_lives_on_an_older_release() {
     block_on(world.until_evicted("now"));
     let left = |pod: &str, why: &str| {
         let (namespace, node) = (&world.namespace, &world.node);
-        format!("hint: left: {namespace}/{pod} on {node}: {why} for ")
+        format!("  left: {namespace}/{pod} on {node}: {why} for ")
     };
     world
         .run(&format!("{escalate} --wait --timeout 1s"))

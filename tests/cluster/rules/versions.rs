@@ -114,5 +114,5 @@ fn before_1_35_effect_none_is_refused_with_the_reason() {
     world
         .run(&format!("add GPU0 {KEY}=x --kubernetes 1.34"))
         .ended(1)
-        .saying("effect None came with Kubernetes 1.35");
+        .saying("effect None needs Kubernetes 1.35");
 }

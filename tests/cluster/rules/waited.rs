@@ -110,7 +110,7 @@ fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
     run.ended(5)
         .saying("evicted pods are replaced and evicted again")
         .saying(&format!(
-            "DaemonSet/exporter of {} comes back each time (",
+            "DaemonSet/exporter of {} is recreated and evicted each time (",
             world.namespace
         ))
         .saying("evicted); its claim needs a toleration with effect NoExecute");

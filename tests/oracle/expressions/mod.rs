@@ -60,7 +60,7 @@ fn of_upstream(answer: &Value) -> Verdict {
         }
         (Some(_), Some("compile")) => Verdict::DoesNotCompile,
         (Some(_), Some("runtime")) => Verdict::Fails,
-        (Some(error), _) => panic!("the question was wrong: {error}"),
+        (Some(error), _) => panic!("the proposed taint was wrong: {error}"),
     }
 }
 

@@ -1,0 +1,215 @@
+//! Words that messages, help and the book do not use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use syn::visit::{self, Visit};
+
+use super::source::{root, sources};
+
+/// Words and phrases that a reader stumbles over, and metaphors for machinery.
+const BANNED: [&str; 19] = [
+    "nobody",
+    "somebody",
+    "anybody",
+    "everybody",
+    "whoever",
+    "whom",
+    "what of it",
+    "so many",
+    "as far as",
+    "office",
+    "court",
+    "suitor",
+    "stranger",
+    "brake",
+    "braked",
+    "eyes",
+    "sight",
+    "shelf",
+    "company",
+];
+
+/// The banned words of a text, compared word by word and regardless of case.
+fn banned(text: &str) -> Vec<&'static str> {
+    let words: String = text
+        .chars()
+        .map(|letter| {
+            if letter.is_alphanumeric() || letter == '-' {
+                letter.to_ascii_lowercase()
+            } else {
+                ' '
+            }
+        })
+        .collect();
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = format!(" {} ", words.join(" "));
+    let found = BANNED.into_iter();
+    found
+        .filter(|banned| words.contains(&format!(" {banned} ")))
+        .collect()
+}
+
+/// A text without what stands in quotation marks on one line, which others have written.
+fn without_quotations(text: &str) -> String {
+    let quoted = text.split('"').enumerate();
+    let kept = quoted.filter(|(place, _)| place % 2 == 0);
+    kept.map(|(_, part)| part).collect::<Vec<_>>().join(" ")
+}
+
+/// Text of a page outside code and quotations.
+fn prose(page: &str) -> Vec<String> {
+    let mut left_out = 0_usize;
+    let mut blocks = vec![String::new()];
+    for event in Parser::new_ext(page, pulldown_cmark::Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::BlockQuote(_)) => left_out += 1,
+            Event::End(TagEnd::CodeBlock | TagEnd::BlockQuote(_)) => left_out -= 1,
+            Event::Text(text) if left_out == 0 => {
+                let last = blocks.last_mut().expect("it begins with one");
+                last.push_str(&text);
+            }
+            Event::SoftBreak | Event::HardBreak => blocks.last_mut().expect("one").push(' '),
+            Event::End(_) => blocks.push(String::new()),
+            _ => {}
+        }
+    }
+    let blocks = blocks.iter().map(|block| without_quotations(block));
+    blocks.filter(|block| !block.trim().is_empty()).collect()
+}
+
+/// The string literals of code, also of those among the tokens of macros and attributes.
+#[derive(Default)]
+struct Literals(Vec<String>);
+
+impl Literals {
+    fn tokens(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let syn::Lit::Str(text) = syn::Lit::new(literal) {
+                        self.0.push(text.value());
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Literals {
+    fn visit_lit_str(&mut self, text: &'a syn::LitStr) {
+        self.0.push(text.value());
+    }
+
+    fn visit_macro(&mut self, item: &'a syn::Macro) {
+        self.tokens(item.tokens.clone());
+    }
+
+    fn visit_attribute(&mut self, attribute: &'a syn::Attribute) {
+        // Comments are no messages; those that become help or schemas are read as man pages and schemas.
+        if attribute.path().is_ident("doc") {
+            return;
+        }
+        if let syn::Meta::List(list) = &attribute.meta {
+            self.tokens(list.tokens.clone());
+        }
+        visit::visit_attribute(self, attribute);
+    }
+}
+
+/// Files of these endings below a folder.
+fn below(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("it can be listed") {
+        let path = entry.expect("it can be listed").path();
+        if path.is_dir() {
+            found.extend(below(&path, endings));
+        } else if path
+            .extension()
+            .is_some_and(|ending| endings.iter().any(|known| ending == *known))
+        {
+            found.push(path);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Every message, with where it is from.
+fn messages() -> Vec<(String, String)> {
+    let mut messages = Vec::new();
+    for source in sources() {
+        let mut literals = Literals::default();
+        literals.visit_file(&source.syntax());
+        let place = format!("src/{}", source.path.display());
+        messages.extend(literals.0.into_iter().map(|text| (place.clone(), text)));
+    }
+    messages
+}
+
+/// Every paragraph of the documentation, of manual pages and of schemas, with where it is from.
+fn documents() -> Vec<(String, String)> {
+    let mut files = below(&root().join("docs/src"), &["md"]);
+    files.extend(["README.md", "SECURITY.md"].map(|name| root().join(name)));
+    let mut documents = Vec::new();
+    for file in files {
+        let place = file.strip_prefix(root()).expect("below the root");
+        let text = fs::read_to_string(&file).expect("a page");
+        let blocks = prose(&text).into_iter();
+        documents.extend(blocks.map(|block| (place.display().to_string(), block)));
+    }
+    for (folder, ending) in [
+        ("man", "1"),
+        ("schemas", "json"),
+        ("examples", "yaml"),
+        ("examples", "sh"),
+    ] {
+        for file in below(&root().join(folder), &[ending]) {
+            let place = file.strip_prefix(root()).expect("below the root");
+            let text = fs::read_to_string(&file).expect("a text");
+            // A sentence of a manual page goes on in the next line.
+            documents.push((place.display().to_string(), text));
+        }
+    }
+    documents
+}
+
+#[test]
+fn messages_help_and_the_book_have_none_of_the_banned_words() {
+    let (messages, documents) = (messages(), documents());
+    assert!(messages.len() > 3_000, "{} messages", messages.len());
+    assert!(documents.len() > 1_000, "{} paragraphs", documents.len());
+    let found: Vec<String> = messages
+        .iter()
+        .chain(&documents)
+        .filter(|(_, text)| !banned(text).is_empty())
+        .map(|(place, text)| format!("{place}: {:?}: {text}", banned(text)))
+        .collect();
+    assert!(
+        found.is_empty(),
+        "{} found:\n{}",
+        found.len(),
+        found.join("\n")
+    );
+}
+
+#[test]
+fn banned_words_are_found_in_messages_and_prose_and_not_in_code_or_quotations() {
+    assert_eq!(
+        banned("Evicts Nobody: as\nfar as is known"),
+        ["nobody", "as far as"]
+    );
+    assert_eq!(banned("a companyless insight"), Vec::<&str>::new());
+    let page = "Whom?\n\n```text\nnobody\n```\n\nHe said \"somebody\". `whoever`\n\n> everybody\n";
+    let found: Vec<&str> = prose(page).iter().flat_map(|text| banned(text)).collect();
+    assert_eq!(found, ["whom"]);
+    let mut literals = Literals::default();
+    let code = "/// whoever\n#[error(\"whom {0}\")] struct A; fn f() { warn(\"so many\"); format!(\"{}\", g(\"eyes\")); }";
+    literals.visit_file(&syn::parse_str(code).expect("code"));
+    let found: Vec<&str> = literals.0.iter().flat_map(|text| banned(text)).collect();
+    assert_eq!(found, ["whom", "so many", "eyes"]);
+}
