@@ -328,8 +328,8 @@ impl RemoveArgs {
         let context = changer.context();
         let names: Vec<String> = found.iter().map(|rule| rule.name.to_string()).collect();
         let on = format!(
-            "the rules are deleted once their finalizers are removed; to keep waiting: kubectl \
-             devicetaint wait {} --for deleted",
+            "the rules are deleted once their finalizers are removed; to keep waiting: \
+             kubectl devicetaint wait {} --for deleted",
             names.join(" ")
         );
         context.ledger.advise([on.clone()]);

@@ -125,8 +125,8 @@ impl Revert {
 pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
     let (name, effect) = (&rule.name, &rule.taint.effect);
     format!(
-        "rule {name} already had effect {effect}, {consequence}; to stop it: kubectl devicetaint \
-         deescalate {name} --to None"
+        "rule {name} already had effect {effect}, {consequence}; to stop it: \
+         kubectl devicetaint deescalate {name} --to None"
     )
 }
 

@@ -65,8 +65,8 @@ impl Places {
             .map(|node| {
                 let word = word(node.as_str());
                 format!(
-                    "next: before you pull a device, on {node}: kubectl devicetaint podresources \
-                     check --node {word}"
+                    "next: before you pull a device, on {node}: \
+                     kubectl devicetaint podresources check --node {word}"
                 )
             })
             .collect()

@@ -97,14 +97,14 @@ pub fn may_ask(question: &Question, audience: Audience, cluster: &str) -> Result
         Audience::Terminal => Ok(Asking::Ask),
         Audience::DryRun => Ok(Asking::Told(match answering_flags(question) {
             Some(flags) => format!("the real run asks, or needs {flags}"),
-            None => format!("the real run needs {SOMEBODY}"),
+            None => format!("the real run needs {CONFIRMATION}"),
         })),
         Audience::Nobody => Err(nobody_to_ask(question, cluster)),
     }
 }
 
 /// What it takes where flags cannot answer.
-const SOMEBODY: &str = "confirmation at a terminal, because the impact is unknown";
+const CONFIRMATION: &str = "confirmation at a terminal, because the impact is unknown";
 
 /// The flags that answer `question` beforehand; `None` where somebody has to.
 fn answering_flags(question: &Question) -> Option<String> {
@@ -121,7 +121,7 @@ fn answering_flags(question: &Question) -> Option<String> {
 
 fn nobody_to_ask(question: &Question, cluster: &str) -> Failure {
     let Some(flags) = answering_flags(question) else {
-        return Failure::refused(format!("this needs {SOMEBODY}; nothing was changed"));
+        return Failure::refused(format!("this needs {CONFIRMATION}; nothing was changed"));
     };
     let failure = Failure::refused(format!(
         "this needs confirmation, and stdin is not a terminal: add {flags}; nothing was changed"

@@ -115,8 +115,8 @@ pub fn warnings(rules: &[DeviceTaintRule], devices: Option<&[DeviceId]>) -> Vec<
             code: "not-released",
             message,
             fix: Some(
-                "before it is used again, check it on the node: kubectl devicetaint podresources \
-                 check --node NODE"
+                "before it is used again, check it on the node: \
+                 kubectl devicetaint podresources check --node NODE"
                     .to_owned(),
             ),
         })

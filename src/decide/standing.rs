@@ -32,8 +32,8 @@ pub fn ways_on(
             [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
         };
         lines.push(format!(
-            "{these}, so evictions continue; to keep waiting: kubectl devicetaint wait {rules} \
-             --for evicted"
+            "{these}, so evictions continue; to keep waiting: \
+             kubectl devicetaint wait {rules} --for evicted"
         ));
         lines.push(format!(
             "to stop them: kubectl devicetaint deescalate {rules} --to None"
@@ -226,26 +226,24 @@ mod tests {
         assert_eq!(
             ways_on(&both, &before, &before),
             [
-                "the rules keep effect NoExecute, so evictions continue; to keep waiting: kubectl \
-                 devicetaint wait a b --for evicted",
+                "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
+                 kubectl devicetaint wait a b --for evicted",
                 "to stop them: kubectl devicetaint deescalate a b --to None",
             ]
         );
         assert_eq!(
             ways_on(&both, &before, &seen),
             [
-                "rule a keeps effect NoExecute, so evictions continue; to keep waiting: kubectl \
-                 devicetaint wait a --for evicted",
+                "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
+                 kubectl devicetaint wait a --for evicted",
                 "to stop them: kubectl devicetaint deescalate a --to None",
-                "rule b now has effect NoSchedule, changed by kubectl-edit at \
-                 2026-11-21T01:00:00Z: it no longer evicts pods",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
             ]
         );
         assert_eq!(
             ways_on(&names(&["b", "c"]), &before, &seen[1..]),
             [
-                "rule b now has effect NoSchedule, changed by kubectl-edit at \
-                 2026-11-21T01:00:00Z: it no longer evicts pods",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
                 "rule c was deleted meanwhile: it no longer evicts pods",
             ]
         );

@@ -71,8 +71,9 @@ impl Subjects {
                     rule as rule/NAME",
                     )
                     .hint(
-                        "list devices and rules with `kubectl devicetaint devices` and `kubectl \
-                    devicetaint list`",
+                        "list devices and rules with \
+                    `kubectl devicetaint devices` and \
+                    `kubectl devicetaint list`",
                     ),
             );
         }

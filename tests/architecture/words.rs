@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{TokenStream, TokenTree};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use serde_json::Value;
 use syn::visit::{self, Visit};
 
 use super::source::{root, sources};
@@ -146,7 +147,9 @@ fn messages() -> Vec<(String, String)> {
         let mut literals = Literals::default();
         literals.visit_file(&source.syntax());
         let place = format!("src/{}", source.path.display());
-        messages.extend(literals.0.into_iter().map(|text| (place.clone(), text)));
+        // A word alone is a name, or what users type.
+        let sentences = literals.0.into_iter().filter(|text| text.contains(' '));
+        messages.extend(sentences.map(|text| (place.clone(), text)));
     }
     messages
 }
@@ -162,12 +165,7 @@ fn documents() -> Vec<(String, String)> {
         let blocks = prose(&text).into_iter();
         documents.extend(blocks.map(|block| (place.display().to_string(), block)));
     }
-    for (folder, ending) in [
-        ("man", "1"),
-        ("schemas", "json"),
-        ("examples", "yaml"),
-        ("examples", "sh"),
-    ] {
+    for (folder, ending) in [("man", "1"), ("examples", "yaml"), ("examples", "sh")] {
         for file in below(&root().join(folder), &[ending]) {
             let place = file.strip_prefix(root()).expect("below the root");
             let text = fs::read_to_string(&file).expect("a text");
@@ -175,7 +173,29 @@ fn documents() -> Vec<(String, String)> {
             documents.push((place.display().to_string(), text));
         }
     }
+    documents.extend(descriptions());
     documents
+}
+
+/// What the schemas say of their fields and values.
+fn descriptions() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for file in below(&root().join("schemas"), &["json"]) {
+        let place = file.strip_prefix(root()).expect("below the root");
+        let text = fs::read_to_string(&file).expect("a schema");
+        let mut open: Vec<Value> = vec![serde_json::from_str(&text).expect("JSON")];
+        while let Some(value) = open.pop() {
+            if let Some(text) = value["description"].as_str() {
+                found.push((place.display().to_string(), text.to_owned()));
+            }
+            match value {
+                Value::Object(fields) => open.extend(fields.into_iter().map(|(_, value)| value)),
+                Value::Array(items) => open.extend(items),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+    }
+    found
 }
 
 #[test]

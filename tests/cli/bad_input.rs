@@ -49,9 +49,9 @@ fn files_that_are_something_else() {
     error: cannot read list.json: document 1: invalid type: sequence, expected a Kubernetes object
     [exit status: 1]
     ");
-    assert_snapshot!(preview_of("empty.yaml", "").shown(), @"
+    assert_snapshot!(preview_of("empty.yaml", "").shown(), @r"
     [stderr]
-    error: nothing that an answer could be made from in empty.yaml: no objects
+    error: no Kubernetes objects that this command uses in empty.yaml: no objects
     hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
@@ -65,9 +65,9 @@ fn files_that_are_something_else() {
 #[test]
 fn list_of_the_wrong_thing() {
     let secrets = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n";
-    assert_snapshot!(preview_of("secrets.yaml", secrets).shown(), @"
+    assert_snapshot!(preview_of("secrets.yaml", secrets).shown(), @r"
     [stderr]
-    error: nothing that an answer could be made from in secrets.yaml: only 1 × Secret
+    error: no Kubernetes objects that this command uses in secrets.yaml: only 1 × Secret
     hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
@@ -410,9 +410,9 @@ spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: a, effect: None}}
 ";
     let folder = Folder::new().with("rule.yaml", rule);
     let told = folder.devicetaint_limited("list --from rule.yaml");
-    assert_snapshot!(told.shown(), @"
+    assert_snapshot!(told.shown(), @r"
     [stderr]
-    error: cannot read rule.yaml: DeviceTaintRule at document 1: metadata.name: `yes` at line 4, column 9 is no text unless it stands in quotes
+    error: cannot read rule.yaml: DeviceTaintRule at document 1: metadata.name: `yes` at line 4, column 9 is not a string unless it is quoted
     [exit status: 1]
     ");
     let raw = folder.devicetaint_limited("list --from rule.yaml -o json");

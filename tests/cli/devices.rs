@@ -33,13 +33,13 @@ fn node_narrows_the_list() {
 fn unknown_node_is_a_mistake_and_one_without_devices_an_empty_list() {
     assert_snapshot!(devices("--node nod-7").shown(), @r"
     [stderr]
-    error: no node with devices nod-7
+    error: node nod-7 not found
     hint: did you mean one of node-7, node-1, node-2?
     [exit status: 1]
     ");
     assert_snapshot!(devices("--node elsewhere -o json").shown(), @r"
     [stderr]
-    error: no node with devices elsewhere
+    error: node elsewhere not found
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 1]
     ");
@@ -105,10 +105,10 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
     [stderr]
     error: cannot tell whether 4 devices match
-    hint: gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
-    hint: gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-0: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
+      gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity, but 40G is one
     hint: compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
     [exit status: 1]
     ");
@@ -257,7 +257,7 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
     let folder = Folder::new().with("claims.json", claims);
     assert_snapshot!(folder.devicetaint("devices --from claims.json").shown(), @r"
       DEVICE   NODE        ALLOCATED   TAINTS      CLAIMS   PODS
-    on a node that are unknown: at least 1 device, 1 allocated, an unknown number tainted
+    on an unknown node: at least 1 device, 1 allocated, an unknown number tainted
       d/p/x    <unknown>   yes         <unknown>   n/c      <none>
 
     Incomplete:
@@ -265,11 +265,11 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @"
+    assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @r"
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-    hint: resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
+      resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
     [exit status: 6]
     ");
 }
@@ -299,10 +299,10 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
                  "devices":[{"name":"gpu-0"}]}}]}"#;
     let folder = Folder::new().with("slices.json", slices);
     let run = folder.devicetaint("devices --free -o name -q --from slices.json");
-    assert_snapshot!(run.shown(), @"
+    assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list
-    hint: resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
+      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
     let run = folder.devicetaint("devices --free --from slices.json");

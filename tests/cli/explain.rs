@@ -10,7 +10,7 @@ fn explain(words: &str) -> super::harness::Run {
 
 #[test]
 fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
-    insta::assert_snapshot!(explain("pod/fold-jsg5p -n research").shown(), @"
+    insta::assert_snapshot!(explain("pod/fold-jsg5p -n research").shown(), @r"
     pod/fold-jsg5p -n research: evicted in 20m, at 2026-11-20T10:35:00Z
 
       claim fold-jsg5p-gpu-ktkm8, generated from a template
@@ -23,7 +23,7 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
           device gpu.example.com/node-10/gpu-0
               (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
                   .status.allocation.devices.results[0])
-            pool node-10: generation 2 counts
+            pool node-10: generation 2 is current
                 (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[0])
             taint example.com/decommission:NoExecute of rule node-10-decommission,
                 since 2026-11-20T10:05:00Z (10m ago): evicts in 20m, at
@@ -38,7 +38,7 @@ fn a_pod_is_explained_link_by_link_with_the_place_of_each() {
       without rule node-10-decommission: stays: none of its devices is tainted
           (DeviceTaintRule node-10-decommission)
       with one more toleration in request gpu, before the claim is allocated: stays:
-          it tolerates what would evict it
+          it tolerates the taints that would evict it
           (ResourceClaim research/fold-jsg5p-gpu-ktkm8:
               .spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission
@@ -70,7 +70,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
                   device.attributes["gpu.example.com"].model == "H200"
             10 devices are allocated to other claims: gpu.example.com/node-1/gpu-0,
                 gpu.example.com/node-1/gpu-1, gpu.example.com/node-1/gpu-2 (+7)
-            1 device is kept out by taint
+            1 device is excluded by taint
                 gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
                 which the request does not tolerate: gpu.example.com/node-4/gpu-2
                 (ResourceSlice node-4-gpu.example.com-k9q5r:
@@ -86,15 +86,16 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
                 gpu.example.com/node-1/gpu-2 (+37)
                 (DeviceClass nic.example.com: .spec.selectors[0].cel.expression)
               device.driver == "nic.example.com"
-            2 devices are allocated to other claims: nic.example.com/fabric/node-1/vf-0,
+            2 devices are allocated to other claims:
+                nic.example.com/fabric/node-1/vf-0,
                 nic.example.com/fabric/node-3/vf-0
 
     Possible fixes:
       without the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule
           on gpu.example.com/node-4/gpu-2: devices would be available
           (ResourceSlice node-4-gpu.example.com-k9q5r: .spec.devices[2].taints[0])
-      with one more toleration in request gpus of a new claim: there would be
-          devices for it
+      with one more toleration in request gpus of a new claim: devices would be
+          available
           (ResourceClaim training/llm-2-gpus-dfxl7:
               .spec.devices.requests[0].exactly.tolerations)
         - key: gpu.example.com/ecc-errors
@@ -108,13 +109,13 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @r"
-    gpu.example.com/node-9/gpu-1: held by 1 claim, 1 taint, no waiting request matches it
+    gpu.example.com/node-9/gpu-1: allocated to 1 claim, 1 taint, no waiting request matches it
 
-      published for node node-9, generation 2 of pool node-9 counts
+      published for node node-9, generation 2 of pool node-9 is current
           (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1])
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
-          2026-11-20T08:02:33Z (132m ago): evicts who does not tolerate it, and
-          keeps new claims away
+          2026-11-20T08:02:33Z (132m ago): evicts pods that do not tolerate it, and
+          blocks new allocations
           (ResourceSlice node-9-gpu.example.com-n5qb6: .spec.devices[1].taints[0])
       allocated to claim research/xid-triage
           (ResourceClaim research/xid-triage: .status.allocation.devices.results[0])
@@ -129,9 +130,9 @@ fn a_device_and_a_rule_are_explained() {
           (DeviceTaintRule node-10-decommission: .spec.deviceSelector.pool)
       taint example.com/decommission:NoExecute, since 2026-11-20T10:05:00Z (10m ago)
           (DeviceTaintRule node-10-decommission: .spec.taint)
-      controller condition: EvictionInProgress True, PodsPendingEviction, 1 pod needs
-          to be evicted in 1 namespace. 1 pod evicted since starting the controller.
-          (DeviceTaintRule node-10-decommission: .status.conditions)
+      controller condition: EvictionInProgress True, PodsPendingEviction, 1 pod
+          needs to be evicted in 1 namespace. 1 pod evicted since starting the
+          controller. (DeviceTaintRule node-10-decommission: .status.conditions)
       device gpu.example.com/node-10/gpu-0
           (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices[0])
         allocated to claim research/fold-jsg5p-gpu-ktkm8
@@ -142,8 +143,8 @@ fn a_device_and_a_rule_are_explained() {
       3 devices: gpu.example.com/node-10/gpu-1, gpu-2, gpu-3, not allocated
           (ResourceSlice node-10-gpu.example.com-9b7hb: .spec.devices)
       no eviction is known
-        unknown: the evicted pods: the input holds no Event: what the controller
-            noted about evictions is unknown
+        unknown: the evicted pods: the input holds no Event: the events of past
+            evictions are unknown
     [exit status: 0]
     ");
 }
@@ -384,10 +385,10 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
             .devicetaint(&format!("explain {words} --from cluster.json"))
             .shown()
     };
-    insta::assert_snapshot!(told("pod/early"), @"
-    pod/early -n ml: waits for a claim that does not exist: no claim is made from ResourceClaimTemplate template yet: see whether it exists with `kubectl get resourceclaimtemplate template -n ml`
+    insta::assert_snapshot!(told("pod/early"), @r"
+    pod/early -n ml: waits for a claim that does not exist: no claim has been created from ResourceClaimTemplate template: check that it exists with `kubectl get resourceclaimtemplate template -n ml`
 
-      no claim is made from ResourceClaimTemplate template yet: see whether it
+      no claim has been created from ResourceClaimTemplate template: check that it
           exists with `kubectl get resourceclaimtemplate template -n ml`, or it is
           not needed (Pod ml/early: .spec.resourceClaims[0])
     [exit status: 0]
@@ -399,8 +400,8 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
         claim not found: it was deleted, or is not created yet
     [exit status: 0]
     ");
-    insta::assert_snapshot!(told("pod/classless"), @"
-    pod/classless -n ml: waits for devices: there is no device class gone until somebody makes it
+    insta::assert_snapshot!(told("pod/classless"), @r"
+    pod/classless -n ml: waits for devices: DeviceClass gone not found
 
       claim waiting (Pod ml/classless: .spec.resourceClaims[0])
         not allocated: it has no device
@@ -409,15 +410,15 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
               (ResourceClaim ml/waiting: .spec.devices.requests[0].exactly)
     [exit status: 0]
     ");
-    insta::assert_snapshot!(told("pod/twice"), @"
+    insta::assert_snapshot!(told("pod/twice"), @r"
     [stderr]
-    error: pod twice is ambiguous: several namespaces have one
-    hint: one of pod/twice -n dev, pod/twice -n ml
+    error: pod twice is ambiguous: it exists in several namespaces
+    hint: choose one of pod/twice -n dev, pod/twice -n ml
     [exit status: 2]
     ");
-    insta::assert_snapshot!(told("pod/clasless -n ml"), @"
+    insta::assert_snapshot!(told("pod/clasless -n ml"), @r"
     [stderr]
-    error: no pod ml/clasless that uses a device is in the input: it is not there, or has no claim
+    error: no pod ml/clasless that uses a device is in the input: it does not exist, or has no claim
     hint: did you mean ml/classless?
     [exit status: 1]
     ");
@@ -430,12 +431,12 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     insta::assert_snapshot!(told("rule/nowhere"), @r#"
     [stderr]
     error: no rule "nowhere"
-    hint: there are no rules
+      there are no rules
     [exit status: 1]
     "#);
-    insta::assert_snapshot!(told("twicee"), @"
+    insta::assert_snapshot!(told("twicee"), @r"
     [stderr]
-    error: there is no pod twicee that uses a device, and no rule twicee
+    error: no pod twicee uses a device, and rule twicee does not exist
     hint: did you mean twice?
     [exit status: 1]
     ");
@@ -470,7 +471,11 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
         "explain device/gpu.example.com/a/b --from pods.json --now 2026-11-21T01:00:00Z",
     );
     assert_eq!(device.code, 1);
-    assert!(device.stderr.contains("is not known"), "{}", device.stderr);
+    assert!(
+        device.stderr.contains("cannot tell whether"),
+        "{}",
+        device.stderr
+    );
     let json = run("-o json").json();
     assert_eq!(json["subjects"][0]["verdict"]["code"], "unknown");
     assert_eq!(json["subjects"][0]["changes"], json!([]));

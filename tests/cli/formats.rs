@@ -645,12 +645,12 @@ fn format_can_be_given_in_every_way_kubectl_takes_it() {
 
 #[test]
 fn unknown_format_lists_the_known_ones() {
-    assert_snapshot!(preview("-o jsn").shown(), @"
+    assert_snapshot!(preview("-o jsn").shown(), @r"
     [stderr]
     error: invalid value 'jsn' for '--output <FORMAT>'
       [possible values: table, wide, json, yaml, markdown, html, name]
 
-      tip: a similar value exists: 'json'
+    hint: did you mean 'json'?
 
     For more information, try '--help'.
     [exit status: 2]

@@ -104,7 +104,7 @@ fn what_is_no_number_is_told_as_what_it_is() {
         said("describe GPU-0300").contains("no rule taints exactly gpu.example.com/node-7/gpu-1")
     );
     assert!(said("describe nothing").contains("no rule \"nothing\""));
-    assert!(said("explain nothing").contains("no rule nothing"));
+    assert!(said("explain nothing").contains("rule nothing does not exist"));
     // A word that is neither is no driver that there would be.
     let mistyped = said("devices node-7");
     assert!(mistyped.contains("'*/node-7/*'"), "{mistyped}");

@@ -7,11 +7,11 @@ use super::harness::devicetaint;
 #[test]
 fn help_of_the_program() {
     assert_snapshot!(devicetaint("--help").shown(), @r"
-    Taint DRA devices safely: see who will be hit, when, and how badly
+    Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
-    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, at once and
-    past every PodDisruptionBudget. This plugin says which pods that would be before anything happens,
-    with the same rules as the device-taint-eviction controller.
+    A DeviceTaintRule with effect NoExecute evicts every pod that uses a selected device, immediately
+    and ignoring PodDisruptionBudgets. This plugin shows the affected pods in advance, by the same rules
+    as the device-taint-eviction controller.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
@@ -20,23 +20,23 @@ fn help_of_the_program() {
     Commands:
       preview       Show which pods a taint would evict, and when
       add           Create rules that taint devices
-      escalate      Let rules do more: block new pods, or evict those that are there
-      deescalate    Let rules do less, at once: no report, no guard, no question
-      remove        Delete rules, and say what becomes schedulable again
-      list          List rules with their devices, their pods and their authors
-      describe      Show rules, their conditions, and what each pod waits for
-      explain       Explain the fate of pods, the use of devices, the reach of rules
+      escalate      Raise a rule's effect: block new pods, or evict running ones
+      deescalate    Lower a rule's effect, immediately: no report, no guard, no confirmation
+      remove        Delete rules, and show which devices become schedulable again
+      list          List rules with their devices, pods and creators
+      describe      Show rules, their conditions, and what each pod is waiting for
+      explain       Explain why a pod is evicted or waits, what uses a device, what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
       dedicate      Dedicate devices to the claims of some namespaces
       undedicate    End a dedication: remove its taint, then its policies
-      tolerations   Print the lines that tolerate a taint, or who tolerates it
+      tolerations   Print the toleration for a taint, or the claims that tolerate it
       podresources  Ask the kubelet of this node which devices are in use
-      snapshot      Save what a preview needs, to be read anywhere with --from
+      snapshot      Save the objects that a preview needs, for use with --from
       completion    Print or install completion for a shell
-      version       Show the versions of this program and of the server
+      version       Show the versions of the plugin and the server
       options       List the flags that every command takes
-      help          Explain a command, or a topic such as exit-codes
+      help          Show help for a command, or for a topic such as exit-codes
 
     Options:
       -h, --help
@@ -77,28 +77,28 @@ fn short_help_of_preview() {
       -h, --help  Print help (see more with '--help')
 
     Devices:
-          --where <CEL>          Devices for which this CEL expression holds
+          --where <CEL>          Devices for which this CEL expression is true
           --node <NODE>          Devices that are local to this node
           --pod <POD>            Devices that this pod uses, as [NAMESPACE/]NAME
           --all-devices          Every device of every driver
-          --rule <NAME>          Rule that exists, by name; repeatable
+          --rule <NAME>          Existing rule, by name; repeatable
       -f, --filename <FILENAME>  Manifest of rules; `-` reads stdin; repeatable
 
     Guards:
-          --abort-if <GUARD>   Exit with code 4 when this holds: 'pods.evicted>20'
-          --policy <FILENAME>  Exit with code 4 for what this policy forbids
+          --abort-if <GUARD>   Exit with code 4 if this is true: 'pods.evicted>20'
+          --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Ask the controller too, with rules of effect None
+          --publish  Compare with the controller, through rules with effect None
 
     Source:
-          --from <FILENAME>  Read saved objects instead: a file, a directory or `-`
+          --from <FILENAME>  Read saved objects: a file, a directory or `-`
 
     Output:
-          --sort-by <ORDER>  Pods by severity, time, namespace or workload
-          --by <WHAT>        A table for each workload, namespace, node, device or claim
+          --sort-by <ORDER>  Sort pods by severity, time, namespace or workload
+          --by <WHAT>        One table per workload, namespace, node, device or claim
       -o, --output <FORMAT>  One of table, wide, json, yaml, markdown, html and name [default: table]
-          --strict           Exit with code 6 when part of the answer is missing
+          --strict           Exit with code 6 when the report is incomplete
 
     Examples:
       # Which pods would be evicted if this device had a NoExecute taint?
@@ -179,13 +179,13 @@ fn exit_codes_are_explained() {
       3  unchanged, only with --error-unchanged
       4  refused: a guard tripped, a confirmation is missing, or the impact grew
          since --expect; nothing was changed
-      5  timed out waiting, or evicted pods come back each time; the change was
-         applied, and what remains is printed
-      6  the answer is incomplete or contradicted, only with --strict or --publish;
-         or one of several clusters gave none
-     75  try again: the network, a busy or broken server, or somebody who was first
-         was in the way; the same command is safe to run again, and completes what
-         is open
+      5  the wait timed out, or evicted pods are replaced and evicted again; the
+         change was applied, and the remaining pods are printed
+      6  the report is incomplete or contradicted, only with --strict or --publish;
+         or one of several clusters gave no report
+     75  retry: the network, a busy or failing server, or a concurrent change
+         prevented it; the same command is safe to run again, and completes what is
+         missing
     130  interrupted (SIGINT)
     143  terminated (SIGTERM)
     [exit status: 0]
@@ -195,40 +195,38 @@ fn exit_codes_are_explained() {
 #[test]
 fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @r"
-    pdb-violated             a PodDisruptionBudget says that it has to stay, and
-                             taints do not ask
-    pdb-ambiguous            two or more PodDisruptionBudgets are about it: the
-                             eviction API refuses to say
+    pdb-violated             a PodDisruptionBudget protects it; taint evictions
+                             ignore budgets
+    pdb-ambiguous            two or more PodDisruptionBudgets match it, which the
+                             eviction API rejects
     last-replica             the last ready pod of its workload, or one of the last
-    gang                     its group of pods is of no use without it, or starts
-                             again as a whole
-    no-replacement           a claim of it cannot be reallocated: no other
-                             devices fit it
-    job-fails                its Job fails for good by the eviction: nothing creates
-                             it again
-    job-restart              its Job starts it again or counts it as a failure, or
-                             may fail
+    gang                     its pod group stops working without it, or restarts as
+                             a whole
+    no-replacement           one of its claims cannot be reallocated: no other
+                             devices fit
+    job-fails                the eviction fails its Job permanently: nothing
+                             recreates it
+    job-restart              its Job recreates it, counts it as a failure, or may
+                             fail
     do-not-disrupt           an annotation of its owner forbids disruption
     node-not-ready           its node cannot stop it: it would hang in Terminating
-    driver-down              its device's driver is away: it would hang in
-                             Terminating
-    node-maintenance         its node is cordoned, or a maintenance of it is under
-                             way
+    driver-down              the driver of its device is not running: it would hang
+                             in Terminating
+    node-maintenance         its node is cordoned or under maintenance
     unmanaged                has no controller: nothing recreates it
     daemonset                its DaemonSet recreates it on the same node
     critical                 is system-critical: priority 2000000000 or more
     local-data               has emptyDir volumes, whose data is deleted with it
-    long-grace               has more than 10s to stop, and holds the device
-                             meanwhile
+    long-grace               has a grace period of more than 10s and keeps the
+                             device until then
     extended-resource        uses the device through an extended resource: not
                              evicted up to 1.37.1
-    sibling-in-use           others stay on the hardware that it leaves: partitions
-                             or shares of it
+    sibling-in-use           other pods keep using the same hardware, by partitions
+                             or shares
     terminal-still-reserved  has already ended, and still holds the device
-    tolerates-schedule-only  its toleration is good for the scheduler alone:
-                             scheduled and evicted, forever
-    foreign-taint            is also evicted by another rule or by a taint of the
-                             driver
+    tolerates-schedule-only  tolerates the taint for scheduling only: each
+                             replacement is scheduled here and evicted again
+    foreign-taint            is also evicted by another rule or by a driver's taint
     [exit status: 0]
     ");
 }
@@ -237,32 +235,33 @@ fn hazards_are_explained() {
 fn guards_are_explained() {
     assert_snapshot!(devicetaint("help guards").shown(), @r"
     A guard is SIGNAL OPERATOR QUANTITY without spaces, such as 'pods.evicted>20'
-    or 'devices.selected>=50%'. It trips when the comparison holds, or when the
-    value is not known; then the command ends with exit code 4.
+    or 'devices.selected>=50%'. It trips when the comparison is true, or when the
+    value is unknown; then the command exits with code 4.
 
     Signals:
-      pods.evicted          pods evicted now or later; % of the pods that use
-                            devices of the same drivers and are not terminating
-                            already
+      pods.evicted          pods evicted now or later; % of the non-terminating pods
+                            that use devices of the same drivers
       pods.evicted.now      pods evicted at once; % of the same pods
       pods.critical         evicted pods that the system needs; % of the same pods
-      pods.unmanaged        evicted pods that nothing creates again; % of the same
-                            pods
-      jobs.failed           Jobs that fail permanently because their pods are evicted
+      pods.unmanaged        evicted pods that nothing recreates; % of the same pods
+      jobs.failed           Jobs that fail permanently because their pods are
+                            evicted
       pods.severity.danger  evicted pods of severity danger; % of the same pods
-      workloads.affected    workloads of the evicted pods; a pod without an owner counts as one
+      workloads.affected    workloads of the evicted pods; a pod without an owner
+                            counts as one
       workloads.down        workloads left without a ready pod
-      workloads.recovering  workloads that lose pods and have fewer ready pods than
-                            they want already
+      workloads.recovering  workloads that lose pods and are already below their
+                            desired ready pods
       namespaces.affected   namespaces of the evicted pods
       devices.selected      devices selected; % of the devices of the same drivers
       budgets.violated      PodDisruptionBudgets that the evictions would exceed
-      claims.unplaceable    claims of evicted pods that cannot be reallocated,
-                            even alone
-      claims.unplaceable.together  claims of evicted pods that could not be placed
-                                   again all at once, even where each could alone
-      devices.available     devices that stay allocatable of the classes of those
-                            selected; % of all of these classes
+      claims.unplaceable    claims of evicted pods that cannot be reallocated, each
+                            checked alone
+      claims.unplaceable.together  claims of evicted pods that cannot all be
+                                   reallocated at the same time, even where each
+                                   alone can
+      devices.available     devices that stay allocatable in the classes of the
+                            selected devices; % of all devices in these classes
 
     Operators: > >= < <= == !=
     [exit status: 0]
@@ -291,7 +290,7 @@ fn misspelt_command_gets_the_nearest() {
     [stderr]
     error: unrecognized subcommand 'previw'
 
-      tip: a similar subcommand exists: 'preview'
+    hint: did you mean 'preview'?
 
     Usage: kubectl devicetaint <COMMAND>
 
@@ -302,11 +301,11 @@ fn misspelt_command_gets_the_nearest() {
 
 #[test]
 fn misspelt_flag_gets_the_nearest() {
-    assert_snapshot!(devicetaint("devices --form examples/cluster.yaml").shown(), @"
+    assert_snapshot!(devicetaint("devices --form examples/cluster.yaml").shown(), @r"
     [stderr]
     error: unexpected argument '--form' found
 
-      tip: a similar argument exists: '--from'
+    hint: did you mean '--from'?
 
     Usage: kubectl devicetaint devices --from <FILENAME> [DEVICE]...
 
@@ -342,7 +341,7 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
     [stderr]
     error: unrecognized subcommand 'taint'
 
-      tip: here that is `add`
+    hint: use `add`
 
     Usage: kubectl devicetaint <COMMAND>
 
@@ -352,7 +351,7 @@ fn a_word_from_elsewhere_is_told_what_it_is_here() {
     assert_snapshot!(devicetaint("help drain").shown(), @r#"
     [stderr]
     error: no help topic "drain"
-    hint: here that is `preview`, or after it `escalate`
+    hint: use `preview`, then `escalate`
     [exit status: 2]
     "#);
 }

@@ -14,13 +14,13 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint kubectl-devicetaint/preview:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 claims cannot be reallocated: no other devices fit.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     Guard claims.unplaceable>2 tripped: the value is 3.
@@ -75,7 +75,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     All on node-7.
 
     Top risks:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: gpu needs 1, 0 match (1 more like it)
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
@@ -144,12 +144,12 @@ fn pool_may_have_a_slash_in_its_name() {
     nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
 
     1 pod in 1 namespace would be evicted now.
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 60m, at full grace period; then the device is free.
-    It is on node-1 and uses nic.example.com/fabric/node-1/vf-0.
+    On node-1, using nic.example.com/fabric/node-1/vf-0.
 
     Top risks:
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used
 
     SEVERITY   WHEN   POD              WORKLOAD          RISKS
     danger     now    training/llm-0   StatefulSet/llm   pdb-violated (+1)
@@ -229,13 +229,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
     All on node-3.
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
@@ -342,7 +342,7 @@ fn existing_rule_is_asked_about_by_name() {
     1 pod in 1 namespace would be evicted now.
     1 more pod uses these devices: 1 tolerating the taint.
     The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
-    It is on node-6 and uses gpu.example.com/node-6/gpu-0.
+    On node-6, using gpu.example.com/node-6/gpu-0.
 
     Top risks:
       warning   Deployment/chat of serving: tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
@@ -396,13 +396,13 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
     All on node-3.
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
-      danger    StatefulSet/llm of training: budget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
@@ -492,7 +492,7 @@ fn unknown_rule_gets_the_nearest() {
     assert_snapshot!(preview("--rule zzz").shown(), @r#"
     [stderr]
     error: no rule "zzz"
-    hint: the rules are: node-10-decommission, node-6-firmware, node-8-power
+      the rules are: node-10-decommission, node-6-firmware, node-8-power
     [exit status: 1]
     "#);
 }
@@ -553,7 +553,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
 
     1 pod in 1 namespace would be evicted now.
     The last pod is gone after about 30s, at full grace period; then the device is free.
-    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
@@ -795,14 +795,14 @@ fn question_about_nothing_or_two_things_is_a_usage_error() {
     error: more than one taint: a:NoExecute and b:NoExecute
     [exit status: 2]
     ");
-    assert_snapshot!(preview("--rule node-6-firmware a:NoExecute").shown(), @"
+    assert_snapshot!(preview("--rule node-6-firmware a:NoExecute").shown(), @r"
     [stderr]
-    error: a taint cannot be given beside --rule, which has its own
+    error: a taint cannot be combined with --rule, which has its own
     [exit status: 2]
     ");
-    assert_snapshot!(preview("-f examples/rule.yaml a:NoExecute").shown(), @"
+    assert_snapshot!(preview("-f examples/rule.yaml a:NoExecute").shown(), @r"
     [stderr]
-    error: a taint cannot be given beside --filename, which has its own
+    error: a taint cannot be combined with --filename, which has its own
     [exit status: 2]
     ");
     assert_snapshot!(preview("gpu.example.com --pool node-7").shown(), @"
@@ -860,9 +860,9 @@ fn wrong_arguments_are_usage_errors() {
 
 #[test]
 fn wrong_versions_times_and_gates_are_usage_errors() {
-    assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @"
+    assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @r"
     [stderr]
-    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints: they came with 1.33
+    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints: they need 1.33
 
     For more information, try '--help'.
     [exit status: 2]

@@ -130,7 +130,7 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
             "wait a --for ever",
             "possible values: evicted, idle, observed, deleted, recovered",
         ),
-        ("wait a --for deleted --timeout ever", "is not a time"),
+        ("wait a --for deleted --timeout ever", "is not a duration"),
     ] {
         let told = refused(line);
         assert!(told.contains(wanted), "{line}: {told}");

@@ -93,12 +93,12 @@ fn same_object_twice_is_a_warning_and_the_newer_counts() {
         .with_example();
     let line = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o name --from older.json";
     let run = folder.devicetaint(&format!("{line} --from cluster.yaml"));
-    assert_snapshot!(run.shown(), @"
+    assert_snapshot!(run.shown(), @r"
     pod/notebook-anna -n research
     pod/embed-5f6b8c9d77-mdd2q -n serving
     pod/rerank-6b4d9f8c5-wxh7f -n serving
     [stderr]
-    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 counts; remove the older file from the input
+    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 is used; remove the older file from the input
     [exit status: 0]
     ");
 }
@@ -115,7 +115,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_snapshot!(folder.devicetaint(line).shown(), @r"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
 
-    Whether a pod would be evicted are unknown: the answer lacks pods.
+    Impact unknown: the report lacks pods.
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
@@ -135,7 +135,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
     The last pod is gone after about 30s, at full grace period; then the device is free.
-    It is on node-9 and uses gpu.example.com/node-9/gpu-1.
+    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
@@ -163,7 +163,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         strict.json()["incomplete"].as_array().map(Vec::len),
         Some(3)
     );
-    assert_snapshot!(strict.stderr, @"error: the report is incomplete: resourceslices, devicetaintrules, pods");
+    assert_snapshot!(strict.stderr, @r"error: the answer is incomplete: resourceslices, devicetaintrules, pods");
 }
 
 /// A claim that holds gpu-1 of node-9, and nothing about who uses it.
@@ -204,10 +204,10 @@ fn a_guard_whose_value_is_not_known_trips_and_says_why() {
 fn names_of_an_incomplete_answer_say_so_beside_them_and_end_with_6() {
     let run = claims_alone()
         .devicetaint("preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json -o name");
-    assert_snapshot!(run.shown(), @"
+    assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list
-    hint: pods: the input holds no Pod: the pods that would be evicted are not all known
+      pods: the input holds no Pod: the pods that would be evicted are not all known
     [exit status: 6]
     ");
 }
@@ -230,11 +230,11 @@ fn files_without_a_time_need_one() {
     [exit status: 2]
     ");
     let run = folder.devicetaint("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
-    assert_snapshot!(run.shown(), @"
+    assert_snapshot!(run.shown(), @r"
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
-    hint: resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
+      resourceclaims: the input holds no ResourceClaim: allocated devices and the pods that use them are unknown
     [exit status: 6]
     ");
 }
@@ -261,7 +261,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
     The last pod is gone after about 30s, at full grace period; then the device is free.
-    It is on n and uses d/p/x.
+    On n, using d/p/x.
 
     Top risks:
       warning   n/p: has no controller: nothing recreates it

@@ -144,18 +144,19 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at
     2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore
+    PodDisruptionBudgets.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1
     not evicted.
-    The last one is gone after about 5m30s, if it takes all of its grace period; the
-    device is not free then: a pod stays.
+    The last pod is gone after about 5m30s, at full grace period; the device is not
+    free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1
-        would be taken; Deployment rerank has 1 ready pod and would have none left;
-        its toleration is good for the scheduler alone: scheduled and evicted,
-        forever
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
+        disruptions, 1 would be used; Deployment rerank has 1 ready pod and would
+        have none left; tolerates the taint for scheduling only: each replacement is
+        scheduled here and evicted again
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS
@@ -188,14 +189,15 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1
-        ready pod, and none would be left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment
+        rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is
+        scheduled here and evicted again
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -224,14 +226,14 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would refuse this, and taints do not ask.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
-      danger    Deployment/rerank of serving: budget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; its toleration is good for the scheduler
-        alone: scheduled and evicted, forever
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for
+        scheduling only: each replacement is scheduled here and evicted again
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS

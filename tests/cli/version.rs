@@ -11,9 +11,9 @@ use super::harness::devicetaint;
 
 /// The platform differs from machine to machine.
 fn anywhere(text: &str) -> String {
-    let (before, rest) = text.split_once("noted, ").expect("a platform");
+    let (before, rest) = text.split_once("unknown, ").expect("a platform");
     let (_, after) = rest.split_once(')').expect("a platform");
-    format!("{before}noted, PLATFORM){after}")
+    format!("{before}unknown, PLATFORM){after}")
 }
 
 #[test]

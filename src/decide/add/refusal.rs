@@ -24,8 +24,8 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
         failure.detail(format!("waiting for finalizer {holders}"))
     };
     failure.hint(format!(
-        "wait for the deletion, then add it again: kubectl devicetaint wait {name} --for deleted \
-         --ignore-not-found"
+        "wait for the deletion, then add it again: \
+         kubectl devicetaint wait {name} --for deleted --ignore-not-found"
     ))
 }
 

@@ -65,16 +65,17 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
     let meant = word(name);
     let way = match kind {
         "node" => format!(
-            "its devices, and the impact of a taint on them: `kubectl devicetaint devices --node \
-             {meant}`, `kubectl devicetaint preview --node {meant}`"
+            "its devices, and the impact of a taint on them: \
+             `kubectl devicetaint devices --node {meant}`, \
+             `kubectl devicetaint preview --node {meant}`"
         ),
         "resourceclaim" => format!(
-            "its pods, and the impact of a taint on its devices: `kubectl devicetaint preview \
-             --claim {meant}`"
+            "its pods, and the impact of a taint on its devices: \
+             `kubectl devicetaint preview --claim {meant}`"
         ),
         "deviceclass" => format!(
-            "the devices that it selects: `kubectl devicetaint devices \
-            --class {meant}`"
+            "the devices that it selects: \
+            `kubectl devicetaint devices --class {meant}`"
         ),
         "resourceslice" => {
             "list devices, to explain one of them: `kubectl devicetaint devices`".to_owned()

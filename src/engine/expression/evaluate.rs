@@ -110,7 +110,9 @@ impl<'a> Evaluation<'a> {
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), Fault> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAXIMUM_STEPS {
-            return Err(Fault::unsupported("an expression that takes so many steps"));
+            return Err(Fault::unsupported(
+                "an expression that takes this many steps",
+            ));
         }
         Ok(())
     }

@@ -86,7 +86,7 @@ pub enum BlameCode {
     Class,
     /// An expression that fails, at which the scheduler gives up with an error.
     Fails,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 

@@ -246,7 +246,7 @@ pub(super) fn reverse(values: &[Value]) -> Result<Value, Fault> {
 pub(super) fn distinct(values: &[Value]) -> Result<Value, Fault> {
     let elements = one(values)?;
     if elements.len() > 1_000 {
-        return Err(Fault::unsupported("distinct() of so many elements"));
+        return Err(Fault::unsupported("distinct() of this many elements"));
     }
     let mut found: Vec<Value> = Vec::new();
     for element in elements {
