@@ -408,7 +408,7 @@ mod tests {
         );
         insta::assert_snapshot!(shown(&report, Format::Table), @r"
           DEVICE                         ALLOCATED
-        on a node that are unknown: at least 1 device, 1 allocated, an unknown number tainted
+        on an unknown node: at least 1 device, 1 allocated, an unknown number tainted
           gpu.example.com/node-7/gpu-0   yes
             taints  <unknown>
             claims  ml/train-0

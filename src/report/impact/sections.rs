@@ -319,7 +319,7 @@ mod tests {
             (
                 &[Kind::Pod, Kind::ResourceClaim],
                 &["infer-0"],
-                "Whether a pod would be evicted are unknown: the answer lacks pods, resourceclaims.",
+                "Impact unknown: the report lacks pods, resourceclaims.",
             ),
             (
                 &[Kind::ResourceClaim],
