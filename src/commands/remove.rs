@@ -62,7 +62,7 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     all: bool,
 
-    /// Do not ask for confirmation; required if stdin is not a terminal
+    /// Do not ask; required if stdin is not a terminal
     ///
     /// Only more than one rule needs confirmation.
     #[arg(short, long, help_heading = "Safety")]

@@ -300,7 +300,7 @@ mod tests {
             ),
             (
                 |rule| rule.taint.value = "x".to_owned(),
-                "it was example.com/maintenance:None, it is example.com/maintenance=x:None",
+                "it was example.com/maintenance:None, and is now example.com/maintenance=x:None",
             ),
             (
                 |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),

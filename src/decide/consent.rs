@@ -431,7 +431,19 @@ mod tests {
             .flat_map(|line| hanging(line, Some(80)))
             .collect();
         assert!(shown.iter().all(|line| line.chars().count() <= 80));
-        insta::assert_snapshot!(shown.join("\n"), @"");
+        insta::assert_snapshot!(shown.join("\n"), @r"
+        Cluster: prod-eu (https://api.prod-eu:6443)
+        Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute
+          3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at
+            2026-11-21T03:30:34Z).
+          3 more pods use these devices: 1 tolerating the taint, 1 already terminating,
+            1 not evicted.
+          unknown: poddisruptionbudgets: access denied
+          warning   team-b/bare-0: has no controller: nothing recreates it
+          notice    ReplicaSet/train-6d of team-a (2 pods): evicted now, on node-7
+        Give effect NoExecute to rule drain in prod-eu? Type the number of pods that
+          will be evicted, because pods in 2 namespaces are evicted; in all 3 evicted
+        ");
     }
 
     #[test]

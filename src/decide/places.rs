@@ -126,7 +126,8 @@ mod tests {
     fn what_comes_after_a_wait_is_to_ask_the_kubelets_of_the_first_nodes() {
         let line = |node: &str| {
             format!(
-                "next: before a device is pulled, on {node}: kubectl devicetaint podresources check --node {node}"
+                "next: before you pull a device, on {node}: \
+                 kubectl devicetaint podresources check --node {node}"
             )
         };
         assert_eq!(places(&[("node-7", 2)]).next_checks(), [line("node-7")]);

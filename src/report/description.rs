@@ -257,7 +257,7 @@ impl RuleDescription {
         };
         vec![
             Section::list("History", history.lines()),
-            Section::folded(history.table(), &[0, 1]).captioned("Pods that were evicted"),
+            Section::folded(history.table(), &[0, 1]).captioned("Evicted pods"),
         ]
     }
 }

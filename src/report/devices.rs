@@ -370,7 +370,7 @@ mod tests {
             "data are the same"
         );
         insta::assert_snapshot!(shown(&nodes, Format::Table), @r"
-        NODE               DEVICES   ALLOCATED   FREE   TAINTED
+        NODE                  DEVICES   ALLOCATED   FREE   TAINTED
         not local to a node         1           1      0         0
         ");
         let unknown = report(Vec::new(), &[Kind::ResourceClaim]);

@@ -179,11 +179,11 @@ impl EvictedOutcome {
     fn in_words(self) -> &'static str {
         match self {
             Self::Terminating => "terminating",
-            Self::CreatedAgain => "created again, and running",
+            Self::CreatedAgain => "recreated, running",
             Self::EvictedAgain => "created again, and evicted again",
-            Self::Pending => "created again, and pending",
-            Self::Missing => "not created again yet",
-            Self::NotCreatedAgain => "not created again",
+            Self::Pending => "recreated, pending",
+            Self::Missing => "not recreated yet",
+            Self::NotCreatedAgain => "not recreated",
             Self::Unknown => UNKNOWN,
         }
     }

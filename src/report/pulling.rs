@@ -201,19 +201,28 @@ fn code(objection: &Objection) -> PullCode {
 fn message(objection: &Objection) -> String {
     match objection {
         Objection::InUse { pod, container, claim } => format!("container {container} of pod {pod} uses it through claim {claim}"),
-        Objection::InUseAndFree { pod } => format!("pod {pod} uses it, and to the API it is free"),
-        Objection::NotReserved { pod, claim } => format!("pod {pod} uses it, and claim {claim} is not reserved for that pod"),
-        Objection::TaintedAndInUse => "its taint with effect NoExecute evicts a pod that uses it still".to_owned(),
-        Objection::Prepared { claim } => format!("the kubelet has not given back claim {claim}, whose pod it does not list: deleted by force?"),
-        Objection::MayBePrepared { claim } => format!("its driver was asked to prepare claim {claim}, and has not said with which devices"),
-        Objection::ClaimedAndUnused { claim } => format!("claim {claim} holds it, although the kubelet shows no container that uses it"),
-        Objection::Claimed { claim } => format!("claim {claim} holds it"),
-        Objection::Leaving { pod } => format!("pod {pod} was deleted, and is not gone"),
-        Objection::DriverDown => "its driver publishes nothing on the node any more, and may hold it: bring the driver back".to_owned(),
-        Objection::DriverUnknown => "whether its driver is at work is not known".to_owned(),
-        Objection::NodeUnproven => "nothing shows that this is the node's kubelet; if you are sure, add --confirm-node".to_owned(),
-        Objection::KubeletBlind => "the kubelet does not say which devices of claims are in use: it is older than 1.34, or the gate KubeletPodResourcesDynamicResources is off".to_owned(),
-        Objection::NotesUnread => "pods that were deleted by force are not seen, since the kubelet's dra_manager_state could not be read".to_owned(),
+        Objection::InUseAndFree { pod } => format!("pod {pod} uses it, but in the API it is free"),
+        Objection::NotReserved { pod, claim } => format!("pod {pod} uses it, but claim {claim} is \
+            not reserved for that pod"),
+        Objection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
+        Objection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
+            does not list its pod: the pod may be force-deleted"),
+        Objection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
+            unknown devices"),
+        Objection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
+            although the kubelet lists no container that uses it"),
+        Objection::Claimed { claim } => format!("it is allocated to claim {claim}"),
+        Objection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
+        Objection::DriverDown => "its driver no longer publishes devices on the node, and may \
+            still use it: restart the driver".to_owned(),
+        Objection::DriverUnknown => "the status of its driver is unknown".to_owned(),
+        Objection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
+            sure, add --confirm-node".to_owned(),
+        Objection::KubeletBlind => "the kubelet does not report which devices of claims are in \
+            use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
+            is off".to_owned(),
+        Objection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
+            dra_manager_state could not be read".to_owned(),
         Objection::Unread(kind) => format!("{} could not be read", kind.plural()),
         Objection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
         Objection::MayBeSameHardware { device } => format!("{device} is allocated but not \

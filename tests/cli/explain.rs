@@ -356,7 +356,8 @@ fn a_template_that_does_not_exist_is_named() {
         run.shown()
     };
     let missing = told("two-gpus");
-    let named = "waits for a claim that is not there: ResourceClaimTemplate four-gpus does not exist in namespace ml";
+    let named = "waits for a claim that does not exist: ResourceClaimTemplate four-gpus does not \
+        exist in namespace ml";
     assert!(missing.contains(named), "{missing}");
     let there = told("four-gpus");
     let named = "no claim is made from ResourceClaimTemplate four-gpus yet";

@@ -78,8 +78,8 @@ pub(super) fn ungenerated(
     let namespace = &pod.namespace;
     if reading.without(Kind::ResourceClaimTemplate).is_some() {
         return format!(
-            "no claim is made from ResourceClaimTemplate {template} yet: see whether it exists with \
-             `kubectl get resourceclaimtemplate {template} -n {namespace}`"
+            "no claim has been created from ResourceClaimTemplate {template}: check that it exists \
+             with `kubectl get resourceclaimtemplate {template} -n {namespace}`"
         );
     }
     let mut templates = reading.snapshot.templates.iter();

@@ -227,7 +227,7 @@ impl Teller<'_, '_> {
             Some(template) => {
                 let pod = &self.chain.pod.name;
                 format!(
-                    "waits for a claim that is not there: {}",
+                    "waits for a claim that does not exist: {}",
                     ungenerated(pod, template, self.basis.reading)
                 )
             }

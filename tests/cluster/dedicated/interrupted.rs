@@ -100,7 +100,7 @@ fn check_account(stopped: &Run, (made, tainted): (usize, usize)) {
     if stopped.stderr.contains("nothing was changed") {
         assert!([(0, 0), (4, 2)].contains(&(made, tainted)), "{stopped:#?}");
     } else {
-        let told = ["changed: ", "not known: "];
+        let told = ["changed: ", "unknown: "];
         let told = told.iter().any(|what| stopped.stderr.contains(what));
         assert!(told, "{stopped:#?}");
     }

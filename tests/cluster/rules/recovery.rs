@@ -69,7 +69,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     let row = row.expect("the pod has a row");
     for part in [
         "ReplicaSet/embed-5f6b",
-        "not created again yet",
+        "not recreated yet",
         "this rule or another taint",
     ] {
         assert!(row.contains(part), "{part}: {described}");
