@@ -58,7 +58,7 @@ pub(super) struct RemoveArgs {
     #[arg(long)]
     expired: bool,
 
-    /// All rules, including those of other users and programs; asks for confirmation
+    /// All rules, those of others included; asks for confirmation
     #[arg(long)]
     all: bool,
 
@@ -68,14 +68,14 @@ pub(super) struct RemoveArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that another user or program created or changed
+    /// Include rules of other users and programs
     ///
     /// Also rules of another batch than --batch. On a terminal these need confirmation; otherwise
     /// they are refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Batch that the rules must belong to, as set by `add --batch`
+    /// Batch of the rules, as set by `add --batch`
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 

@@ -182,9 +182,9 @@ mod tests {
     fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
         let text = blame(&Blame::Elsewhere, None);
         for part in [
-            "taints of nodes",
+            "node taints",
             "free CPU and memory",
-            "affinity to other pods",
+            "pod affinity",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
