@@ -22,7 +22,7 @@ const MEANT: [(&[&str], &[&str]); 11] = [
     (&["ls", "rules"], &["list"]),
     (&["dump", "save", "export", "backup"], &["snapshot"]),
     (
-        &["stop", "undo", "rollback", "revert", "brake", "abort"],
+        &["stop", "undo", "rollback", "revert", "abort"],
         &["deescalate"],
     ),
     (&["watch", "until"], &["wait", "list"]),

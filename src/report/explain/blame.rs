@@ -181,11 +181,7 @@ mod tests {
     #[test]
     fn what_was_not_looked_at_is_named_where_devices_are_not_what_keeps_a_pod() {
         let text = blame(&Blame::Elsewhere, None);
-        for part in [
-            "node taints",
-            "free CPU and memory",
-            "pod affinity",
-        ] {
+        for part in ["node taints", "free CPU and memory", "pod affinity"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -278,7 +278,7 @@ fn suitor_step(suitor: &Suitor<'_>) -> Step {
     let (name, path) = asked.unwrap_or_default();
     let text = format!("request {name} of waiting claim {} {could}", claim.name);
     let source = FieldSource::new("ResourceClaim", &claim.name, path);
-    Step::new(About::Suitor, text, source).holding(suitor.exclusions.is_empty())
+    Step::new(About::Candidate, text, source).holding(suitor.exclusions.is_empty())
 }
 
 fn against(exclusion: &Exclusion) -> String {

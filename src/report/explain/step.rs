@@ -54,7 +54,7 @@ pub enum About {
     /// What keeps devices from a request.
     Excluded,
     /// Who could get a device next.
-    Suitor,
+    Candidate,
     /// Other parts of the same hardware.
     Sibling,
     /// A change that would alter what becomes of a pod.

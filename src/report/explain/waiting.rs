@@ -337,7 +337,7 @@ fn reason(exclusion: &Exclusion) -> Reason {
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
         Exclusion::TooSmall => plain("too-small"),
-        Exclusion::Company => plain("company"),
+        Exclusion::Company => plain("constraint"),
         Exclusion::PodKeptOff(why) => ("pod", None, String::new(), why.clone(), None),
         Exclusion::Failing(why) => ("failing", None, String::new(), why.clone(), None),
         Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
