@@ -63,6 +63,19 @@ fn names(names: &[String]) -> String {
         .collect()
 }
 
+/// The text of a report on a terminal of 80 columns, none of whose lines is longer.
+#[cfg(test)]
+pub fn at_80_columns(report: &impl View) -> String {
+    let page = Page {
+        format: Format::Table,
+        width: Some(80),
+    };
+    let text = render(report, page).unwrap();
+    let long = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(long, None, "{text}");
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,6 +33,8 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub use answer::at_80_columns;
 pub use answer::{marks, render, unsaid};
 pub use error::RenderError;
 pub use format::{Format, Page, UnknownFormat};

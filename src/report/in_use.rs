@@ -662,7 +662,7 @@ mod tests {
             }],
         };
         let report = PodResourcesReport::of_pods(&facts);
-        let text = crate::report::testing::at_80_columns(&report);
+        let text = crate::render::at_80_columns(&report);
         for name in [
             "gpu.example.com/node-7/gpu-0",
             "training/llama-405b-pretrain-worker-0-6944747796",

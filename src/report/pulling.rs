@@ -386,7 +386,7 @@ mod tests {
             now: testing::now(),
         };
         let report = PullReport::new("node-7", &[testimony], &basis);
-        let text = testing::at_80_columns(&report);
+        let text = crate::render::at_80_columns(&report);
         for name in [
             "training/llama-405b-pretrain-worker-0 ",
             "training/llama-405b-pretrain-worker-0-gpus-d52p4",

@@ -18,9 +18,7 @@ use crate::model::{
     ReplicaSet, ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint,
     Workload,
 };
-use crate::render::{Format, Page, render};
 use crate::report::ImpactReport;
-use crate::report::table::View;
 
 pub use crate::model::Pod;
 
@@ -393,16 +391,4 @@ pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
         reserved_for: vec![consumer],
         ..claim(pod)
     }
-}
-
-/// The text of a report on a terminal of 80 columns, none of whose lines is longer.
-pub fn at_80_columns(report: &impl View) -> String {
-    let page = Page {
-        format: Format::Table,
-        width: Some(80),
-    };
-    let text = render(report, page).unwrap();
-    let long = text.lines().find(|line| line.chars().count() > 80);
-    assert_eq!(long, None, "{text}");
-    text
 }
