@@ -516,7 +516,7 @@ fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("not published: driver gpu.example.com is away"),
+        said.contains("not published: driver gpu.example.com is not running"),
         "{said}"
     );
     assert!(!said.contains("did you mean"), "{said}");
@@ -593,7 +593,7 @@ fn older_kubelets_say_less_and_that_is_said() {
         let (status, said) = refusal(&server.asked(&["allocatable"]));
         assert_eq!(status, Some(1));
         assert!(
-            said.contains("does not have GetAllocatableResources") && said.contains("gate"),
+            said.contains("does not implement GetAllocatableResources") && said.contains("gate"),
             "{said}"
         );
         let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
@@ -610,7 +610,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
         ("slow", 75, "did not respond within 1s"),
         ("limited", 75, "gets too many requests"),
         ("unavailable", 75, "is unavailable: not ready yet"),
-        ("refuses", 1, "refuses: not for you"),
+        ("refuses", 1, "rejected the request: not for you"),
         ("another", 1, "it supports neither v1 nor v1alpha1"),
         (
             "drops",
@@ -898,8 +898,8 @@ fn what_is_no_kubelet_is_named_with_the_way_out() {
     let (_endless, endless) = foreign(endless);
     let (_shut, shut) = foreign(|_| {});
     for (socket, status, words) in [
-        (folder.path().join("nothing"), 1, "there is not a socket"),
-        (file.join("below"), 1, "there is not a socket"),
+        (folder.path().join("nothing"), 1, "not found"),
+        (file.join("below"), 1, "not found"),
         (file, 1, "is not a socket"),
         (folder.path().to_owned(), 1, "is not a socket"),
         (deaf, 75, "no process listens on"),

@@ -22,7 +22,7 @@ use crate::cluster::files::observed::{SavedNotes, annotations};
 #[non_exhaustive]
 pub enum SaveError {
     /// Something is there already.
-    #[error("{file} exists already")]
+    #[error("{file} already exists")]
     Exists {
         /// The destination.
         file: String,

@@ -441,7 +441,7 @@ fn answer_of_another_call_is_no_answer() {
             let misfortune = Misfortune { harm, at, answers };
             let run = bench.run(line, Some(misfortune));
             assert_eq!(run.code, Some(1), "{line} answered as {other}: {run:#?}");
-            let words = "is no kubelet's podresources API";
+            let words = "is not the podresources API of a kubelet";
             assert!(
                 run.stderr.contains(words),
                 "{line} answered as {other}: {run:#?}"

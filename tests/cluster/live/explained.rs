@@ -22,8 +22,8 @@ async fn the_link_that_may_not_be_read_is_named_and_the_rest_is_said() {
     let nobody = plane.kubeconfig_for(&[group(&all)]).await;
     let told = scene.run(&nobody.kubeconfig, &["explain", &pod]);
     for part in [
-        "not known",
-        "may not be read",
+        "outcome unknown",
+        "cannot be read",
         "is reserved for a pod of that name",
         "[exit status: 0]",
     ] {

@@ -99,7 +99,7 @@ fn hardware_is_not_safe_to_pull_by_any_of_its_names_nor_by_the_word_of_another_k
     let refused = bench.plugin(&question);
     let said = stderr(&refused);
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("is that of node {node}")), "{said}");
+    assert!(said.contains(&format!("belongs to node {node}")), "{said}");
     let lied = bench.plugin(&[&question[..], &["--node", "node-of-somebody-else"]].concat());
     let said = stderr(&lied);
     assert_eq!(lied.status.code(), Some(2), "{said}");

@@ -199,7 +199,7 @@ pub const CASES: &[Case] = &[
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
             why: "kubectl asks for a name and a password; API servers have had neither since 1.19, so \
-                  this program asks as nobody, and the server decides",
+                  this program sends an anonymous request, and the server decides",
         },
     },
     Case {

@@ -155,7 +155,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a server without TLS, and whom to impersonate",
+        what: "a server without TLS, with impersonation",
         make: |stage, setup| {
             setup.cluster = json!({"server": format!("http://{}", stage.open.address)});
             setup.flag("--as=bob");

@@ -209,7 +209,10 @@ fn who_comes_while_the_question_is_open_was_not_agreed_to() {
         terminal.press("y");
         terminal.press(ENTER);
         let shown = terminal.ended(4);
-        let told = format!("pod {}/{newcomer} would be evicted too", world.namespace);
+        let told = format!(
+            "pod {}/{newcomer} would now be evicted too",
+            world.namespace
+        );
         assert!(shown.contains(&told), "{shown}");
         assert_eq!(world.effect(&name), "None");
         block_on(world.plane.force_delete_pod(&world.namespace, &newcomer));

@@ -295,7 +295,7 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     ));
     told("identity-changed");
     told(&format!("was {uuid} and is GPU-9-{}", world.node));
-    told(&format!("is now {}", world.device("part-7")));
+    told(&format!("is now named {}", world.device("part-7")));
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(4)
@@ -475,7 +475,7 @@ fn hardware_that_is_exchanged_before_the_next_command_is_pasted_is_not_tainted()
         &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
     ));
     for (line, code) in &pasted {
-        let run = world.run(line).ended(*code).saying("has changed since");
+        let run = world.run(line).ended(*code).saying("other hardware");
         let named = if line.contains("GPU-2-") {
             "part-7"
         } else {

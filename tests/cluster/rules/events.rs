@@ -121,7 +121,7 @@ fn events_and_an_answer_do_not_share_standard_output() {
             .saying("cannot both use standard output");
     }
     for line in ["list --events x", "devices --events x"] {
-        world.run(line).ended(2).saying("without --watch");
+        world.run(line).ended(2).saying("--events needs --watch");
     }
     world
         .run("wait x --for deleted --events /nowhere/at/all")

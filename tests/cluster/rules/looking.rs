@@ -125,7 +125,10 @@ fn a_condition_about_an_earlier_state_is_marked() {
     block_on(plane.force_delete_pod(&world.namespace, "train"));
     assert_eq!(evicting(), "yes (stale)");
     let described = world.run(&format!("describe {name}")).ended(0).stdout;
-    assert!(described.contains("stale: no pod is left"), "{described}");
+    assert!(
+        described.contains("stale: no pod that the rule evicts is left"),
+        "{described}"
+    );
     world
         .run(&format!("wait {name} --for evicted --timeout 1s"))
         .ended(5)

@@ -61,7 +61,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
         run.ended(75)
             .saying("was changed by another client; it was not overwritten")
             .saying(&format!(
-                "it was {KEY}=ours:NoSchedule, it is {KEY}=theirs:NoSchedule"
+                "it was {KEY}=ours:NoSchedule, and is now {KEY}=theirs:NoSchedule"
             ))
             .saying("changed by ")
             .saying("changed: nothing")

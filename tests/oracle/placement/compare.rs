@@ -12,8 +12,9 @@ use crate::oracle::process::Oracle;
 
 /// How many clusters the oracle is given at once.
 const BATCH: u64 = 100;
-/// So much of what the allocator cannot place has to be found, in percent.
-const FOUND: usize = 90;
+/// So much of what the allocator cannot place has to be found, in percent: some 95 are in long runs, and a short one
+/// of fresh clusters has seventy claims, of which chance may take ten.
+const FOUND: usize = 80;
 
 /// How often both said what.
 #[derive(Default)]
