@@ -190,13 +190,11 @@ enum Mode {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Two GPUs for the claims of namespace research
-  kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 \\
-    gpu.example.com/node-8/gpu-3 --to research
+  # One GPU for the claims of namespace research
+  kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 --to research
 
-  # As manifests, for example for Git
-  kubectl devicetaint dedicate 'gpu.example.com/node-8/*' --to research \\
-    --mode advise > dedicated.yaml";
+  # All devices of a driver, as manifests, for example for Git
+  kubectl devicetaint dedicate gpu.example.com --to research --mode advise";
 
 pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let is_making = !args.targets.is_empty()
