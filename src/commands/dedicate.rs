@@ -91,7 +91,7 @@ pub(super) struct DedicateArgs {
     /// Name; default: the namespace
     ///
     /// The value of the taint, and part of the names of the policies.
-    #[arg(long, help_heading = "Dedication")]
+    #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     name: Option<String>,
 
     /// Evict pods of other namespaces immediately
