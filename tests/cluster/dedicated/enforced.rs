@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::stage::{
-    allocated, claim, end, lets_in, plane, policies, post, refuses, stage, stage_alone,
-    unschedulable, waiting_pod,
+    ADMISSION, allocated, claim, end, lets_in, plane, policies, post, refuses, serving, stage,
+    stage_alone, unschedulable, waiting_pod,
 };
-use crate::harness::{DEADLINE, Reference, wait_for};
+use crate::harness::{DEADLINE, Proxy, Reference, wait_for};
 
 #[tokio::test]
 async fn a_claim_of_the_group_gets_a_dedicated_device_and_anothers_does_not() {
@@ -287,4 +287,45 @@ async fn monitoring_goes_on_where_it_is_allowed() {
     plane().create(&[pod]).await;
     allocated(&watching, "watch").await;
     end(&world, &group);
+}
+
+#[tokio::test]
+async fn policies_of_older_versions_are_written_enforced_and_removed() {
+    for version in ["v1beta1", "v1alpha1"] {
+        let (world, _shared) = stage().await;
+        let (group, other) = (world.namespace.clone(), plane().namespace().await);
+        let proxy = Proxy::start(plane());
+        let older = |line: String| {
+            proxy.plan(serving(&["v1", version]));
+            world
+                .run(&format!("{line} {}", proxy.flags().join(" ")))
+                .ended(0)
+        };
+        let made = older(format!("dedicate GPU0 --to {group}"));
+        assert_eq!(made.stdout.lines().count(), 5, "{made:#?}");
+        let written = proxy.seen().into_iter().filter(|seen| seen.method != "GET");
+        let paths: Vec<String> = written.map(|seen| seen.path).collect();
+        let mutating = format!("/apis/{ADMISSION}/{version}/mutatingadmissionpolic");
+        let of_version = paths.iter().filter(|path| path.starts_with(&mutating));
+        assert_eq!(of_version.count(), 2, "{paths:#?}");
+
+        lets_in(&world, &group, &group, true).await;
+        let refused = refuses(&world, &other, &group).await;
+        assert!(
+            refused.contains(&format!("(dedication {group})")),
+            "{refused}"
+        );
+        let described = older(format!("dedicate describe {group}"));
+        assert!(!described.stdout.contains("drift"), "{described:#?}");
+        let again = older(format!("dedicate GPU0 --to {group}"));
+        assert!(
+            again.stdout.lines().all(|line| line.ends_with("unchanged")),
+            "{again:#?}"
+        );
+
+        older(format!("undedicate {group} --yes"));
+        assert_eq!(policies(&group).await, Vec::<String>::new());
+        assert_eq!(world.rules().await, Vec::<Value>::new());
+        lets_in(&world, &group, &group, false).await;
+    }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{ADMISSION, end, plane, policies, stage};
-use crate::harness::{At, Fault, Proxy, Reference, Reply, objects::slice};
+use super::stage::{ADMISSION, end, plane, policies, serving, stage};
+use crate::harness::{Proxy, Reference, objects::slice};
 
 /// The administrator's rights but those of the policies.
 fn without_policies() -> Vec<Value> {
@@ -225,28 +225,8 @@ async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint(
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let proxy = Proxy::start(plane());
-    let group_of_apis = json!({
-        "kind": "APIGroup", "apiVersion": "v1", "name": ADMISSION,
-        "versions": [{"groupVersion": format!("{ADMISSION}/v1"), "version": "v1"}],
-    });
-    let resources = json!({
-        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{ADMISSION}/v1"),
-        "resources": [{"name": "validatingadmissionpolicies", "kind": "ValidatingAdmissionPolicy", "namespaced": false, "verbs": ["list", "get"]}],
-    });
-    let plan = || {
-        [
-            (
-                At::Path(format!("/apis/{ADMISSION}/v1"), 1),
-                Fault::Answer(Reply::json("200 OK", resources.to_string())),
-            ),
-            (
-                At::Path(format!("/apis/{ADMISSION}"), 1),
-                Fault::Answer(Reply::json("200 OK", group_of_apis.to_string())),
-            ),
-        ]
-    };
     let flags = proxy.flags().join(" ");
-    proxy.plan(plan());
+    proxy.plan(serving(&["v1"]));
     let run = world
         .run(&format!("dedicate GPU0 --to {group} {flags}"))
         .ended(1);
@@ -257,7 +237,7 @@ async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint(
     );
     assert_eq!(policies(&group).await, Vec::<String>::new());
     assert_eq!(world.rules().await, Vec::<Value>::new());
-    proxy.plan(plan());
+    proxy.plan(serving(&["v1"]));
     world
         .run(&format!("dedicate GPU0 --to {group} --mode advise {flags}"))
         .ended(0)

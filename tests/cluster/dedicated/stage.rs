@@ -7,7 +7,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::cluster::rules::support::{Run, World};
 use crate::harness::{
-    Answer, ControlPlane, DEADLINE, Reference, Variant, driver_name,
+    Answer, At, ControlPlane, DEADLINE, Fault, Reference, Reply, Variant, driver_name,
     objects::{class, pod, slice},
     random_suffix, wait_for,
 };
@@ -26,7 +26,7 @@ pub const POLICIES: [&str; 4] = [
 /// The control plane of these tests.
 pub fn plane() -> &'static ControlPlane {
     static PLANE: OnceLock<ControlPlane> = OnceLock::new();
-    PLANE.get_or_init(|| ControlPlane::start(&Variant::default()))
+    PLANE.get_or_init(|| ControlPlane::start(&Variant::default().with_older_policies()))
 }
 
 /// Dedications refuse tolerations of every taint in all namespaces: who has such in claims of its own must not
@@ -189,4 +189,35 @@ pub fn end(world: &World<'_>, dedication: &str) -> Run {
     world
         .run(&format!("undedicate {dedication} --yes"))
         .ended(0)
+}
+
+/// What a proxy does for its next run, so that the server seems to have these versions of policies, and in `v1` none
+/// that change objects: what a server before 1.36 has.
+pub fn serving(versions: &[&str]) -> [(At, Fault); 2] {
+    let listed = versions.iter().map(
+        |version| json!({"groupVersion": format!("{ADMISSION}/{version}"), "version": version}),
+    );
+    let group = json!({
+        "kind": "APIGroup", "apiVersion": "v1", "name": ADMISSION,
+        "versions": listed.collect::<Vec<_>>(),
+    });
+    let verbs = json!(["create", "delete", "get", "list", "patch", "watch"]);
+    let resource = |name: &str, kind: &str| json!({"name": name, "kind": kind, "namespaced": false, "verbs": verbs});
+    let resources = json!({
+        "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{ADMISSION}/v1"),
+        "resources": [
+            resource("validatingadmissionpolicies", "ValidatingAdmissionPolicy"),
+            resource("validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding"),
+        ],
+    });
+    [
+        (
+            At::Path(format!("/apis/{ADMISSION}/v1"), 1),
+            Fault::Answer(Reply::json("200 OK", resources.to_string())),
+        ),
+        (
+            At::Path(format!("/apis/{ADMISSION}"), 1),
+            Fault::Answer(Reply::json("200 OK", group.to_string())),
+        ),
+    ]
 }

@@ -13,6 +13,7 @@ pub struct Variant {
     controllers: bool,
     only_controller: Option<&'static str>,
     scheduler: bool,
+    older_policies: bool,
 }
 
 impl Default for Variant {
@@ -23,6 +24,7 @@ impl Default for Variant {
             controllers: true,
             only_controller: None,
             scheduler: true,
+            older_policies: false,
         }
     }
 }
@@ -146,6 +148,14 @@ impl Variant {
         }
     }
 
+    /// Serves the older versions of policies that change objects, too.
+    pub fn with_older_policies(self) -> Self {
+        Self {
+            older_policies: true,
+            ..self
+        }
+    }
+
     /// Leaves out the scheduler: pods and claims stay as the test wrote them.
     pub fn without_scheduler(self) -> Self {
         Self {
@@ -184,6 +194,9 @@ impl Variant {
         }
         if !self.scheduler {
             result.push("--scheduler=false".to_owned());
+        }
+        if self.older_policies {
+            result.push("--older-policies".to_owned());
         }
         result
     }

@@ -20,6 +20,10 @@ func etcdArguments(data, clients, peers string) []string {
 // apiServerArguments differ from a cluster's where there is no kubelet, no network and no
 // service account.
 func (plane *plane) apiServerArguments(port int) []string {
+	served := plane.options.apis.runtimeConfig()
+	if plane.options.olderPolicies {
+		served += ",admissionregistration.k8s.io/v1beta1=true,admissionregistration.k8s.io/v1alpha1=true"
+	}
 	return []string{
 		"--etcd-servers=" + plane.etcd,
 		"--bind-address=127.0.0.1",
@@ -36,7 +40,7 @@ func (plane *plane) apiServerArguments(port int) []string {
 		"--service-account-signing-key-file=" + plane.files.serviceAccount,
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--disable-admission-plugins=ServiceAccount",
-		"--runtime-config=" + plane.options.apis.runtimeConfig(),
+		"--runtime-config=" + served,
 	}
 }
 

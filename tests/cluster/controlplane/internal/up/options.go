@@ -33,6 +33,8 @@ type options struct {
 	users        int
 	plugin       string
 	machine      bool
+	// olderPolicies also serves the older versions of policies that change objects.
+	olderPolicies bool
 }
 
 // parseOptions reads the flags; program is the file that has all components as subcommands,
@@ -60,6 +62,8 @@ func parseOptions(program string, arguments []string, usage io.Writer) (options,
 		"number of users without permissions to make: user-0, user-1, …")
 	flags.StringVar(&result.plugin, "plugin", "",
 		"kubectl plugin to put beside kubectl")
+	flags.BoolVar(&result.olderPolicies, "older-policies", false,
+		"serve v1beta1 and v1alpha1 of admissionregistration.k8s.io beside v1")
 	flags.BoolVar(&result.machine, "machine", false,
 		"write one JSON object per event, read commands from stdin, and end when stdin does")
 	if err := flags.Parse(arguments); err != nil {
