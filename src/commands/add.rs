@@ -343,6 +343,7 @@ impl AddArgs {
             let page = Page {
                 format,
                 width: None,
+                height: None,
             };
             context.printer.emit(&render(&ObjectList(objects), page)?)?;
         }

@@ -523,6 +523,7 @@ impl Making<'_> {
         let page = Page {
             format,
             width: None,
+            height: None,
         };
         Ok(render(&ObjectList(self.all(rules)), page)?)
     }

@@ -507,6 +507,7 @@ impl WaitArgs {
             let page = Page {
                 format: self.output,
                 width: context.width,
+                height: context.height,
             };
             context.printer.emit(&render(report, page)?)?;
         }

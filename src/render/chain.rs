@@ -93,6 +93,7 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: Some(40),
+            height: None,
         };
         let chain = [
             line(0, "reserved for it", "Pod a/b: .spec"),
@@ -125,6 +126,7 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: Some(40),
+            height: None,
         };
         let line = ChainLine {
             depth: 2,

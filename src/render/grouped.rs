@@ -187,7 +187,14 @@ mod tests {
     }
 
     fn shown(format: Format, width: Option<u16>) -> String {
-        render(&[grouped()], Page { format, width })
+        render(
+            &[grouped()],
+            Page {
+                format,
+                width,
+                height: None,
+            },
+        )
     }
 
     #[test]

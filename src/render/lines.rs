@@ -15,7 +15,10 @@ const GAP: u16 = 3;
 const SHORTEST_NAME: usize = 16;
 
 /// Columns that words need to be worth breaking.
-const NARROWEST_PROSE: u16 = 20;
+const NARROWEST_PROSE: usize = 20;
+
+/// A word that is longer than this is broken where there is no room for it.
+const LONGEST_WORD: usize = 30;
 
 pub(super) fn escaped_line(text: &str) -> String {
     escape::line(text).into_owned()
@@ -76,12 +79,20 @@ impl Grid {
         cells.map(display_width).max().unwrap_or_default()
     }
 
+    /// How narrow a column of words may become: a word is not broken.
+    fn narrowest(&self, index: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(index));
+        let words = cells.flat_map(|cell| cell.split(' '));
+        let longest = words.map(display_width).max().unwrap_or_default();
+        longest.clamp(NARROWEST_PROSE, LONGEST_WORD)
+    }
+
     /// How wide the columns are beside each other, those of words as narrow as they may become.
     fn least_width(&self) -> usize {
         let least = |(index, column): (usize, &Column)| {
             let width = self.column_width(index);
             match column.content {
-                Content::Prose => width.min(usize::from(NARROWEST_PROSE)),
+                Content::Prose => width.min(self.narrowest(index)),
                 Content::Name | Content::LongName | Content::Number => width,
             }
         };
@@ -125,6 +136,11 @@ impl Grid {
     }
 
     fn lay_out(self, width: Option<u16>) -> comfy_table::Table {
+        let prose = self
+            .columns
+            .iter()
+            .position(|column| column.content == Content::Prose);
+        let prose = prose.map(|index| (index, self.narrowest(index)));
         let mut text = comfy_table::Table::new();
         text.load_style(NOTHING);
         let headers = self
@@ -145,8 +161,8 @@ impl Grid {
                 Content::Number => CellAlignment::Right,
             });
         }
-        if let Some(width) = width {
-            wrap_prose(&mut text, &contents, width);
+        if let (Some(width), Some((index, narrowest))) = (width, prose) {
+            wrap_prose(&mut text, index, narrowest, width);
         }
         text
     }
@@ -184,13 +200,7 @@ fn char_width(character: char) -> usize {
 
 /// Breaks the words of the first prose column into lines where that keeps the table in `width`.
 /// Where it would not, nothing is broken: a line that the terminal breaks is easier to read.
-fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
-    let Some(prose) = contents
-        .iter()
-        .position(|content| *content == Content::Prose)
-    else {
-        return;
-    };
+fn wrap_prose(text: &mut comfy_table::Table, prose: usize, narrowest: usize, width: u16) {
     let widths = text.column_max_content_widths();
     let others = widths
         .iter()
@@ -199,7 +209,8 @@ fn wrap_prose(text: &mut comfy_table::Table, contents: &[Content], width: u16) {
     let room = others.fold(width, |room, (_, other)| {
         room.saturating_sub(*other).saturating_sub(GAP)
     });
-    if (NARROWEST_PROSE..widths[prose]).contains(&room)
+    let widest = widths.get(prose).copied().unwrap_or_default();
+    if (narrowest..usize::from(widest)).contains(&usize::from(room))
         && let Some(column) = text.column_mut(prose)
     {
         column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(

@@ -13,6 +13,7 @@ fn shown(report: &impl View, format: Format) -> String {
     let page = Page {
         format,
         width: None,
+        height: None,
     };
     render(report, page).unwrap()
 }
@@ -31,21 +32,15 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     };
     let report = Example::new().report_within(&limits);
     assert!(report.is_refused());
-    insta::assert_snapshot!(shown(&report, Format::Table), @r"
+    insta::assert_snapshot!(shown(&report, Format::Table), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
-
-    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
-    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
       warning   team-b/bare-0: has no controller: nothing recreates it
 
     SEVERITY   WHEN    POD              WORKLOAD              CAUSE                           RISKS
-    warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged (+1)
-    notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace (+1)
+    warning    +150m   team-b/bare-0    <none>                this taint                      unmanaged, long-grace
+    notice     +5m     team-a/train-1   ReplicaSet/train-6d   this taint, rule drain-node-7   long-grace, foreign-taint
     notice     now     team-a/train-0   ReplicaSet/train-6d   this taint                      long-grace
 
     Timeline:
@@ -65,19 +60,20 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     Guards:
       pods.evicted>20: not tripped, the value is 3
       pods.evicted.now>=25%: tripped, the value is 1 of 4
+
+    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
 }
 
 #[test]
 fn wide_adds_what_an_owner_wants_to_know() {
     let report = Example::new().report();
-    insta::assert_snapshot!(shown(&report, Format::Wide), @r"
+    insta::assert_snapshot!(shown(&report, Format::Wide), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute
-
-    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
       warning   team-b/bare-0: has no controller: nothing recreates it
@@ -108,6 +104,11 @@ fn wide_adds_what_an_owner_wants_to_know() {
       unmanaged (team-b/bare-0): has no controller: nothing recreates it
       long-grace (team-a/train-0, 2 more): has a grace period of more than 10s and keeps the device until then
       foreign-taint (team-a/infer-0, 1 more): is also evicted by another rule or by a driver's taint
+
+    3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 3h30m, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
 }
 

@@ -4,18 +4,44 @@ use super::lines::{escaped_line, layout, wrapped};
 use super::{Page, chain, grouped};
 use crate::report::table::{Body, Section, Table};
 
-/// The sections, one after the other with an empty line between them; empty ones are left out.
+/// The sections, one after the other with an empty line between them, the verdict last; empty ones are left out.
+///
+/// The end is what a terminal shows of a long text: only where the text is longer than the terminal, the first
+/// sentence of the verdict stands at its begin, too.
 ///
 /// Lines have no spaces at their ends. Tables have no borders; names in them are never broken, and
 /// words only to keep a table in the width of the page.
 #[must_use]
 pub fn render(sections: &[Section], page: Page) -> String {
-    let blocks: Vec<_> = sections
-        .iter()
-        .filter(|section| page.format.shows(section.shown))
+    let shown = || {
+        sections
+            .iter()
+            .filter(|section| page.format.shows(section.shown))
+    };
+    let verdicts = || shown().filter(|section| section.is_verdict);
+    let text = shown()
+        .filter(|section| !section.is_verdict)
+        .chain(verdicts())
         .filter_map(|section| block(section, page))
-        .collect();
-    blocks.join("\n")
+        .collect::<Vec<_>>()
+        .join("\n");
+    let is_longer = page
+        .height
+        .is_some_and(|height| text.lines().count() >= usize::from(height));
+    if !is_longer {
+        return text;
+    }
+    let headlines = verdicts().filter_map(|section| block(&headline(section), page));
+    headlines.chain([text]).collect::<Vec<_>>().join("\n")
+}
+
+/// The verdict in one sentence.
+fn headline(verdict: &Section) -> Section {
+    let mut headline = verdict.clone();
+    if let Body::Sentences(sentences) = &mut headline.body {
+        sentences.truncate(1);
+    }
+    headline
 }
 
 fn block(section: &Section, page: Page) -> Option<String> {
@@ -82,7 +108,11 @@ mod tests {
     }
 
     fn page(format: Format, width: Option<u16>) -> Page {
-        Page { format, width }
+        Page {
+            format,
+            width,
+            height: None,
+        }
     }
 
     #[test]

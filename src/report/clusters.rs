@@ -431,6 +431,7 @@ mod tests {
         let page = Page {
             format,
             width: None,
+            height: None,
         };
         render(reports, page).unwrap()
     }

@@ -569,6 +569,7 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: None,
+            height: None,
         };
         let text = render(description, page).unwrap();
         let found = text.lines().find(|line| line.contains(field));

@@ -356,6 +356,7 @@ mod tests {
         let page = Page {
             format,
             width: Some(80),
+            height: None,
         };
         render(report, page).unwrap()
     }

@@ -630,6 +630,7 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: None,
+            height: None,
         };
         render(&list, page).unwrap()
     }

@@ -75,6 +75,8 @@ pub struct Section {
     pub title: Option<Cow<'static, str>>,
     /// Where it is shown.
     pub shown: Shown,
+    /// Whether it is the verdict: text, which is read from its end, has it last.
+    pub is_verdict: bool,
     /// How a page makes it stand out; absent where it does not.
     pub tone: Option<Tone>,
     /// What stands above it in a page where it has no heading; empty where that is nothing, too.
@@ -148,6 +150,7 @@ impl Section {
         Self {
             title: None,
             shown: Shown::Always,
+            is_verdict: false,
             tone: None,
             caption: "",
             body,
@@ -158,6 +161,13 @@ impl Section {
     #[must_use]
     pub fn captioned(mut self, caption: &'static str) -> Self {
         self.caption = caption;
+        self
+    }
+
+    /// Makes the section the verdict of the report.
+    #[must_use]
+    pub fn verdict(mut self) -> Self {
+        self.is_verdict = true;
         self
     }
 

@@ -22,21 +22,21 @@ fn devices(flags: &str) -> Run {
 
 #[test]
 fn preview_as_table() {
-    assert_snapshot!(preview("-o table").shown(), @r"
+    assert_snapshot!(preview("-o table").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
-    warning    now    research/xid-triage   <none>     unmanaged (+1)
+    warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    1 pod in 1 namespace would be evicted now.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }
@@ -49,12 +49,8 @@ fn table_is_the_default() {
 
 #[test]
 fn preview_as_wide_table() {
-    assert_snapshot!(preview("-o wide").shown(), @r"
+    assert_snapshot!(preview("-o wide").shown(), @"
     gpu.example.com/node-9/gpu-1   taint example.com/xid:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
@@ -71,6 +67,10 @@ fn preview_as_wide_table() {
     Hazards:
       unmanaged (research/xid-triage): has no controller: nothing recreates it
       long-grace (research/xid-triage): has a grace period of more than 10s and keeps the device until then
+
+    1 pod in 1 namespace would be evicted now.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }

@@ -76,14 +76,11 @@ impl Run {
         text
     }
 
-    /// What is not the report: the first lines of it, standard error, and how the run ended.
+    /// The verdict, which is the end of the report, standard error, and how the run ended.
     pub fn answer(&self) -> String {
-        let blank = self
-            .stdout
-            .find("\n\n")
-            .map_or(self.stdout.len(), |at| at + 1);
+        let blank = self.stdout.rfind("\n\n").map_or(0, |at| at + 2);
         let run = Self {
-            stdout: self.stdout[..blank].to_owned(),
+            stdout: self.stdout[blank..].to_owned(),
             stderr: self.stderr.clone(),
             code: self.code,
         };

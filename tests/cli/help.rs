@@ -96,7 +96,8 @@ fn short_help_of_preview() {
 
     Output:
           --sort-by <ORDER>  Sort pods by severity, time, namespace or workload
-          --by <WHAT>        One table per workload, namespace, node, device or claim
+          --by <WHAT>        One table per workload, namespace, node, device or claim; `pod` lists every
+                             pod
       -o, --output <FORMAT>  One of table, wide, json, yaml, markdown, html and name [default: table]
           --strict           Exit with code 6 when the report is incomplete
 

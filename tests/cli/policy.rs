@@ -38,8 +38,14 @@ fn what_a_policy_forbids_is_told_and_refused() {
         "neverTaint:\n- device: gpu.example.com/node-7/gpu-0\n  because: it drives the wall\n",
         "preview gpu.example.com/node-7/* a.example.com/k:NoExecute --policy team.yaml --from cluster.yaml",
     );
-    assert_snapshot!(told, @r"
-    gpu.example.com/node-7/*   taint a.example.com/k:NoExecute
+    assert_snapshot!(told, @"
+    4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 claims cannot be reallocated: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    Policy team.yaml forbids it: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall.
+    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
+    All on node-7.
     [stderr]
     error: policy team.yaml: a rule about gpu.example.com/node-7/* selects gpu.example.com/node-7/gpu-0, which must not be tainted: it drives the wall
     [exit status: 4]
@@ -52,8 +58,12 @@ fn a_rule_without_what_a_policy_requires_is_refused() {
         "require: [ticket]\n",
         "preview --rule node-6-firmware --policy team.yaml --from cluster.yaml",
     );
-    assert_snapshot!(told, @r"
-    rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
+    assert_snapshot!(told, @"
+    1 pod in 1 namespace would be evicted now.
+    1 more pod uses these devices: 1 tolerating the taint.
+    Policy team.yaml forbids it: rule node-6-firmware needs a ticket.
+    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
+    On node-6, using gpu.example.com/node-6/gpu-0.
     [stderr]
     error: policy team.yaml: rule node-6-firmware needs a ticket
     [exit status: 4]

@@ -10,23 +10,17 @@ fn preview(flags: &str) -> Run {
 
 #[test]
 fn one_device_is_asked_about_without_a_taint() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0").shown(), @"
     gpu.example.com/node-7/gpu-0   taint kubectl-devicetaint/preview:NoExecute
-
-    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
-    warning    now    research/notebook-anna           <none>              unmanaged (+3)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -43,6 +37,12 @@ fn one_device_is_asked_about_without_a_taint() {
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
+
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     [exit status: 0]
@@ -51,7 +51,7 @@ fn one_device_is_asked_about_without_a_taint() {
 
 #[test]
 fn several_devices_are_one_question() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @"
     2 pods in 2 namespaces would be evicted now.
     The last pod is gone after about 30s, at full grace period; then both devices are free.
     [stderr]
@@ -63,16 +63,8 @@ fn several_devices_are_one_question() {
 #[test]
 fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     let line = "gpu.example.com/node-7/* a:NoExecute --abort-if claims.unplaceable>2 --abort-if devices.available<25%";
-    assert_snapshot!(preview(line).shown(), @r"
+    assert_snapshot!(preview(line).shown(), @"
     gpu.example.com/node-7/*   taint a:NoExecute
-
-    4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 claims cannot be reallocated: no other devices fit.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    Guard claims.unplaceable>2 tripped: the value is 3.
-    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
-    All on node-7.
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
@@ -80,10 +72,10 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       warning   research/notebook-anna: no other device for claim notebooks: gpu needs 1, 0 match; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated (+4)
-    danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica (+3)
-    danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica (+2)
-    warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement (+4)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
+    danger     now    serving/embed-5f6b8c9d77-mdd2q   gpu.example.com/node-7/gpu-0   Deployment/embed    last-replica, no-replacement (+2)
+    danger     now    serving/embed-5f6b8c9d77-f6ln5   gpu.example.com/node-7/gpu-1   Deployment/embed    last-replica, no-replacement (+1)
+    warning    now    research/notebook-anna           gpu.example.com/node-7/gpu-0   <none>              no-replacement, unmanaged (+3)
 
     Timeline:
     FROM   EVICTED   SHARE                            FREE-AGAIN
@@ -109,6 +101,14 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     Guards:
       claims.unplaceable>2: tripped, the value is 3
       devices.available<25%: not tripped, the value is 11 of 40
+
+    4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 claims cannot be reallocated: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    Guard claims.unplaceable>2 tripped: the value is 3.
+    The last pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (a pod stays).
+    All on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
     [exit status: 4]
@@ -130,8 +130,12 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
 #[test]
 fn whole_driver_is_one_segment() {
-    assert_snapshot!(preview("gpu.example.com").answer(), @r"
-    gpu.example.com/*/*   taint kubectl-devicetaint/preview:NoExecute
+    assert_snapshot!(preview("gpu.example.com").answer(), @"
+    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
+    9 claims cannot be reallocated: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then; not free: 1 (a pod stays), 4 (a pod returns), 1 (no pod of its claim is known).
     [stderr]
     warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     [exit status: 0]
@@ -140,22 +144,22 @@ fn whole_driver_is_one_segment() {
 
 #[test]
 fn pool_may_have_a_slash_in_its_name() {
-    assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @r"
+    assert_snapshot!(preview("nic.example.com/fabric/node-1/vf-0 a:NoExecute").shown(), @"
     nic.example.com/fabric/node-1/vf-0   taint a:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 60m, at full grace period; then the device is free.
-    On node-1, using nic.example.com/fabric/node-1/vf-0.
 
     Top risks:
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 would be used
 
     SEVERITY   WHEN   POD              WORKLOAD          RISKS
-    danger     now    training/llm-0   StatefulSet/llm   pdb-violated (+1)
+    danger     now    training/llm-0   StatefulSet/llm   pdb-violated, long-grace
 
     Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    1 pod in 1 namespace would be evicted now.
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    The last pod is gone after about 60m, at full grace period; then the device is free.
+    On node-1, using nic.example.com/fabric/node-1/vf-0.
     [exit status: 0]
     ");
 }
@@ -208,8 +212,12 @@ fn flags_say_the_same_as_an_argument() {
 
 #[test]
 fn every_device_has_to_be_said_in_so_many_words() {
-    assert_snapshot!(preview("--all-devices").answer(), @r"
-    */*/*   taint kubectl-devicetaint/preview:NoExecute
+    assert_snapshot!(preview("--all-devices").answer(), @"
+    15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
+    3 PodDisruptionBudgets would block this; taint evictions ignore PodDisruptionBudgets.
+    9 claims cannot be reallocated: no other devices fit.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then; not free: 1 (a pod stays), 4 (a pod returns), 1 (no pod of its claim is known).
     [stderr]
     warning: no taint specified: assumes a taint that only wildcard tolerations match; specify the taint: more pods may tolerate it
     warning: the proposed taint kubectl-devicetaint/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -225,13 +233,8 @@ fn every_device_has_to_be_said_in_so_many_words() {
 
 #[test]
 fn named_taint_spares_the_pods_that_tolerate_it() {
-    assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
-
-    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
-    All on node-3.
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
@@ -239,9 +242,9 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
-    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
-    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
-    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
@@ -254,17 +257,19 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Controller condition for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
+    All on node-3.
     [exit status: 0]
     ");
 }
 
 #[test]
 fn no_schedule_evicts_nobody() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoSchedule").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoSchedule").shown(), @"
     gpu.example.com/node-7/gpu-0   taint a:NoSchedule
-
-    No pod would be evicted: effect NoSchedule does not evict.
-    6 pods use these devices: 1 already terminating, 5 not evicted.
 
     Not evicted:
       serving/thumbnails-75c8f4b69d-5bvwl: uses an extended resource, which this version does not evict
@@ -276,6 +281,9 @@ fn no_schedule_evicts_nobody() {
 
     TAINT          RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1           5      0            0
+
+    No pod would be evicted: effect NoSchedule does not evict.
+    6 pods use these devices: 1 already terminating, 5 not evicted.
     [exit status: 0]
     ");
 }
@@ -336,43 +344,39 @@ fn connection_flags_are_taken_anywhere_and_files_are_read_instead_of_the_cluster
 
 #[test]
 fn existing_rule_is_asked_about_by_name() {
-    assert_snapshot!(preview("--rule node-6-firmware").shown(), @r"
+    assert_snapshot!(preview("--rule node-6-firmware").shown(), @"
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    1 more pod uses these devices: 1 tolerating the taint.
-    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
-    On node-6, using gpu.example.com/node-6/gpu-0.
 
     Top risks:
       warning   Deployment/chat of serving: tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
-    warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only (+1)
+    warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
 
     Not evicted:
       serving/speech-8479d6bcf-jh2lt: tolerates the taint
 
     Controller condition for effect None:
       4 published devices selected. 3 allocated devices selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    1 pod in 1 namespace would be evicted now.
+    1 more pod uses these devices: 1 tolerating the taint.
+    The last pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then; not free: 2 (a pod stays), 1 (a pod returns).
+    On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
 }
 
 #[test]
 fn several_rules_are_one_question() {
-    assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @r"
-    2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
-    1 more pod uses these devices: 1 tolerating the taint.
-    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a pod returns).
-
+    assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently: failure 2 exceeds its backoffLimit of 1
       warning   Deployment/chat of serving: tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
-    danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails (+1)
-    warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only (+1)
+    danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
+    warning    now    serving/chat-7d9c6b5f4d-bg695   node-6    gpu.example.com/node-6/gpu-0    Deployment/chat   rule node-6-firmware        tolerates-schedule-only, long-grace
 
     Timeline:
     FROM   EVICTED   SHARE                            FREE-AGAIN
@@ -386,19 +390,18 @@ fn several_rules_are_one_question() {
     TAINT                                        RULE                   SELECTOR                    PUBLISHED   ALLOCATED   PODS   NAMESPACES
     example.com/maintenance=firmware:NoExecute   node-6-firmware        gpu.example.com/node-6/*            4           3      1            1
     example.com/decommission:NoExecute           node-10-decommission   gpu.example.com/node-10/*           4           1      1            1
+
+    2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
+    1 more pod uses these devices: 1 tolerating the taint.
+    The last pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then; not free: 2 (a pod stays), 1 (a pod returns).
     [exit status: 0]
     ");
 }
 
 #[test]
 fn manifest_is_asked_about_before_it_is_created() {
-    assert_snapshot!(preview("-f examples/rule.yaml").shown(), @r"
+    assert_snapshot!(preview("-f examples/rule.yaml").shown(), @"
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
-
-    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
-    All on node-3.
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
@@ -406,9 +409,9 @@ fn manifest_is_asked_about_before_it_is_created() {
       warning   Job/sweep of training: Job sweep recreates it: its podFailurePolicy ignores disruptions; tolerates the taint for scheduling only: each replacement is scheduled here and evicted again
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
-    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical (+2)
-    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated (+2)
-    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart (+3)
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
+    danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
+    warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
 
     Timeline:
@@ -421,6 +424,11 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Controller condition for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    The last pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then; not free: 5 (a pod returns).
+    All on node-3.
     [exit status: 0]
     ");
 }
@@ -535,31 +543,27 @@ fn unknown_device_gets_the_nearest_in_each_part() {
 
 #[test]
 fn unknown_device_may_be_asked_about_all_the_same() {
-    assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing").shown(), @"
     gpu.example.com/node-70/gpu-0   taint a:NoExecute
-
-    No device is selected, so no pod would be evicted.
 
     Controller condition for effect None:
       0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
+
+    No device is selected, so no pod would be evicted.
     [exit status: 0]
     ");
 }
 
 #[test]
 fn guards_that_hold_are_told_and_change_nothing() {
-    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --abort-if pods.evicted>1 --abort-if devices.selected>=50%").shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
-    warning    now    research/xid-triage   <none>     unmanaged (+1)
+    warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -567,6 +571,10 @@ fn guards_that_hold_are_told_and_change_nothing() {
     Guards:
       pods.evicted>1: not tripped, the value is 1
       devices.selected>=50%: not tripped, the value is 1 of 40
+
+    1 pod in 1 namespace would be evicted now.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }
@@ -603,8 +611,13 @@ fn every_signal_can_trip() {
 
 #[test]
 fn tripped_guard_is_a_refusal_with_the_whole_report() {
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @r"
-    gpu.example.com/node-7/gpu-0   taint a:NoExecute
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @"
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    Guard pods.evicted>10% tripped: the value is 3 of 17.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
     [exit status: 4]
@@ -686,8 +699,10 @@ fn versions_differ_in_what_they_evict() {
 
 #[test]
 fn newer_version_behaves_like_the_newest_known_with_a_warning() {
-    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @r"
-    gpu.example.com/node-9/gpu-1   taint a:NoExecute
+    assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
+    1 pod in 1 namespace would be evicted now.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
     [stderr]
     warning: Kubernetes 1.99 is newer than this plugin, which applies the behavior of 1.37; update the plugin, if a newer version exists
     [exit status: 0]
@@ -697,16 +712,24 @@ fn newer_version_behaves_like_the_newest_known_with_a_warning() {
 #[test]
 fn now_decides_what_is_due() {
     let taint = "--rule node-10-decommission";
-    assert_snapshot!(preview(taint).answer(), @r"
-    rule node-10-decommission: gpu.example.com/node-10/*   taint example.com/decommission:NoExecute
+    assert_snapshot!(preview(taint).answer(), @"
+    1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
+    The last pod is gone after about 20m, at full grace period; then all 4 devices are free.
+    On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
-    assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @r"
-    rule node-10-decommission: gpu.example.com/node-10/*   taint example.com/decommission:NoExecute
+    assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
+    1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
+    The last pod is gone after about 10h, at full grace period; then all 4 devices are free.
+    On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
-    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @r"
-    gpu.example.com/node-7/gpu-0   taint a:NoExecute
+    assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");
 }

@@ -112,10 +112,8 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
         )
         .with("pods.json", list(&objects(|kind| kind == "Pod")));
     let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json";
-    assert_snapshot!(folder.devicetaint(line).shown(), @r"
+    assert_snapshot!(folder.devicetaint(line).shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
-
-    Impact unknown: the report lacks pods.
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED        PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1   <unknown>    <unknown>
@@ -127,21 +125,18 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       resourceslices: the input holds no ResourceSlice: unallocated devices and taints set by drivers are unknown
       devicetaintrules: the input holds no DeviceTaintRule: taints of existing rules are not counted
       pods: the input holds no Pod: the pods that would be evicted are not all known
+
+    Impact unknown: the report lacks pods.
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @r"
+    assert_snapshot!(folder.devicetaint(&format!("{line} --from pods.json")).shown(), @"
     gpu.example.com/node-9/gpu-1   taint a:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
 
     Top risks:
       warning   research/xid-triage: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                   WORKLOAD   RISKS
-    warning    now    research/xid-triage   <none>     unmanaged (+1)
+    warning    now    research/xid-triage   <none>     unmanaged, long-grace
 
     TAINT         RULE     SELECTOR                       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>           1      1            1
@@ -155,6 +150,11 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
       poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
       nodes: the input holds no Node: whether nodes can stop their pods is unknown
       replacements: the input holds no DeviceClass and no Node: whether claims can be reallocated is unknown
+
+    1 pod in 1 namespace would be evicted now.
+    Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
@@ -255,19 +255,14 @@ fn newer_api_is_kept_shown_and_warned_about() {
          "spec": {"nodeName": "n", "resourceClaims": [{"name": "c", "resourceClaimName": "c"}], "containers": []}, "status": {"phase": "Dreaming"}},
     ]);
     let folder = Folder::new().with("cluster.json", list(objects.as_array().expect("a list")));
-    assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @r"
+    assert_snapshot!(folder.devicetaint("preview d/p/x a:NoExecute --from cluster.json").shown(), @"
     d/p/x   taint a:NoExecute
-
-    1 pod in 1 namespace would be evicted now.
-    Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
-    The last pod is gone after about 30s, at full grace period; then the device is free.
-    On n, using d/p/x.
 
     Top risks:
       warning   n/p: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD   WORKLOAD   RISKS
-    warning    now    n/p   <none>     unmanaged (+1)
+    warning    now    n/p   <none>     unmanaged, long-grace
 
     Controller condition for effect None:
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
@@ -276,6 +271,11 @@ fn newer_api_is_kept_shown_and_warned_about() {
       poddisruptionbudgets: the input holds no PodDisruptionBudget: the PodDisruptionBudgets that evictions would exceed are unknown
       nodes: the input holds no Node: whether nodes can stop their pods is unknown
       replacements: its requests were not read (n/c): whether claims can be reallocated is unknown
+
+    1 pod in 1 namespace would be evicted now.
+    Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
+    The last pod is gone after about 30s, at full grace period; then the device is free.
+    On n, using d/p/x.
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
@@ -283,17 +283,17 @@ fn newer_api_is_kept_shown_and_warned_about() {
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which today's controller ignores
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @r"
+    assert_snapshot!(folder.devicetaint("preview --rule rule --from cluster.json").shown(), @"
     rule rule: d/*/* rack=?   taint k:Melt
-
-    No pod would be evicted: effect Melt does not evict.
-    1 pod uses these devices: 1 not evicted.
 
     Not evicted:
       n/p: the effect does not evict
 
     TAINT    RULE   SELECTOR       PUBLISHED   ALLOCATED   PODS   NAMESPACES
     k:Melt   rule   d/*/* rack=?           1           1      0            0
+
+    No pod would be evicted: effect Melt does not evict.
+    1 pod uses these devices: 1 not evicted.
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored (and 1 more like it)
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

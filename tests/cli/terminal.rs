@@ -7,9 +7,13 @@ use rexpect::session::spawn_command;
 
 use super::harness::{EXAMPLE, PROGRAM};
 
-/// The lines on a terminal of so many columns.
+/// The lines on a terminal of so many columns, and of fifty lines.
 fn lines(line: &str, columns: usize) -> Vec<String> {
-    let script = format!("stty rows 50 cols {columns}; exec \"$0\" {line} --from {EXAMPLE}");
+    lines_of(line, columns, 50)
+}
+
+fn lines_of(line: &str, columns: usize, rows: usize) -> Vec<String> {
+    let script = format!("stty rows {rows} cols {columns}; exec \"$0\" {line} --from {EXAMPLE}");
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &script, PROGRAM])
@@ -51,10 +55,10 @@ const COMMANDS: [&str; 6] = [
 #[test]
 fn the_same_is_said_on_terminals_of_every_width() {
     for command in COMMANDS {
-        let wide = lines(command, 400);
+        let wide = lines_of(command, 400, 500);
         assert!(wide.len() > 2, "{command}: {wide:#?}");
         for columns in [60, 80, 120, 200] {
-            let narrow = lines(command, columns);
+            let narrow = lines_of(command, columns, 500);
             // What leaves a table is of less importance than who, when and why, or which rule does what.
             let stay: &[&str] = if command.ends_with("wide") {
                 &[]
@@ -139,18 +143,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         }
         shown.join("\n")
     };
-    assert_snapshot!(rows(80), @r"
+    assert_snapshot!(rows(80), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
-
-    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at
-    2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore
-    PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1
-    not evicted.
-    The last pod is gone after about 5m30s, at full grace period; the device is not
-    free then: a pod stays.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
@@ -160,9 +154,10 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated (+4)
-    warning    now    research/notebook-anna           unmanaged (+3)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace (+1)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   pdb-violated, last-replica
+                                                       (+3)
+    warning    now    research/notebook-anna           unmanaged, local-data (+2)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   long-grace, sibling-in-use
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -184,15 +179,19 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod
         research/evals-98wpf and 1 more
-    ");
-    assert_snapshot!(rows(120), @r"
-    gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
-    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
-    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
-    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at
+    2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore
+    PodDisruptionBudgets.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1
+    not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not
+    free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
+    ");
+    assert_snapshot!(rows(120), @"
+    gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment
@@ -201,9 +200,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
-    warning    now    research/notebook-anna           <none>              unmanaged (+3)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -221,15 +220,15 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
-    ");
-    assert_snapshot!(rows(200), @r"
-    gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
     3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
     The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
+    ");
+    assert_snapshot!(rows(200), @"
+    gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 would be used; Deployment rerank has 1 ready pod and would have none left; tolerates the taint for
@@ -237,9 +236,9 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
-    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated (+4)
-    warning    now    research/notebook-anna           <none>              unmanaged (+3)
-    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace (+1)
+    danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   Deployment/rerank   pdb-violated, last-replica (+3)
+    warning    now    research/notebook-anna           <none>              unmanaged, local-data (+2)
+    notice     now    serving/embed-5f6b8c9d77-mdd2q   Deployment/embed    long-grace, sibling-in-use
 
     Timeline:
     FROM   EVICTED   SHARE
@@ -257,6 +256,12 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     On the same hardware:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
+
+    3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
+    1 PodDisruptionBudget would block this; taint evictions ignore PodDisruptionBudgets.
+    3 more pods use these devices: 1 tolerating the taint, 1 already terminating, 1 not evicted.
+    The last pod is gone after about 5m30s, at full grace period; the device is not free then: a pod stays.
+    All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");
     for command in [
         "preview 'gpu.example.com/node-3/*' example.com/maintenance=firmware:NoExecute",

@@ -12,7 +12,9 @@ pub(crate) struct ArrangementArgs {
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Order::ALL), default_value = "severity", hide_default_value = true, value_name = "ORDER", help_heading = "Output")]
     sort_by: Order,
 
-    /// One table per workload, namespace, node, device or claim
+    /// One table per workload, namespace, node, device or claim; `pod` lists every pod
+    ///
+    /// Without it, more than 30 pods are rolled up by workload.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Grouping::ALL), value_name = "WHAT", help_heading = "Output")]
     by: Option<Grouping>,
 }

@@ -18,6 +18,7 @@ pub(super) fn print(
     let page = Page {
         format,
         width: None,
+        height: None,
     };
     context.accounted();
     let report = report.clone().in_cluster(context.cluster());

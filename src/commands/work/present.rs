@@ -51,6 +51,7 @@ pub(crate) fn page(wanted: Wanted, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,
+        height: context.height,
     }
 }
 

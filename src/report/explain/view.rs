@@ -346,6 +346,7 @@ mod tests {
         let page = Page {
             format: Format::Markdown,
             width: None,
+            height: None,
         };
         let text = render(&explained(&[]), page).expect("text");
         insta::assert_snapshot!(text, @r"

@@ -36,6 +36,8 @@ impl Order {
 /// What pods are told together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
+    /// None: a row a pod, however many there are.
+    Pod,
     /// Those of one workload.
     Workload,
     /// Those of one namespace.
@@ -50,7 +52,8 @@ pub enum Grouping {
 
 impl Grouping {
     /// Every grouping, by the word after `--by`.
-    pub const ALL: [(&str, Self); 5] = [
+    pub const ALL: [(&str, Self); 6] = [
+        ("pod", Self::Pod),
         ("workload", Self::Workload),
         ("namespace", Self::Namespace),
         ("node", Self::Node),

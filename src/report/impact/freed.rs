@@ -18,9 +18,20 @@ const PACE: SignedDuration = SignedDuration::from_millis(170);
 /// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
 const BURST: SignedDuration = SignedDuration::from_millis(1_500);
 
-/// The pods that would be evicted, in that order, each with when it is gone if it takes all of its grace
-/// period: it is evicted when its time has come and the controller's client lets it through.
-pub(super) fn gone(pods: &[Pod], now: Time) -> Vec<(&Pod, Timestamp)> {
+/// A pod that would be evicted, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departure<'a> {
+    /// The pod.
+    pub(super) pod: &'a Pod,
+    /// When the controller's client sends its eviction.
+    pub(super) evicted: Timestamp,
+    /// When it is gone, if it takes all of its grace period.
+    pub(super) gone: Timestamp,
+}
+
+/// The pods that would be evicted, in that order: each when its time has come and the controller's client lets
+/// it through.
+pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
     let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
     let due = |pod: &Pod| {
         let seconds = pod.evict_in_seconds.unwrap_or_default().max(0);
@@ -30,13 +41,17 @@ pub(super) fn gone(pods: &[Pod], now: Time) -> Vec<(&Pod, Timestamp)> {
     pods.sort_by_key(|(_, due)| *due);
     // The moment from which on the client has its whole burst again, as in a token bucket.
     let mut full_at = now.0;
-    let gone = pods.into_iter().map(|(pod, due)| {
+    let departures = pods.into_iter().map(|(pod, due)| {
         full_at = after(full_at.max(due), PACE);
-        let sent = due.max(before(full_at, BURST));
+        let evicted = due.max(before(full_at, BURST));
         let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
-        (pod, after(sent, grace))
+        Departure {
+            pod,
+            evicted,
+            gone: after(evicted, grace),
+        }
     });
-    gone.collect()
+    departures.collect()
 }
 
 /// Whether the pod's node cannot end it as things are.
@@ -53,9 +68,11 @@ fn has(pod: &Pod, hazards: &[Hazard]) -> bool {
 /// never where somebody stays on it, cannot end, comes right back to it, or is not known.
 pub(super) fn note_freed(devices: &mut [Device], pods: &[Pod], now: Time) {
     let leaves = |pod: &Pod| !is_stuck(pod) && !has(pod, &[Hazard::ToleratesScheduleOnly]);
-    let leaving = gone(pods, now);
-    let leaving = leaving.into_iter().filter(|(pod, _)| leaves(pod));
-    let leaving: BTreeMap<&str, Timestamp> = leaving.map(|(pod, at)| (&*pod.uid, at)).collect();
+    let leaving: BTreeMap<&str, Timestamp> = departures(pods, now)
+        .into_iter()
+        .filter(|departure| leaves(departure.pod))
+        .map(|departure| (&*departure.pod.uid, departure.gone))
+        .collect();
     let mut users: BTreeMap<String, Vec<&Pod>> = BTreeMap::new();
     for pod in pods {
         for claim in &pod.claims {

@@ -32,6 +32,7 @@ impl Grouping {
     /// The groups that `pod` is in, by name: one, or as many as it uses devices or claims.
     pub(super) fn groups(self, pod: &Pod) -> Vec<String> {
         let mut groups = match self {
+            Self::Pod => vec![pod.full_name()],
             Self::Workload => vec![workload(pod).map_or_else(
                 || format!("{}, no workload", pod.namespace),
                 |workload| format!("{} of {}", workload, pod.namespace),

@@ -80,21 +80,27 @@ pub(super) fn tables(report: &ImpactReport) -> [Section; 2] {
 }
 
 fn workload(workload: &Workload) -> Vec<String> {
-    let number =
-        |number: Option<i32>| number.map_or_else(|| UNKNOWN.to_owned(), |it| it.to_string());
-    // Pods of a workload whose numbers are known, and that do not stand in for each other.
-    let left = match (workload.left, workload.ready) {
-        (None, Some(_)) => NONE.to_owned(),
-        (left, _) => number(left),
-    };
     vec![
         workload.namespace.clone(),
         format!("{}/{}", workload.kind, workload.name),
         number(workload.replicas),
         number(workload.ready),
         workload.evicted_pods.to_string(),
-        left,
+        ready_left(workload),
     ]
+}
+
+fn number(number: Option<i32>) -> String {
+    number.map_or_else(|| UNKNOWN.to_owned(), |it| it.to_string())
+}
+
+/// How many of its pods stay ready.
+pub(super) fn ready_left(workload: &Workload) -> String {
+    match (workload.left, workload.ready) {
+        // Pods of a workload whose numbers are known, and that do not stand in for each other.
+        (None, Some(_)) => NONE.to_owned(),
+        (left, _) => number(left),
+    }
 }
 
 /// A pod without a controller, which is its own workload, as the count of workloads has it.

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arrangement::Grouping;
 use super::finding::HazardCode;
 use super::order::workload;
+use super::rollup;
 use super::view::{ImpactReport, Pod};
 use crate::assess::Hazard;
 use crate::assess::Outcome;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, each_once};
-use crate::report::table::{Column, NONE, Section, Table, Tone, first_of, optional};
+use crate::report::table::{Column, NONE, Section, Shown, Table, Tone, first_of, optional};
 use crate::report::taint::owner;
 
 /// The words for how badly a pod is hit, the worst first.
@@ -25,9 +26,15 @@ const SEVERITIES: &[(&str, Option<Tone>)] = &[
 /// a group of which nobody is evicted, who stays and why.
 pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
     let evicted = in_order(report, |pod| pod.outcome.is_evicted());
-    let Some(by) = report.arrangement.by else {
-        let table = Section::table(table(&evicted, shared));
-        return vec![table.captioned("Pods that would be evicted")];
+    let by = match report.arrangement.by {
+        Some(Grouping::Pod) => return vec![flat(&evicted, shared)],
+        Some(by) => by,
+        None if evicted.len() > rollup::ROWS => {
+            let mut sections = rollup::sections(report, &evicted, SEVERITIES);
+            sections.push(flat(&evicted, shared).shown(Shown::Wide));
+            return sections;
+        }
+        None => return vec![flat(&evicted, shared)],
     };
     let stay = in_order(report, |pod| !pod.outcome.is_evicted());
     let shared = &shared.within(by);
@@ -43,6 +50,10 @@ pub(super) fn sections(report: &ImpactReport, shared: &Shared) -> Vec<Section> {
         Section::table(table(&rows, shared)).titled(title)
     };
     groups.iter().map(section).collect()
+}
+
+fn flat(evicted: &[&Pod], shared: &Shared) -> Section {
+    Section::table(table(evicted, shared)).captioned("Pods that would be evicted")
 }
 
 /// The groups with the pods in them, by UID.
@@ -170,7 +181,7 @@ fn table(pods: &[&Pod], shared: &Shared) -> Table {
             unless(&shared.device, Column::long("DEVICE").leaves(2)),
             unless(&shared.workload, Column::long("WORKLOAD").leaves(3)),
             unless(&shared.cause, Column::text("CAUSE").leaves(4)),
-            Column::text("RISKS").narrow(),
+            Column::prose("RISKS").narrow(),
             Column::text("HAZARDS").wide(),
             Column::text("OUTCOME").wide(),
             Column::text("QOS").wide(),
@@ -194,7 +205,7 @@ fn row(pod: &Pod) -> Vec<String> {
         first_of(&devices(pod)),
         optional(workload(pod).as_deref()),
         cause(pod),
-        first_of(&hazards),
+        risks(&hazards),
         optional(Some(&hazards.join(","))),
         pod.outcome.as_str().to_owned(),
         optional(pod.qos_class.as_deref()),
@@ -205,14 +216,26 @@ fn row(pod: &Pod) -> Vec<String> {
     ]
 }
 
+/// At most two risks, and how many more there are.
+pub(super) fn risks(risks: &[String]) -> String {
+    match risks {
+        [] => NONE.to_owned(),
+        [first, second, rest @ ..] if !rest.is_empty() => {
+            format!("{first}, {second} (+{})", rest.len())
+        }
+        few => few.join(", "),
+    }
+}
+
 /// The codes of its hazards, the worst first.
-fn hazards(pod: &Pod) -> Vec<String> {
+pub(super) fn hazards(pod: &Pod) -> Vec<String> {
     let mut hazards: Vec<&HazardCode> = pod.hazards.iter().collect();
     hazards.sort_by_key(|code| code.hazard().map_or(u8::MAX, Hazard::rank));
     hazards.into_iter().map(ToString::to_string).collect()
 }
 
-fn when(pod: &Pod) -> String {
+/// How soon the pod is evicted.
+pub(super) fn when(pod: &Pod) -> String {
     match (pod.outcome, pod.evict_in_seconds) {
         (Outcome::EvictedNow, _) => "now".to_owned(),
         (_, Some(seconds)) => {
@@ -276,6 +299,7 @@ mod tests {
             let page = Page {
                 format,
                 width: None,
+                height: None,
             };
             render(report, page).unwrap()
         };
@@ -332,6 +356,7 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: None,
+            height: None,
         };
         let text = render(&report, page).unwrap();
         let (_, group) = text.split_once("team-c (3 pods, not evicted)").unwrap();
@@ -356,6 +381,7 @@ mod tests {
             let page = Page {
                 format: Format::Table,
                 width: None,
+                height: None,
             };
             let text = render(report, page).unwrap();
             let lines = text.lines().filter(|line| line.starts_with("SEVERITY"));

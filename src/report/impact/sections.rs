@@ -30,7 +30,7 @@ impl View for ImpactReport {
         answer.extend(shared.sentence());
         let mut sections = vec![
             Section::sentences(question(&self.taints)).shown(Shown::Unpaged),
-            Section::sentences(answer).toned(page::tone(self)),
+            Section::sentences(answer).toned(page::tone(self)).verdict(),
         ];
         sections.extend(beside(&self.warnings, &self.incomplete));
         sections.push(Section::list("Top risks", self.worst_of_all()));

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::freed::{Freed, gone, is_stuck};
+use super::freed::{Departure, Freed, departures, is_stuck};
 use super::view::{ImpactReport, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::moments::{MOMENTS, PARTIAL, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
+use crate::report::time::Time;
+
+/// Seconds from which on a delay by the controller's rate is worth telling.
+const DELAY: i64 = 5;
 
 /// So many columns has the longest bar.
 const LONGEST: usize = 30;
@@ -18,6 +22,8 @@ const LONGEST: usize = 30;
 pub(super) struct Timeline {
     /// How many pods are evicted, and how many devices are free again, by seconds from now.
     moments: BTreeMap<i64, Happening>,
+    /// When the last pod is evicted, where the controller's rate delays it; zero where it does not.
+    delayed_until: SignedDuration,
     /// When the last pod is gone if every one takes the whole of its grace period.
     gone_in: SignedDuration,
     /// Pods that cannot end as things are.
@@ -39,16 +45,26 @@ impl Timeline {
     /// That of the pods that would be evicted; `None` where there is none.
     pub(super) fn of(report: &ImpactReport) -> Option<Self> {
         let now = report.metadata.origin.observed_at;
-        let leaving = gone(&report.pods, now);
-        let (_, last) = leaving.iter().max_by_key(|(_, gone)| *gone)?;
+        let leaving = departures(&report.pods, now);
+        let gone = leaving.iter().map(|departure| departure.gone).max()?;
+        let evicted = leaving.iter().map(|departure| departure.evicted).max()?;
+        let evicted_in = evicted.duration_since(now.0);
+        let due = leaving.iter().map(|departure| due(departure.pod)).max()?;
         let freed = Freed::of(&report.devices, now);
-        let evicted = leaving.iter().map(|(pod, _)| (seconds(pod), 1, 0));
+        let evicted = leaving
+            .iter()
+            .map(|departure| (seconds(departure, now), 1, 0));
         let freeing = freed.later.iter().map(|seconds| (*seconds, 0, 1));
         Some(Self {
-            stuck: leaving.iter().filter(|(pod, _)| is_stuck(pod)).count(),
+            stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
+            delayed_until: if evicted_in.as_secs().saturating_sub(due) >= DELAY {
+                evicted_in
+            } else {
+                SignedDuration::ZERO
+            },
             is_whole: report.assessment.totals.pods.exact().is_some(),
             moments: moments(&evicted.chain(freeing).collect::<Vec<_>>()),
-            gone_in: last.duration_since(now.0),
+            gone_in: gone.duration_since(now.0),
             freed,
         })
     }
@@ -64,8 +80,16 @@ impl Timeline {
         }
         let gone = human_duration(self.gone_in);
         let freed = self.freed.by_then();
+        let evicted = if self.delayed_until.is_zero() {
+            String::new()
+        } else {
+            let delayed = human_duration(self.delayed_until);
+            format!("evicted after about {delayed} (controller rate limit) and ")
+        };
         self.is_whole.then(|| {
-            format!("The last pod is gone after about {gone}, at full grace period{freed}.")
+            format!(
+                "The last pod is {evicted}gone after about {gone}, at full grace period{freed}."
+            )
         })
     }
 
@@ -135,9 +159,20 @@ impl Timeline {
     }
 }
 
-/// Seconds until it is evicted; zero is at once.
-fn seconds(pod: &Pod) -> i64 {
+/// Seconds until its tolerations end; zero is at once.
+fn due(pod: &Pod) -> i64 {
     pod.evict_in_seconds.unwrap_or_default().max(0)
+}
+
+/// Seconds until it is evicted; zero is at once. A delay that is not worth telling is none.
+fn seconds(departure: &Departure<'_>, now: Time) -> i64 {
+    let evicted = departure.evicted.duration_since(now.0).as_secs();
+    let due = due(departure.pod);
+    if evicted.saturating_sub(due) < DELAY {
+        due
+    } else {
+        evicted
+    }
 }
 
 /// What happens at each moment, or in spans of equal length where there are many moments.
@@ -173,7 +208,6 @@ mod tests {
     use crate::assess::{Hazard, Outcome};
     use crate::report::impact::view::Device;
     use crate::report::testing::Example;
-    use crate::report::time::Time;
 
     /// A report of pods that are evicted in so many seconds and have so many to stop.
     fn timeline(pods: &[(i64, i64)]) -> Option<Timeline> {
@@ -274,6 +308,11 @@ mod tests {
         assert_eq!(gone(8), 10);
         assert_eq!(gone(40), 15);
         assert_eq!(gone(200), 42);
+        let paced = timeline(&vec![(0, 10); 200]).unwrap();
+        let told = paced.sentence().unwrap();
+        let expected = "The last pod is evicted after about 32s (controller rate limit) and gone after about 42s,";
+        assert!(told.starts_with(expected), "{told}");
+        assert!(paced.moments.len() > 3 && paced.moments[&0].pods < 100);
         // Who waits between lets the burst come back.
         let mut pods = vec![(0, 0); 100];
         pods.extend(vec![(100, 0); 8]);

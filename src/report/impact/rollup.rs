@@ -1,0 +1,177 @@
+//! Pods that would be evicted, rolled up by workload where they are more than a person reads.
+
+use std::collections::HashMap;
+
+use super::order::workload;
+use super::page::ready_left;
+use super::rows::{risks, when};
+use super::view::{ImpactReport, Pod};
+use crate::naming::phrase::{counted, each_once};
+use crate::report::table::{Column, NONE, Section, Shown, Table, Tone};
+
+/// More pods than these are rolled up, and more workloads than these are counted: what a terminal shows.
+pub(super) const ROWS: usize = 30;
+
+/// A row a workload, in the order of its first pod; a pod without a controller is its own workload.
+pub(super) fn sections(
+    report: &ImpactReport,
+    evicted: &[&Pod],
+    severities: &'static [(&'static str, Option<Tone>)],
+) -> Vec<Section> {
+    let mut groups: Vec<(String, Vec<&Pod>)> = Vec::new();
+    let mut places = HashMap::new();
+    for pod in evicted {
+        let owner = workload(pod).unwrap_or_else(|| format!("Pod/{}", pod.name));
+        let name = format!("{}/{owner}", pod.namespace);
+        let place = *places.entry(name.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, pods)) => pods.push(pod),
+            None => groups.push((name, vec![pod])),
+        }
+    }
+    let table = Table {
+        columns: vec![
+            Column::text("SEVERITY").of_words(severities),
+            Column::text("WHEN"),
+            Column::long("WORKLOAD"),
+            Column::number("PODS"),
+            Column::number("READY-LEFT").leaves(2),
+            Column::prose("RISKS").leaves(1),
+        ],
+        rows: groups
+            .iter()
+            .take(ROWS)
+            .map(|(name, pods)| row(report, name, pods))
+            .collect(),
+    };
+    let more = match groups.len().saturating_sub(ROWS) {
+        0 => "all pods: -o wide".to_owned(),
+        more => format!("… {} (all pods: -o wide)", counted(more, "more workload")),
+    };
+    vec![
+        Section::table(table).shown(Shown::Narrow),
+        Section::sentences(vec![more]).shown(Shown::Narrow),
+    ]
+}
+
+fn row(report: &ImpactReport, name: &str, pods: &[&Pod]) -> Vec<String> {
+    let known = report.workloads.iter().find(|workload| {
+        name == format!("{}/{}/{}", workload.namespace, workload.kind, workload.name)
+    });
+    let first = pods.iter().min_by_key(|pod| pod.evict_in_seconds);
+    let worst = pods.iter().max_by_key(|pod| pod.severity);
+    vec![
+        worst.map_or_else(String::new, |pod| pod.severity.as_str().to_owned()),
+        first.map_or_else(String::new, |pod| when(pod)),
+        name.to_owned(),
+        pods.len().to_string(),
+        known.map_or_else(|| NONE.to_owned(), ready_left),
+        risks(&each_once(
+            pods.iter().flat_map(|pod| super::rows::hazards(pod)),
+        )),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{Format, Page, render};
+    use crate::report::impact::{Grouping, Owner, Workload};
+    use crate::report::testing::Example;
+
+    /// A report of so many workloads with ten evicted pods each, and one pod without a controller.
+    fn report(workloads: usize) -> ImpactReport {
+        let mut report = Example::new().report();
+        let model = report.pods.iter().find(|pod| pod.outcome.is_evicted());
+        let model = model.unwrap().clone();
+        let bare = Pod {
+            namespace: "alone".to_owned(),
+            name: "bare".to_owned(),
+            owner: None,
+            workload: None,
+            ..model.clone()
+        };
+        let owner = |number: usize| Owner {
+            kind: "Deployment".to_owned(),
+            name: format!("model-{number}"),
+            ..model.top_owner().unwrap().clone()
+        };
+        let pod = |number: usize| Pod {
+            namespace: format!("team-{:02}", number / 10),
+            name: format!("model-{}-{}", number / 10, number % 10),
+            uid: format!("uid-{number}"),
+            owner: None,
+            workload: Some(owner(number / 10)),
+            ..model.clone()
+        };
+        report.pods = (0..workloads * 10).map(pod).chain([bare]).collect();
+        report.workloads = (0..workloads)
+            .map(|number| Workload {
+                namespace: format!("team-{number:02}"),
+                kind: "Deployment".to_owned(),
+                name: format!("model-{number}"),
+                replicas: Some(20),
+                ready: Some(20),
+                evicted_pods: 10,
+                left: Some(10),
+            })
+            .collect();
+        report
+    }
+
+    fn text(report: &ImpactReport, format: Format, height: Option<u16>) -> String {
+        let page = Page {
+            format,
+            width: Some(100),
+            height,
+        };
+        render(report, page).unwrap()
+    }
+
+    #[test]
+    fn more_pods_than_a_person_reads_are_rolled_up_and_all_are_there_for_the_asking() {
+        let mut report = report(40);
+        let narrow = text(&report, Format::Table, None);
+        let header = "SEVERITY   WHEN   WORKLOAD";
+        assert!(narrow.contains(header), "{narrow}");
+        let rows = narrow.lines().filter(|line| line.contains("/Deployment/"));
+        assert_eq!(rows.count(), ROWS - 1, "{narrow}");
+        assert!(narrow.contains("alone/Pod/bare"), "{narrow}");
+        assert!(
+            narrow.contains("… 11 more workloads (all pods: -o wide)"),
+            "{narrow}"
+        );
+        assert!(!narrow.contains("model-0-1"), "{narrow}");
+        let wide = text(&report, Format::Wide, None);
+        assert!(wide.contains("model-39-9"), "{wide}");
+        assert!(!wide.contains("more workloads"), "{wide}");
+        report.arrangement.by = Some(Grouping::Pod);
+        let by_pod = text(&report, Format::Table, None);
+        assert!(by_pod.contains("model-39-9"), "{by_pod}");
+    }
+
+    #[test]
+    fn as_many_pods_as_a_terminal_shows_are_a_row_each() {
+        let mut report = report(3);
+        report.pods.truncate(ROWS);
+        let shown = text(&report, Format::Table, None);
+        assert!(shown.contains("team-02/model-2-9"), "{shown}");
+        assert!(!shown.contains("-o wide"), "{shown}");
+    }
+
+    #[test]
+    fn the_verdict_is_last_and_its_headline_first_where_the_terminal_is_shorter() {
+        let report = report(40);
+        let verdict = "namespaces would be evicted: ";
+        let tall = text(&report, Format::Table, Some(200));
+        let lines: Vec<&str> = tall.lines().collect();
+        let place = |lines: &[&str]| lines.iter().position(|line| line.contains(verdict));
+        assert!(place(&lines).unwrap() > 30, "{tall}");
+        let short = text(&report, Format::Table, Some(24));
+        let lines: Vec<&str> = short.lines().collect();
+        assert_eq!(place(&lines), Some(0), "{short}");
+        assert_eq!(short.matches(verdict).count(), 2, "{short}");
+        let page = text(&report, Format::Markdown, Some(24));
+        assert_eq!(page.matches(verdict).count(), 1, "{page}");
+    }
+}
